@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `nearpeak` command: each command is one file of this folder with a `register(app)`."""
+
+import importlib
+import pkgutil
+import sys
+
+import typer
+
+import nearpeak.cli
+from nearpeak.errors import UserError
+
+
+def build_app() -> typer.Typer:
+    """The application with every command of this folder."""
+    app = typer.Typer(
+        help="How near to the peak does your GPU-aware MPI run, and where does it lose?",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for module in pkgutil.iter_modules(nearpeak.cli.__path__):
+        if module.name != "main":
+            importlib.import_module(f"nearpeak.cli.{module.name}").register(app)
+    return app
+
+
+def main() -> None:
+    """Runs one command; bad input ends with one line and exit status 2."""
+    try:
+        build_app()()
+    except UserError as error:
+        print(f"nearpeak: {error}", file=sys.stderr)
+        sys.exit(2)

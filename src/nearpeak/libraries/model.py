@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI libraries, their settings, and one launch of them."""
+
+from pathlib import Path
+
+import msgspec
+
+
+class Library(msgspec.Struct, kw_only=True, frozen=True):
+    """One installation of an MPI library, as it described itself when it was run."""
+
+    name: str  # unique in a study; the catalogue's name, or what the user called it
+    family: str  # "openmpi", "mpich", "intel", "mvapich", ...: the name of its file in families/
+    version: str
+    version_text: str  # MPI_Get_library_version, whole
+    abi: str  # "openmpi" or "mpich": which build of nearpeak-mpi fits
+    prefix: Path
+    origin: str  # "installed" (by us), "path", "prefix", "module" or "given"
+
+
+class Settings(msgspec.Struct, kw_only=True, frozen=True):
+    """A named set of environment variables and launcher flags; `default` is empty."""
+
+    name: str = "default"
+    env: dict[str, str] = {}
+    flags: list[str] = []
+
+
+class Rank(msgspec.Struct, kw_only=True, frozen=True):
+    """Where one rank runs: a host (None: this one) and the logical CPUs it is bound to."""
+
+    cpus: list[int]
+    host: str | None = None
+
+
+class Launch(msgspec.Struct, kw_only=True, frozen=True):
+    """What is to be started: one program on every rank."""
+
+    program: list[str]  # argv
+    ranks: list[Rank]
+    settings: Settings = Settings()
+    network_only: bool = False  # force the network transport, also between ranks of one host
+    remote_shell: str | None = None  # program called as `SHELL HOST COMMAND...`; None: ssh
+
+
+class CommandLine(msgspec.Struct, kw_only=True, frozen=True):
+    """A launch made concrete by the library's launcher: run `argv` with `env` added."""
+
+    argv: list[str]
+    env: dict[str, str]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a machine is made of, and its data paths. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
+
+import msgspec
+
+
+class Cache(msgspec.Struct, kw_only=True, frozen=True):
+    """One cache, and the logical CPUs that share it."""
+
+    level: int
+    kind: str  # "data", "instruction" or "unified"
+    size_bytes: int
+    cpus: list[int]
+
+
+class Core(msgspec.Struct, kw_only=True, frozen=True):
+    """One physical core: its logical CPUs (more than one with SMT) and where it sits."""
+
+    cpus: list[int]
+    package: int
+    numa_node: int
+
+
+class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
+    """One NUMA node; `cpus` is empty for memory without cores (HBM, CXL, GPU memory)."""
+
+    index: int
+    cpus: list[int]
+    memory_bytes: int | None
+    distances: dict[int, int]  # to each node, itself included (10 is local)
+
+
+class Nic(msgspec.Struct, kw_only=True, frozen=True):
+    """One network interface that is up, loopback left out."""
+
+    name: str
+    kind: str  # "ethernet", "infiniband" or "virtual"
+    numa_node: int | None
+    rate_gbs: float | None  # GB/s, from the link's own word; null where it says none
+    addresses: list[str]
+
+
+class Machine(msgspec.Struct, kw_only=True, frozen=True):
+    """One host as far as data paths need it. `source` is "lstopo" or "sysfs"."""
+
+    hostname: str
+    architecture: str
+    cpu_model: str
+    kernel: str
+    source: str
+    virtual: bool
+    cores: list[Core]
+    caches: list[Cache]
+    numa_nodes: list[NumaNode]
+    nics: list[Nic]
+    allowed_cpus: list[int]  # what this process may run on (affinity, cgroup)
+
+
+class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
+    """One end of a path: the memory, and the logical CPUs and NUMA node its rank is bound to."""
+
+    memory: str  # "host" (later: "gpu")
+    cpus: list[int]
+    numa_node: int
+    host: str | None = None  # None: this host
+
+
+class Path(msgspec.Struct, kw_only=True, frozen=True):
+    """Between which two memories data moves, and how.
+
+    `id` is made of words and is the same on every machine, so that studies can be compared:
+    "host-host same-numa", "host-host cross-numa", "host-host tcp-loopback",
+    "host-host two-nodes".
+    """
+
+    id: str
+    summary: str
+    transport: str  # "memory": MPI's own choice inside a node; "network": network forced
+    ends: tuple[Endpoint, Endpoint]
+    theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""results.json (docs/results.md): what a study found, made from its records alone."""
+
+import msgspec
+
+from nearpeak.machine.model import Machine, Path
+
+SCHEMA = 1
+
+
+class CeilingValue(msgspec.Struct, kw_only=True):
+    """What the path carries without MPI at the cell's size, and the method that won there."""
+
+    value: float  # in the cell's unit
+    method: str
+
+
+class Cell(msgspec.Struct, kw_only=True):
+    """One (library, settings, path, case): its launch medians summed up."""
+
+    library: str
+    settings: str
+    path: str
+    benchmark: str
+    metric: str
+    size_bytes: int
+    buffers: str
+    axes: dict[str, str]
+    unit: str
+    better: str  # "lower" or "higher"
+    window: int
+    median: float | None  # of the launch medians
+    ci95: tuple[float, float] | None  # null below 6 launches
+    range: tuple[float, float] | None  # smallest and largest launch median
+    launch_medians: list[float]  # in block order
+    blocks: list[int]  # the block of each
+    p05: float | None  # of the samples of all launches
+    p95: float | None
+    minimum: float | None
+    first_use_us: float | None  # median over launches
+    launches: int
+    ceiling: CeilingValue | None
+    fraction: float | None  # near to 1 is near to the ceiling, whatever is better
+    fraction_ci95: tuple[float, float] | None
+    status: str  # "ok", "no ceiling", "above ceiling", "crashed", "hung", "wrong data", ...
+    flags: list[str]  # "few launches", "bimodal", "imprecise", "drift", ...
+    command: str  # reproduces one launch of this cell
+
+
+class CeilingPoint(msgspec.Struct, kw_only=True):
+    """One point of a path's ceiling: the envelope of its methods."""
+
+    path: str
+    metric: str
+    size_bytes: int
+    buffers: str
+    axes: dict[str, str]
+    unit: str
+    better: str
+    value: float
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    method: str
+    methods: dict[str, float]  # every method's median
+    launches: int
+
+
+class Fit(msgspec.Struct, kw_only=True):
+    """Hockney's model t(s) = latency + s / bandwidth of one curve over the sizes."""
+
+    library: str  # "" for the ceiling
+    settings: str
+    path: str
+    benchmark: str
+    buffers: str
+    axes: dict[str, str]
+    latency_us: float
+    asymptotic_gbs: float
+    half_peak_bytes: float  # n_1/2 = latency * bandwidth
+    worst_error: float  # largest relative error of the model over the sizes
+
+
+class Comparison(msgspec.Struct, kw_only=True):
+    """Two alternatives in one cell, over the blocks that both ran in."""
+
+    first: tuple[str, str]  # library, settings
+    second: tuple[str, str]
+    path: str
+    benchmark: str
+    size_bytes: int
+    buffers: str
+    axes: dict[str, str]
+    ratio: float  # of second to first, above 1: the second is better
+    ci95: tuple[float, float] | None
+    p_value: float
+    p_holm: float
+    verdict: str  # "faster", "slower", "equivalent" or "undecided": the second against the first
+
+
+class Failure(msgspec.Struct, kw_only=True):
+    """A launch that did not end well."""
+
+    launch: int
+    library: str
+    settings: str
+    path: str
+    benchmark: str
+    status: str
+    message: str
+    command: str
+    log: str | None
+
+
+class LibraryInfo(msgspec.Struct, kw_only=True):
+    """A library as it named itself."""
+
+    name: str
+    family: str
+    version: str
+    version_text: str
+    settings: list[str]
+
+
+class Drift(msgspec.Struct, kw_only=True):
+    """One block's copy probe against all blocks of the study."""
+
+    block: int
+    probe_gbs: float
+    deviation: float  # relative to the median block
+    flagged: bool
+
+
+class Rule(msgspec.Struct, kw_only=True):
+    """One of the twelve rules of Hoefler and Belli (SC15), and how this study stands to it."""
+
+    number: int
+    rule: str
+    state: str  # "met", "not met" or "not applicable"
+    how: str
+
+
+class Results(msgspec.Struct, kw_only=True):
+    """The whole of results.json."""
+
+    schema: int
+    nearpeak: str
+    study: str
+    started: str
+    complete: bool
+    machine: Machine
+    libraries: list[LibraryInfo]
+    paths: list[Path]
+    cells: list[Cell]
+    ceilings: list[CeilingPoint]
+    fits: list[Fit]
+    comparisons: list[Comparison]
+    failures: list[Failure]
+    drift: list[Drift]
+    checklist: list[Rule]

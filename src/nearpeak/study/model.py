@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plan.json: what a study is going to run. Enough to resume it and to make its report."""
+
+import msgspec
+
+from nearpeak.libraries.model import Library, Settings
+from nearpeak.machine.model import Path
+
+SCHEMA = 1
+
+
+class Variant(msgspec.Struct, kw_only=True, frozen=True):
+    """A benchmark with a value for each of its axes: what one launch measures."""
+
+    benchmark: str
+    axes: dict[str, str]
+    buffers: str = "H,H"
+
+
+class Contender(msgspec.Struct, kw_only=True, frozen=True):
+    """A library with one of its settings."""
+
+    library: Library
+    settings: Settings
+
+    @property
+    def label(self) -> str:
+        """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
+        if self.settings.name == "default":
+            return self.library.name
+        return f"{self.library.name}@{self.settings.name}"
+
+
+class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
+    """One launch. A ceiling has no contender and no variant."""
+
+    launch: int
+    block: int
+    role: str  # "mpi" or "ceiling"
+    path: str
+    contender: int | None  # index into Plan.contenders
+    variant: int | None  # index into Plan.variants
+    seed: int
+
+
+class Plan(msgspec.Struct, kw_only=True):
+    """The whole plan; `launches` holds every block up to the last look, in order."""
+
+    schema: int
+    study: str  # id
+    created: str
+    seed: int
+    sizes: list[int]
+    slot_ms: int
+    window: int
+    in_flight_bytes: int
+    looks: list[int]  # numbers of launches a cell at which precision is judged
+    budget_seconds: float | None
+    launch_limit_seconds: float
+    hosts: list[str]
+    remote_shell: str | None
+    contenders: list[Contender]
+    variants: list[Variant]
+    paths: list[Path]
+    launches: list[PlannedLaunch]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of records.jsonl (docs/records.md): the truth of a study, appended as it happens."""
+
+from typing import Any
+
+import msgspec
+
+SCHEMA = 1
+
+
+class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study"):
+    """The first line of the file."""
+
+    schema: int
+    id: str
+    nearpeak: str
+    started: str  # ISO 8601, UTC
+    seed: int
+
+
+class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
+    """A launch begins. When an id begins twice (after --resume), the last one counts."""
+
+    launch: int
+    block: int
+    role: str  # "mpi" or "ceiling"
+    library: str  # "" for a ceiling
+    settings: str
+    path: str
+    benchmark: str  # "" for a ceiling
+    axes: dict[str, str]
+    command: str  # one line for a POSIX shell
+    started: str
+
+
+class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
+    """What the measuring program found when it ran: written by it, once per launch."""
+
+    launch: int = -1
+    program: str
+    version: str
+    library_version: str | None  # MPI_Get_library_version; null for nearpeak-native
+    ranks: list[dict[str, Any]]  # rank, host, cpus (affinity), numa_nodes
+    clock: dict[str, float]  # tick_ns, read_ns
+    env: dict[str, str]  # by allow-list
+
+
+class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):
+    """One case of one launch, measured. `samples` are in `unit`, in the order of measurement."""
+
+    launch: int = -1
+    benchmark: str
+    metric: str  # "latency", "bw", "bibw", "copy", "triad": what a ceiling is matched on
+    size_bytes: int
+    buffers: str  # "H,H"
+    axes: dict[str, str]  # e.g. calls, reuse, direction; every axis of the benchmark
+    method: str | None  # of a ceiling; null for MPI
+    unit: str  # "us" or "GB/s"
+    better: str  # "lower" or "higher"
+    samples: list[float]
+    batch: int  # iterations in one sample
+    kept_every: int  # of the timed samples every n-th was kept
+    iterations: int  # timed, in all
+    warmup_iterations: int
+    first_use_us: float  # the first exchange of this case: first touch, handles, registration
+    window: int  # messages in flight
+    seconds: float  # spent on this case, all in all
+    limited: str | None = None  # why fewer samples than asked for were taken
+    subtracted_us: float | None = None  # the empty reply's time, taken off every sample
+
+
+class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):
+    """A case that gave no believable number: "wrong data" or "skipped"."""
+
+    launch: int = -1
+    benchmark: str
+    size_bytes: int
+    buffers: str
+    axes: dict[str, str]
+    method: str | None = None
+    status: str
+    message: str
+    rank: int | None = None  # wrong data: where, and the first bad byte of the message
+    byte: int | None = None
+    expected: int | None = None
+    got: int | None = None
+
+
+class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):
+    """A launch is over. Without this line it was cut off, and --resume runs it again."""
+
+    launch: int
+    status: str  # "ok", "crashed", "hung", "wrong data", "failed" or "interrupted"
+    exit_status: int | None
+    seconds: float
+    message: str
+    log: str | None  # the launch's whole output, relative to the study folder
+
+
+Record = (
+    StudyRecord | LaunchRecord | EnvironmentRecord | SamplesRecord | ProblemRecord | LaunchEndRecord
+)
