@@ -41,6 +41,7 @@ class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
     contender: int | None  # index into Plan.contenders
     variant: int | None  # index into Plan.variants
     seed: int
+    axes: dict[str, str] = {}  # of a ceiling: what it is matched on, {"reuse": "fixed"}
 
 
 class Plan(msgspec.Struct, kw_only=True):

@@ -97,6 +97,19 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     log: str | None  # the launch's whole output, relative to the study folder
 
 
+class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study end"):
+    """The study stopped. Without this line it was cut off; a later one (--resume) counts."""
+
+    status: str  # "complete" or "interrupted"
+    message: str  # why no more was launched: "every cell is precise", "the budget is spent", ...
+
+
 Record = (
-    StudyRecord | LaunchRecord | EnvironmentRecord | SamplesRecord | ProblemRecord | LaunchEndRecord
+    StudyRecord
+    | LaunchRecord
+    | EnvironmentRecord
+    | SamplesRecord
+    | ProblemRecord
+    | LaunchEndRecord
+    | StudyEndRecord
 )
