@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where payloads live: allocation, filling and verifying of one kind of memory.
+// One folder per backend; the host is the first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "payload/pattern.hpp"
+
+namespace nearpeak {
+
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+  // Page-aligned memory; throws std::bad_alloc.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) = 0;
+  virtual void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) = 0;
+  virtual void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) = 0;
+  virtual std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
+                                                std::uint64_t seed) = 0;
+};
+
+Accelerator& host_memory();
+
+// Equal slots of `bytes` each, one message a slot, in one allocation. A slot is whole cache lines,
+// so that neighbours never share one.
+class SlotBuffer {
+ public:
+  SlotBuffer(Accelerator& memory, std::size_t bytes, std::size_t slots);
+  ~SlotBuffer() { memory_.release(base_); }
+  SlotBuffer(const SlotBuffer&) = delete;
+  SlotBuffer& operator=(const SlotBuffer&) = delete;
+
+  char* slot(std::size_t index) const { return base_ + index * stride_; }
+  std::size_t slots() const { return slots_; }
+
+  // Slot i is filled with the pattern of seed + i << 32.
+  void fill_pattern(std::uint64_t seed);
+  void fill_inverse(std::uint64_t seed);
+  std::optional<Mismatch> find_mismatch(std::uint64_t seed) const;
+
+ private:
+  Accelerator& memory_;
+  std::size_t bytes_;
+  std::size_t stride_;
+  std::size_t slots_;
+  char* base_;
+};
+
+}  // namespace nearpeak

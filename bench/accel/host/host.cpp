@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host pageable memory. It is placed on the NUMA node of the CPU that first writes it.
+#include <cstdlib>
+#include <new>
+
+#include "accel/accelerator.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+class HostMemory final : public Accelerator {
+ public:
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, kPage, bytes) != 0) throw std::bad_alloc();
+    return memory;
+  }
+  void release(void* memory) override { std::free(memory); }
+  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
+    nearpeak::fill_pattern(target, bytes, seed);
+  }
+  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
+    nearpeak::fill_inverse(target, bytes, seed);
+  }
+  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
+                                        std::uint64_t seed) override {
+    return nearpeak::find_mismatch(data, bytes, seed);
+  }
+};
+
+}  // namespace
+
+Accelerator& host_memory() {
+  static HostMemory memory;
+  return memory;
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/options.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <random>
+#include <sstream>
+
+namespace nearpeak {
+namespace {
+
+constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  if (text.empty() || text.back() == separator) parts.emplace_back();
+  return parts;
+}
+
+std::size_t parse_size(const std::string& text) {
+  const std::size_t size = parse_bytes(text);
+  if (size > kLargest)
+    throw BadInput("size " + text + " is too large: the largest message is " +
+                   std::to_string(kLargest) + " bytes");
+  return size;
+}
+
+}  // namespace
+
+std::size_t parse_bytes(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::string suffix(rest, end);
+  int shift = -1;
+  if (suffix.empty()) shift = 0;
+  if (suffix == "K" || suffix == "k") shift = 10;
+  if (suffix == "M") shift = 20;
+  if (suffix == "G") shift = 30;
+  if (error != std::errc{} || shift < 0 || number > (~std::uint64_t{0} >> shift))
+    throw BadInput("'" + text + "' is no size: give bytes, as 8, 1000, 4K, 64M or 1G");
+  return number << shift;
+}
+
+std::vector<std::size_t> parse_sizes(const std::string& text) {
+  std::vector<std::size_t> sizes;
+  const auto add = [&sizes](std::size_t size) {
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+  };
+  for (const std::string& part : split(text, ',')) {
+    const auto ends = split(part, ':');
+    if (ends.size() == 1) {
+      add(parse_size(part));
+      continue;
+    }
+    if (ends.size() > 2) throw BadInput("'" + part + "' is no range of sizes: give A:B, as 0:64M");
+    const std::size_t low = parse_size(ends[0]);
+    const std::size_t high = parse_size(ends[1]);
+    if (low > high) throw BadInput("the range of sizes " + part + " is empty: give low:high");
+    if (low == 0) add(0);
+    std::size_t power = 1;
+    while (power < low) power *= 2;
+    for (; power <= high; power *= 2) add(power);
+  }
+  return sizes;
+}
+
+std::vector<int> parse_cpus(const std::string& text) {
+  std::vector<int> cpus;
+  const auto number = [&text](const std::string& part) {
+    int value = 0;
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc{} || rest != part.data() + part.size() || value < 0)
+      throw BadInput("'" + text + "' is no list of CPUs: give numbers, as 0,2 or 0-3");
+    return value;
+  };
+  for (const std::string& part : split(text, ',')) {
+    const auto ends = split(part, '-');
+    const int low = number(ends.front());
+    const int high = number(ends.back());
+    if (ends.size() > 2 || high < low || high - low > 65536)
+      throw BadInput("'" + text + "' is no list of CPUs: give numbers, as 0,2 or 0-3");
+    for (int cpu = low; cpu <= high; ++cpu) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::size_t rotating_slots(std::size_t bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  constexpr std::size_t kUnknownCache = std::size_t{64} << 20;
+  const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const std::size_t cache = l3 > 0 ? static_cast<std::size_t>(l3) : kUnknownCache;
+  const std::size_t each = std::max<std::size_t>(bytes, 64);
+  return std::max<std::size_t>(2, std::min(2 * cache / each + 1, kMost / each));
+}
+
+void CommonOptions::add_to(CLI::App& app) {
+  app.add_option("--sizes", sizes, "bytes of a message: 0:64M (powers of two), 8,1000,4K")
+      ->capture_default_str();
+  app.add_option("--reuse", reuse,
+                 "fixed: the same buffers in every iteration, as OMB does; rotating: more buffers "
+                 "than the caches hold, in turn")
+      ->check(CLI::IsMember({"fixed", "rotating"}))
+      ->capture_default_str();
+  app.add_option("--window", window, "messages in flight (bw, bibw)")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
+  app.add_option("--in-flight", in_flight,
+                 "most bytes in flight: shrinks the window of large messages")
+      ->capture_default_str();
+  app.add_option("--slot-ms", slot_ms, "milliseconds of timed samples for each size")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  app.add_option("--limit-s", limit_s, "seconds that one size may take at most")
+      ->check(CLI::Range(0.01, 1e6))
+      ->capture_default_str();
+  app.add_option("--min-samples", min_samples, "samples of each size, beyond the slot if need be")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--seed", seed,
+                 "shuffle the sizes with this seed; without it they keep their order");
+  app.add_option("--jsonl", jsonl, "append records to this file (docs/records.md)");
+  app.add_flag("!--no-verify", verify, "do not check the received data");
+}
+
+std::vector<std::size_t> CommonOptions::ordered_sizes() const {
+  auto out = parse_sizes(sizes);
+  if (seed) std::shuffle(out.begin(), out.end(), std::mt19937_64(*seed));
+  return out;
+}
+
+SamplingPolicy CommonOptions::policy() const {
+  SamplingPolicy out;
+  out.slot_s = slot_ms / 1e3;
+  out.limit_s = limit_s;
+  out.min_samples = min_samples;
+  return out;
+}
+
+std::uint64_t CommonOptions::window_at(std::size_t size_bytes) const {
+  const std::uint64_t most = parse_bytes(in_flight) / std::max<std::size_t>(size_bytes, 1);
+  return std::clamp<std::uint64_t>(most, 1, window);
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command-line options that the two measuring programs share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sampling/sampler.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace nearpeak {
+
+// Bad input: one line that says what to do; exit status 2.
+class BadInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum ExitStatus { kGood = 0, kFailed = 1, kBadInput = 2, kWrongData = 3 };
+
+struct CommonOptions {
+  std::string sizes = "0:64M";
+  std::string reuse = "fixed";
+  std::uint64_t window = 64;
+  std::string in_flight = "64M";
+  double slot_ms = 100;
+  double limit_s = 10;
+  std::uint64_t min_samples = 11;
+  std::optional<std::uint64_t> seed;
+  std::string jsonl;
+  bool verify = true;
+
+  void add_to(CLI::App& app);
+  // The sizes in the order in which they are to be measured: as given, or shuffled by the seed.
+  // Throws BadInput.
+  std::vector<std::size_t> ordered_sizes() const;
+  SamplingPolicy policy() const;
+  // Messages in flight at a size: the window, or fewer where they would be more than in_flight
+  // bytes; at least 1.
+  std::uint64_t window_at(std::size_t size_bytes) const;
+};
+
+// "8", "4K", "64M", "1G" (powers of 1024). Throws BadInput.
+std::size_t parse_bytes(const std::string& text);
+// "0:64M" (0 and the powers of two up to 64M), "1K:1M", "8,1000,4K", and commas between them; each
+// size once, in the order given. Throws BadInput.
+std::vector<std::size_t> parse_sizes(const std::string& text);
+// "0,2,5-7" -> {0, 2, 5, 6, 7}. Throws BadInput.
+std::vector<int> parse_cpus(const std::string& text);
+
+// How many buffers of `bytes` a rotating case goes through: at least 2, more than twice the
+// largest cache in all, and at most 1 GiB.
+std::size_t rotating_slots(std::size_t bytes);
+
+}  // namespace nearpeak

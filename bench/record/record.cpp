@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/record.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+extern char** environ;
+
+namespace nearpeak {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json name_json(const char* record, const CaseName& name) {
+  Json out;
+  out["record"] = record;
+  out["benchmark"] = name.benchmark;
+  out["metric"] = name.metric;
+  out["size_bytes"] = name.size_bytes;
+  out["buffers"] = name.buffers;
+  out["axes"] = name.axes;
+  out["method"] = name.method ? Json(*name.method) : Json(nullptr);
+  return out;
+}
+
+// Seven significant digits: beyond what any clock here resolves, a third of the bytes.
+Json rounded(const std::vector<double>& values) {
+  Json out = Json::array();
+  for (const double value : values) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.7g", value);
+    out.push_back(std::strtod(text, nullptr));
+  }
+  return out;
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter(const std::string& path) : path_(path) {
+  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+}
+
+RecordWriter::~RecordWriter() {
+  if (file_ >= 0) close(file_);
+}
+
+void RecordWriter::line(const std::string& text) {
+  if (file_ < 0) return;
+  const std::string whole = text + "\n";
+  std::size_t done = 0;
+  while (done < whole.size()) {
+    const ssize_t count = write(file_, whole.data() + done, whole.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw std::runtime_error("cannot write " + path_ + ": " + std::strerror(errno));
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+void RecordWriter::environment(const std::string& program,
+                               const std::optional<std::string>& library_version,
+                               const std::vector<std::string>& places, const ClockQuality& clock) {
+  Json out;
+  out["record"] = "environment";
+  out["program"] = program;
+  out["version"] = kVersion;
+  out["library_version"] = library_version ? Json(*library_version) : Json(nullptr);
+  out["ranks"] = Json::array();
+  for (const auto& place : places) out["ranks"].push_back(Json::parse(place));
+  out["clock"] = {{"tick_ns", clock.tick_ns}, {"read_ns", clock.read_ns}};
+  out["env"] = relevant_environment(environ);
+  line(out.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void RecordWriter::samples(const CaseResult& result) {
+  const Measurement& measured = result.measurement;
+  Json out = name_json("samples", result.name);
+  out["unit"] = result.unit;
+  out["better"] = result.better;
+  out["window"] = result.window;
+  out["batch"] = measured.batch;
+  out["kept_every"] = measured.kept_every;
+  out["iterations"] = measured.iterations;
+  out["warmup_iterations"] = measured.warmup_iterations;
+  out["first_use_us"] = measured.first_use_us;
+  out["seconds"] = measured.seconds;
+  out["limited"] = measured.limited ? Json(*measured.limited) : Json(nullptr);
+  out["subtracted_us"] = result.subtracted_us ? Json(*result.subtracted_us) : Json(nullptr);
+  out["samples"] = rounded(result.samples);
+  line(out.dump());
+}
+
+void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
+  Json out = name_json("problem", name);
+  out.erase("metric");
+  out["status"] = "wrong data";
+  out["message"] = "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +
+                   std::to_string(wrong.where.byte) + " of " + std::to_string(name.size_bytes) +
+                   " is " + std::to_string(wrong.where.got) + ", not " +
+                   std::to_string(wrong.where.expected);
+  out["rank"] = wrong.rank;
+  out["byte"] = wrong.where.byte;
+  out["expected"] = wrong.where.expected;
+  out["got"] = wrong.where.got;
+  line(out.dump());
+}
+
+void RecordWriter::skipped(const CaseName& name, const std::string& reason) {
+  Json out = name_json("problem", name);
+  out.erase("metric");
+  out["status"] = "skipped";
+  out["message"] = reason;
+  line(out.dump());
+}
+
+std::string to_json(const RankPlace& place) {
+  Json out;
+  out["rank"] = place.rank;
+  out["host"] = place.host;
+  out["cpus"] = place.cpus;
+  out["numa_nodes"] = place.numa_nodes;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::map<std::string, std::string> relevant_environment(const char* const* environment) {
+  static const char* const kPrefixes[] = {
+      "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_",    "UCX_",      "MPIR_CVAR_", "MPICH_",
+      "FI_",       "I_MPI_",    "MV2_",         "MVP_",      "PAMI_",      "NCCL_",
+      "OMP_NUM_",  "OMP_PROC_", "CUDA_VISIBLE", "CUDA_MPS_", "HIP_VISIBLE"};
+  // Launchers pass contact addresses and keys of their own through these.
+  static const char* const kSecrets[] = {"KEY",  "SECRET", "TOKEN", "PASS",
+                                         "CRED", "COOKIE", "AUTH"};
+  std::map<std::string, std::string> out;
+  for (; *environment != nullptr; ++environment) {
+    const std::string entry = *environment;
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = entry.substr(0, equals);
+    bool wanted = false;
+    for (const char* prefix : kPrefixes) wanted = wanted || name.rfind(prefix, 0) == 0;
+    for (const char* secret : kSecrets) wanted = wanted && name.find(secret) == std::string::npos;
+    if (wanted) out[name] = entry.substr(equals + 1);
+  }
+  return out;
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the measuring programs say: JSON Lines for programs (docs/records.md), a table for people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "payload/pattern.hpp"
+#include "sampling/sampler.hpp"
+
+namespace nearpeak {
+
+inline constexpr const char* kVersion = "0.1.0";
+
+using Axes = std::map<std::string, std::string>;  // axis name -> value
+
+// What a participant is bound to; host is its own word for itself.
+struct RankPlace {
+  int rank = 0;
+  std::string host;
+  std::vector<int> cpus;
+  std::vector<int> numa_nodes;
+};
+
+RankPlace this_place(int rank);
+std::string to_json(const RankPlace& place);
+
+// The case that a number belongs to.
+struct CaseName {
+  std::string benchmark;
+  std::string metric;
+  std::size_t size_bytes = 0;
+  std::string buffers = "H,H";
+  Axes axes;
+  std::optional<std::string> method;  // of a ceiling
+};
+
+struct CaseResult {
+  CaseName name;
+  std::string unit;             // "us" or "GB/s"
+  std::string better;           // "lower" or "higher"
+  std::vector<double> samples;  // in `unit`
+  Measurement measurement;      // its samples_us are not written
+  std::uint64_t window = 1;
+  std::optional<double> subtracted_us;
+};
+
+struct WrongData {
+  int rank;
+  Mismatch where;
+};
+
+// Writes each line whole, at once. A line that cannot be written throws std::runtime_error.
+class RecordWriter {
+ public:
+  RecordWriter() = default;                        // writes nothing
+  explicit RecordWriter(const std::string& path);  // appends; throws std::runtime_error
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+
+  // `places`: one JSON object per rank, as from to_json().
+  void environment(const std::string& program, const std::optional<std::string>& library_version,
+                   const std::vector<std::string>& places, const ClockQuality& clock);
+  void samples(const CaseResult& result);
+  void wrong_data(const CaseName& name, const WrongData& wrong);
+  void skipped(const CaseName& name, const std::string& reason);
+
+ private:
+  void line(const std::string& text);
+  int file_ = -1;
+  std::string path_;
+};
+
+// One row per case on stdout, as the user expects from a benchmark.
+class Table {
+ public:
+  void heading(const std::string& text) const;  // a comment line
+  void columns(const std::string& metric, const std::string& unit);
+  void row(const CaseResult& result) const;
+  void problem(std::size_t size_bytes, const std::string& message) const;
+};
+
+// The environment variables that shape a measurement, by an allow-list of prefixes; never secrets.
+std::map<std::string, std::string> relevant_environment(const char* const* environment);
+
+}  // namespace nearpeak
