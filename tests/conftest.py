@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that several folders of tests share."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+def load_helper(name: str, path: Path) -> ModuleType:
+    """Loads a helper file of the tests as module `name` (tests are no package)."""
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
+
+
+@pytest.fixture(scope="session")
+def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two test hosts joined by a network (tests/netns/hosts.py); skips where it cannot be."""
+    folder = tmp_path_factory.mktemp("two-hosts")
+    hosts = netns_hosts.two_hosts(folder)
+    try:
+        pair = hosts.__enter__()
+    except netns_hosts.CannotMakeHosts as error:
+        pytest.skip(f"no test hosts: {error}")
+    try:
+        yield pair
+    finally:
+        hosts.__exit__(None, None, None)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two test hosts on one machine: namespaces joined by a veth pair, each with its own hostname.
+
+They share the file system, as nodes of a cluster share a home folder, but not the network, the
+host name, System V and POSIX shared memory (/dev/shm), so that MPI sees two nodes. Everything
+lives in namespaces held open by one process a host; they vanish with it, whatever ends it.
+"""
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+NAMES = ("nearpeak-a", "nearpeak-b")
+ADDRESSES = ("10.213.7.1", "10.213.7.2")
+INTERFACE = "veth0"  # the same name on both hosts
+
+# Run in a host's namespaces before it is used; says "ready", then waits for its input to end.
+SETUP = """
+set -e
+hostname "$1"
+mount --bind "$2" /etc/hosts
+mount -t tmpfs -o size=4g tmpfs /dev/shm
+ip link set lo up
+echo ready
+exec cat
+"""
+
+
+class CannotMakeHosts(Exception):
+    """The machine forbids namespaces or lacks a tool; the message says which."""
+
+
+@dataclass(frozen=True)
+class TwoHosts:
+    """Two hosts that reach each other over TCP alone."""
+
+    names: tuple[str, str]
+    addresses: tuple[str, str]
+    remote_shell: str  # program called as `SHELL HOST COMMAND...`, HOST a name or an address
+    holders: tuple[int, int]  # process ids
+    user_namespace: bool
+
+    def on(self, host: int, argv: Sequence[str]) -> list[str]:
+        """The command line that runs `argv` on host 0 or 1."""
+        return [*enter(self.holders[host], self.user_namespace), *argv]
+
+    def run(
+        self, argv: Sequence[str], *, host: int = 0, timeout: float = 120, **options: object
+    ) -> "subprocess.CompletedProcess[str]":
+        """Runs `argv` on a host (the first one: where a study runs) and returns its output."""
+        return subprocess.run(
+            self.on(host, argv),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            **options,  # type: ignore[call-overload]
+        )
+
+    def bytes_sent(self, host: int = 0) -> int:
+        """Bytes that left a host over the veth pair so far."""
+        counters = self.run(["cat", "/proc/net/dev"], host=host).stdout
+        line = next(x for x in counters.splitlines() if x.strip().startswith(f"{INTERFACE}:"))
+        return int(line.split(":")[1].split()[8])
+
+
+def enter(pid: int, user_namespace: bool) -> list[str]:
+    """The nsenter command that joins the namespaces of process `pid`, in this folder."""
+    user = ["--user", "--preserve-credentials"] if user_namespace else []
+    spaces = ["--mount", "--uts", "--ipc", "--net"]
+    return ["nsenter", "--target", str(pid), *user, *spaces, f"--wd={Path.cwd()}", "--"]
+
+
+def start_holder(name: str, hosts_file: Path, join: list[str]) -> "subprocess.Popen[str]":
+    """Starts the process that holds a host's namespaces open for as long as its input is."""
+    command = [
+        *join,
+        *["unshare", "--net", "--uts", "--ipc", "--mount"],
+        *["sh", "-c", SETUP, "sh", name, str(hosts_file)],
+    ]
+    holder = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stderr is not None
+    if holder.stdout.readline() != "ready\n":
+        holder.kill()
+        reason = holder.stderr.read().strip().splitlines() or ["no reason given"]
+        raise CannotMakeHosts(f"cannot make the namespaces of a test host: {reason[-1]}")
+    return holder
+
+
+def end_processes_of(holder: int) -> None:
+    """Ends every process in a host's network namespace: daemons that a crashed test left."""
+    space = Path(f"/proc/{holder}/ns/net").readlink()
+    if space == Path("/proc/self/ns/net").readlink():
+        return  # not a test host: everything on this machine is in here
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # gone, or not ours
+                if (entry / "ns/net").readlink() == space:
+                    os.kill(int(entry.name), signal.SIGKILL)
+
+
+def command(argv: list[str]) -> None:
+    """Runs one step of the set-up; what fails is the reason why there are no hosts."""
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotMakeHosts(f"{shlex.join(argv)}: {done.stderr.strip()}")
+
+
+@contextlib.contextmanager
+def two_hosts(folder: Path) -> Iterator[TwoHosts]:
+    """Two hosts for as long as the block lasts; `folder` takes their hosts file and shell.
+
+    Raises CannotMakeHosts where the machine does not allow it.
+    """
+    hosts_file = folder / "hosts"
+    hosts_file.write_text(
+        "127.0.0.1 localhost\n"
+        + "".join(f"{a} {n}\n" for a, n in zip(ADDRESSES, NAMES, strict=True))
+    )
+    user = os.geteuid() != 0
+    holders: list[subprocess.Popen[str]] = []
+    try:
+        # Without root, one user namespace owns both hosts: the first makes it, the second joins.
+        join = ["unshare", "--user", "--map-root-user"] if user else []
+        holders.append(start_holder(NAMES[0], hosts_file, join))
+        first = holders[0].pid
+        if user:
+            join = ["nsenter", "--target", str(first), "--user", "--preserve-credentials"]
+        holders.append(start_holder(NAMES[1], hosts_file, join))
+        second = holders[1].pid
+        here, there = enter(first, user), enter(second, user)
+        pair = ["type", "veth", "peer", "name", INTERFACE, "netns", str(second)]
+        command([*here, "ip", "link", "add", INTERFACE, *pair])
+        for side, address in ((here, ADDRESSES[0]), (there, ADDRESSES[1])):
+            command([*side, "ip", "address", "add", f"{address}/24", "dev", INTERFACE])
+            command([*side, "ip", "link", "set", INTERFACE, "up"])
+        shell = folder / "remote-shell"
+        shell.write_text(remote_shell_script((first, second), user))
+        shell.chmod(0o755)
+        yield TwoHosts(NAMES, ADDRESSES, str(shell), (first, second), user)
+    except FileNotFoundError as error:
+        raise CannotMakeHosts(f"{error.filename} is not installed") from error
+    finally:
+        for holder in holders:
+            with contextlib.suppress(OSError):
+                end_processes_of(holder.pid)
+            holder.communicate()  # also closes the pipes
+
+
+def remote_shell_script(pids: tuple[int, int], user_namespace: bool) -> str:
+    """A shell script called like ssh: `SCRIPT HOST COMMAND...`, the command joined by spaces."""
+    cases = "".join(
+        f'  {name}|{address}) set -- {shlex.join(enter(pid, user_namespace))} sh -c "$command" ;;\n'
+        for name, address, pid in zip(NAMES, ADDRESSES, pids, strict=True)
+    )
+    return (
+        "#!/bin/sh\n"
+        'host=$1; shift; command="$*"\n'
+        'case "$host" in\n'
+        f"{cases}"
+        '  *) echo "no such host: $host" >&2; exit 255 ;;\n'
+        "esac\n"
+        'exec "$@"\n'
+    )
