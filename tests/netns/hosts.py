@@ -144,7 +144,7 @@ def two_hosts(folder: Path) -> Iterator[TwoHosts]:
             command([*side, "ip", "address", "add", f"{address}/24", "dev", INTERFACE])
             command([*side, "ip", "link", "set", INTERFACE, "up"])
         shell = folder / "remote-shell"
-        shell.write_text(remote_shell_script((first, second), user))
+        shell.write_text(remote_shell_script((first, second)))
         shell.chmod(0o755)
         yield TwoHosts(NAMES, ADDRESSES, str(shell), (first, second), user)
     except FileNotFoundError as error:
@@ -156,10 +156,13 @@ def two_hosts(folder: Path) -> Iterator[TwoHosts]:
             holder.communicate()  # also closes the pipes
 
 
-def remote_shell_script(pids: tuple[int, int], user_namespace: bool) -> str:
-    """A shell script called like ssh: `SCRIPT HOST COMMAND...`, the command joined by spaces."""
+def remote_shell_script(pids: tuple[int, int]) -> str:
+    """A shell script called like ssh: `SCRIPT HOST COMMAND...`, the command joined by spaces.
+
+    It is called on a test host, thus already in their user namespace where there is one.
+    """
     cases = "".join(
-        f'  {name}|{address}) set -- {shlex.join(enter(pid, user_namespace))} sh -c "$command" ;;\n'
+        f'  {name}|{address}) set -- {shlex.join(enter(pid, False))} sh -c "$command" ;;\n'
         for name, address, pid in zip(NAMES, ADDRESSES, pids, strict=True)
     )
     return (
