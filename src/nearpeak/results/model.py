@@ -15,6 +15,15 @@ class CeilingValue(msgspec.Struct, kw_only=True):
     method: str
 
 
+class Mode(msgspec.Struct, kw_only=True):
+    """One of the two groups that a cell's launch medians fall into."""
+
+    median: float  # in the cell's unit
+    share: float  # of the launches
+    blocks: list[int]
+    conditions: dict[str, str]  # what its launches share and no launch of the other group has
+
+
 class Cell(msgspec.Struct, kw_only=True):
     """One (library, settings, path, case): its launch medians summed up."""
 
@@ -37,6 +46,8 @@ class Cell(msgspec.Struct, kw_only=True):
     p05: float | None  # of the samples of all launches
     p95: float | None
     minimum: float | None
+    outlier_share: float | None = None  # of the samples: labelled (3 IQR off its launch), kept
+    modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
     launches: int
     ceiling: CeilingValue | None
