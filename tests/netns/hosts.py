@@ -25,10 +25,14 @@ set -e
 hostname "$1"
 mount --bind "$2" /etc/hosts
 mount -t tmpfs -o size=4g tmpfs /dev/shm
+mount -t sysfs sysfs /sys
 ip link set lo up
 echo ready
 exec cat
 """
+
+# The kernel reports a new link as up only after a while, and UCX leaves out one that is down.
+LINK_IS_UP = f"until grep -q up /sys/class/net/{INTERFACE}/operstate; do sleep 0.05; done"
 
 
 class CannotMakeHosts(Exception):
@@ -143,6 +147,8 @@ def two_hosts(folder: Path) -> Iterator[TwoHosts]:
         for side, address in ((here, ADDRESSES[0]), (there, ADDRESSES[1])):
             command([*side, "ip", "address", "add", f"{address}/24", "dev", INTERFACE])
             command([*side, "ip", "link", "set", INTERFACE, "up"])
+        for side in (here, there):
+            command([*side, "timeout", "10", "sh", "-c", LINK_IS_UP])
         shell = folder / "remote-shell"
         shell.write_text(remote_shell_script((first, second)))
         shell.chmod(0o755)
