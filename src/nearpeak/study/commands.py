@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of each launch of a plan."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearpeak.libraries.model import CommandLine, Launch, Library, Rank
+from nearpeak.machine import model as machine
+from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.sizes import format_bytes, format_sizes
+
+FIRST_PORT = 20000  # of the TCP ceiling between hosts; below the range of outgoing connections
+PORTS = 10000
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What launches are made of: nearpeak.libraries, or stand-ins in tests."""
+
+    command_line: Callable[[Library, Launch], CommandLine]
+    mpi_program: Callable[[Library], Path]
+    native_program: Callable[[], Path]
+
+
+def make_command(
+    plan: Plan, planned: PlannedLaunch, tools: Tools, jsonl: Path | None = None
+) -> CommandLine:
+    """The command line of a planned launch; its records go to `jsonl`, or a table to stdout."""
+    path = find_path(plan, planned.path)
+    common = [
+        *("--sizes", format_sizes(plan.sizes)),
+        *("--window", str(plan.window)),
+        *("--in-flight", format_bytes(plan.in_flight_bytes)),
+        *("--slot-ms", str(plan.slot_ms)),
+        *("--seed", str(planned.seed)),
+        *(("--jsonl", str(jsonl)) if jsonl else ()),
+    ]
+    if planned.role == "ceiling":
+        return _ceiling(plan, planned, path, tools, common)
+    assert planned.contender is not None
+    assert planned.variant is not None
+    contender = plan.contenders[planned.contender]
+    variant = plan.variants[planned.variant]
+    axes = [word for name, value in variant.axes.items() for word in (f"--{name}", value)]
+    program = [
+        str(tools.mpi_program(contender.library)),
+        variant.benchmark,
+        *("--buffers", variant.buffers),
+        *axes,
+        *common,
+    ]
+    return tools.command_line(
+        contender.library,
+        Launch(
+            program=program,
+            ranks=_ranks(path),
+            settings=contender.settings,
+            network_only=path.transport == "network",
+            remote_shell=plan.remote_shell,
+        ),
+    )
+
+
+def wanted_cpus(path: machine.Path, role: str) -> list[list[int]]:
+    """The logical CPUs that each rank of a launch on this path must run on."""
+    if path.transport == "local":
+        return [path.ends[0].cpus]
+    if role == "ceiling" and not _two_hosts(path):
+        return [end.cpus[:1] for end in path.ends]
+    return [end.cpus for end in path.ends]
+
+
+def find_path(plan: Plan, path_id: str) -> machine.Path:
+    """The plan's path with this id."""
+    return next(path for path in plan.paths if path.id == path_id)
+
+
+def _ceiling(
+    plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
+) -> CommandLine:
+    program = str(tools.native_program())
+    reuse = ["--reuse", planned.axes["reuse"]]
+    if path.transport == "local":
+        cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
+        where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
+        return CommandLine(argv=[program, *where, *common], env={})
+    if _two_hosts(path):
+        # Two hosts need somebody to start the far end: the first library's launcher does.
+        port = FIRST_PORT + (plan.seed + planned.launch) % PORTS
+        where = ["tcp", "--peer", str(path.ends[0].host), "--port", str(port)]
+        return tools.command_line(
+            plan.contenders[0].library,
+            Launch(
+                program=[program, *where, *reuse, *common],
+                ranks=_ranks(path),
+                remote_shell=plan.remote_shell,
+            ),
+        )
+    cpus = ",".join(str(end.cpus[0]) for end in path.ends)
+    where = ["pair", "--cpus", cpus]
+    if path.transport == "network":
+        where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]
+    return CommandLine(argv=[program, *where, *reuse, *common], env={})
+
+
+def _two_hosts(path: machine.Path) -> bool:
+    return path.ends[0].host != path.ends[1].host
+
+
+def _ranks(path: machine.Path) -> list[Rank]:
+    return [Rank(cpus=end.cpus, host=end.host) for end in path.ends]

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""records.jsonl: whole lines appended as they happen, so that nothing recorded is ever lost."""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.study.records import SCHEMA, Record, StudyRecord
+
+NAME = "records.jsonl"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# A launch that fails with less than this left on the disk is taken to have failed for that.
+LEAST_FREE_BYTES = 64 * 1024
+
+
+class CannotWriteError(Exception):
+    """The study folder took no more data; the message is one line that says what to do."""
+
+
+def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
+    """Words for a write that failed (None: the disk is all but full)."""
+    if error is None or error.errno in _FULL:
+        why = f"no space is left for {folder}: free some"
+    else:
+        why = f"{folder} cannot be written ({error.strerror}): mend that"
+    return CannotWriteError(f"{why}, then `nearpeak study --resume -o {folder}` completes it")
+
+
+def disk_is_full(folder: Path) -> bool:
+    """Whether the folder's disk has hardly any space left."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
+
+
+class Journal:
+    """The open records.jsonl of one study, locked against a second writer.
+
+    Each record is one write of one whole line at the end of the file. A line that does not fit
+    is taken back before CannotWriteError is raised.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Opens or creates the file; UserError when it cannot be, or when another study has it."""
+        self._folder = folder
+        try:
+            self._file = os.open(folder / NAME, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise UserError(
+                f"cannot write into {folder} ({error.strerror}): choose another folder with -o"
+            ) from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise UserError(
+                f"another study is writing into {folder}: wait for it, or choose another with -o"
+            ) from None
+        self._cut_half_line()
+        self._encode = msgspec.json.Encoder().encode
+
+    def append(self, record: Record, *, sync: bool = False) -> None:
+        """Adds one line; with `sync` it is on the disk when this returns."""
+        line = self._encode(record) + b"\n"
+        before = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, line)
+            if written < len(line):  # the disk took a part: ask for the reason with the rest
+                os.write(self._file, line[written:])
+            if sync:
+                os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, before)
+            raise cannot_write(self._folder, error) from None
+
+    def close(self) -> None:
+        """Gives the file and its lock back."""
+        os.close(self._file)
+
+    def _cut_half_line(self) -> None:
+        """Cuts off a last line without its end, which a killed study may have left."""
+        end = os.fstat(self._file).st_size
+        keep = end
+        while keep > 0:
+            start = max(0, keep - 65536)
+            found = os.pread(self._file, keep - start, start).rfind(b"\n")
+            if found >= 0:
+                keep = start + found + 1
+                break
+            keep = start
+        if keep < end:
+            os.ftruncate(self._file, keep)
+
+
+def read_records(folder: Path) -> Iterator[Record]:
+    """Every record of a study in order; a half line at the end is left out.
+
+    UserError for a file of another schema, or for a line that is no record (its number is named).
+    """
+    file = folder / NAME
+    decode = msgspec.json.Decoder(Record).decode
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n"):
+                return
+            if number == 1:
+                _check_schema(file, line)
+            try:
+                yield decode(line)
+            except msgspec.MsgspecError as error:
+                raise UserError(
+                    f"{file} line {number} is no record ({error}): remove that line"
+                ) from None
+
+
+def _check_schema(file: Path, line: bytes) -> None:
+    try:
+        first = msgspec.json.decode(line)
+        schema = first["schema"]
+        if first["record"] != StudyRecord.__struct_config__.tag:
+            raise KeyError
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        raise UserError(f"{file} does not start with a study record: choose a study folder") from (
+            None
+        )
+    if schema != SCHEMA:
+        raise UserError(
+            f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
+            "use the nearpeak that wrote it, or start anew in another folder"
+        )

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a study: contenders x paths x variants, and ceilings, in randomised blocks."""
+
+import datetime
+import random
+import uuid
+from collections.abc import Sequence
+
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Path
+from nearpeak.study.estimate import Estimate, guess_seconds
+from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
+from nearpeak.study.options import Options
+from nearpeak.study.sizes import format_seconds, format_sizes
+
+LOOKS = (6, 9, 12)  # launches a cell at which precision is judged (docs/methodology.md)
+SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
+SLOT_MS = 100
+SLOTS_MS = (200, 150, 100, 75, 50)  # what a budget may choose from
+WINDOW = 64
+IN_FLIGHT_BYTES = 64 * 1024**2
+LEAST_LIMIT_SECONDS = 30.0
+LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
+
+
+def make_plan(
+    options: Options,
+    contenders: Sequence[Contender],
+    variants: Sequence[Variant],
+    paths: Sequence[Path],
+) -> Plan:
+    """A plan for these options; with a budget, fitted to it (`fit`).
+
+    UserError when a launch count and a budget leave nothing to plan with, or names repeat.
+    """
+    labels = [contender.label for contender in contenders]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise UserError(
+                f"two contenders are called {label!r}: give each library and settings its own name"
+            )
+    seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
+    plan = Plan(
+        schema=SCHEMA,
+        study=uuid.uuid4().hex,
+        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        seed=seed,
+        sizes=options.sizes or SIZES,
+        slot_ms=options.slot_ms or SLOT_MS,
+        window=options.window or WINDOW,
+        in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
+        looks=[options.launches] if options.launches else list(LOOKS),
+        budget_seconds=options.budget_seconds,
+        launch_limit_seconds=0.0,
+        hosts=options.hosts,
+        remote_shell=options.remote_shell,
+        contenders=list(contenders),
+        variants=list(variants),
+        paths=list(paths),
+        launches=[],
+    )
+    if plan.budget_seconds is not None:
+        fit(plan, options)
+    plan.launches = _blocks(plan, plan.looks[-1])
+    plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
+    return plan
+
+
+def fit(plan: Plan, options: Options) -> None:
+    """Makes the plan small enough for its budget: slot, then sizes, then launches.
+
+    What the user fixed stays. At least 2 launches stay, even when they do not fit.
+    """
+    assert plan.budget_seconds is not None
+    for slot_ms in SLOTS_MS if options.slot_ms is None else (options.slot_ms,):
+        plan.slot_ms = slot_ms
+        if _seconds(plan, plan.looks[0]) <= plan.budget_seconds:
+            return
+    if not options.sizes:
+        # 0 and every second power of two, the largest kept.
+        plan.sizes = [plan.sizes[0], *plan.sizes[:0:-2][::-1]]
+    launches = plan.looks[0]
+    if options.launches is None:
+        while launches > 2 and _seconds(plan, launches) > plan.budget_seconds:
+            launches -= 1
+    if launches < plan.looks[0]:
+        plan.looks = [launches]
+
+
+def _seconds(plan: Plan, launches: int) -> float:
+    """The estimate for so many launches of everything."""
+    plan.launches = _blocks(plan, 1)
+    return launches * Estimate(plan).seconds(plan.launches)
+
+
+def _limit(plan: Plan) -> float:
+    transports = {path.id: path.transport for path in plan.paths}
+    longest = max(
+        guess_seconds(launch, transports[launch.path], plan.sizes, plan.slot_ms)
+        for launch in plan.launches
+    )
+    return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
+
+
+def _blocks(plan: Plan, count: int) -> list[PlannedLaunch]:
+    """`count` blocks; each holds every launch once, in an order of its own."""
+    order = random.Random(plan.seed)
+    reuses = sorted({variant.axes.get("reuse", "fixed") for variant in plan.variants})
+    once: list[PlannedLaunch] = []
+    for path in plan.paths:
+        for reuse in reuses[:1] if path.transport == "local" else reuses:
+            once.append(
+                PlannedLaunch(
+                    launch=0,
+                    block=0,
+                    role="ceiling",
+                    path=path.id,
+                    contender=None,
+                    variant=None,
+                    seed=0,
+                    axes={"reuse": reuse},
+                )
+            )
+        if path.transport == "local":
+            continue
+        for contender in range(len(plan.contenders)):
+            for variant in range(len(plan.variants)):
+                once.append(
+                    PlannedLaunch(
+                        launch=0,
+                        block=0,
+                        role="mpi",
+                        path=path.id,
+                        contender=contender,
+                        variant=variant,
+                        seed=0,
+                    )
+                )
+    launches: list[PlannedLaunch] = []
+    for block in range(count):
+        order.shuffle(once)
+        for one in once:
+            launches.append(
+                PlannedLaunch(
+                    launch=len(launches),
+                    block=block,
+                    role=one.role,
+                    path=one.path,
+                    contender=one.contender,
+                    variant=one.variant,
+                    seed=order.getrandbits(31),
+                    axes=one.axes,
+                )
+            )
+    return launches
+
+
+def summary(plan: Plan) -> list[str]:
+    """The plan in a few lines for people."""
+    blocks = plan.looks[-1]
+    block = [launch for launch in plan.launches if launch.block == 0]
+    one = Estimate(plan).seconds(block)
+    ceilings = sum(launch.role == "ceiling" for launch in block)
+    lines = [
+        "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
+        "paths:      " + ", ".join(path.id for path in plan.paths),
+        "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
+        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}), slot {plan.slot_ms} ms",
+        f"launches:   {len(block)} a block ({ceilings} ceilings), "
+        + (
+            f"{blocks} blocks"
+            if len(plan.looks) == 1
+            else f"{plan.looks[0]} to {blocks} blocks, until every cell is precise"
+        ),
+        f"estimate:   {format_seconds(one)} a block, "
+        f"{format_seconds(one * plan.looks[0])} for {plan.looks[0]} blocks"
+        + (f", budget {format_seconds(plan.budget_seconds)}" if plan.budget_seconds else ""),
+    ]
+    if plan.budget_seconds and one * plan.looks[0] > plan.budget_seconds:
+        lines.append(
+            "note:       the estimate exceeds the budget, this is the least that can be run"
+        )
+    if plan.looks[-1] < LOOKS[0]:
+        lines.append(f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval")
+    return lines
+
+
+def variant_label(variant: Variant) -> str:
+    """`latency (blocking, fixed, both)`: a benchmark and the value of each of its axes."""
+    values = ", ".join(variant.axes.values())
+    return f"{variant.benchmark} ({values})" if values else variant.benchmark

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One launch as a process tree: started, watched, and ended with everything that it started.
+
+MPI launchers start their ranks in process groups of their own, so a group is not enough. While
+a launch runs this process is the reaper of its orphans (Linux, PR_SET_CHILD_SUBREAPER), so that
+whatever the launch started stays below us and can be found.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+TICK_SECONDS = 0.25  # rare, because the watcher shares the machine with what is measured
+TERM_GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
+LEFTOVER_GRACE_SECONDS = 1.0  # for helpers of a launcher that has ended by itself
+KILL_SECONDS = 10.0  # a process that the kernel holds on to longer than this is left behind
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a process tree ended. `exit_status` is negative for a signal, None when not started."""
+
+    end: str  # "exited", "hung", "stopped" or "not started"
+    exit_status: int | None
+    seconds: float
+    reason: str = ""  # why it was not started
+
+
+def run_tree(
+    argv: list[str],
+    *,
+    env: dict[str, str],
+    log: Path,
+    limit_seconds: float,
+    tick: Callable[[], None] = lambda: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Runs `argv` with `env` to its end, its output going to `log`.
+
+    `tick` is called a few times a second; when it raises, the tree is ended first. The tree is
+    ended after `limit_seconds` ("hung"), or when `stop` says so ("stopped").
+    """
+    started = time.monotonic()
+    before = set(psutil.Process().children(recursive=True))
+    with log.open("ab") as output, _reaping_orphans():
+        try:
+            process = subprocess.Popen(
+                argv,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_end_with_parent,
+            )
+        except OSError as error:
+            reason = f"{argv[0]} cannot be started: {error.strerror}"
+            return Outcome("not started", None, time.monotonic() - started, reason)
+        end = "stopped"
+        try:
+            end = _watch(process, started + limit_seconds, tick, stop)
+        finally:
+            if end != "exited":
+                process.terminate()
+            grace = LEFTOVER_GRACE_SECONDS if end == "exited" else TERM_GRACE_SECONDS
+            _end_rest(process, before, grace)
+    return Outcome(end, process.returncode, time.monotonic() - started)
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    deadline: float,
+    tick: Callable[[], None],
+    stop: Callable[[], bool],
+) -> str:
+    """Waits for the process to end and says why the waiting ended."""
+    poller = select.poll()
+    pidfd = os.pidfd_open(process.pid)
+    try:
+        poller.register(pidfd, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            ended = poller.poll(max(0.0, min(TICK_SECONDS, left)) * 1000)
+            tick()
+            if ended:
+                process.wait()
+                return "exited"
+            if stop():
+                return "stopped"
+            if left <= 0:
+                return "hung"
+    finally:
+        os.close(pidfd)
+
+
+def _end_rest(
+    process: subprocess.Popen[bytes], before: set[psutil.Process], grace_seconds: float
+) -> None:
+    """Waits `grace_seconds` for the tree to end, then kills what is left of it, and reaps it."""
+    deadline = time.monotonic() + grace_seconds
+    while (rest := _alive(process, before)) and time.monotonic() < deadline + KILL_SECONDS:
+        if time.monotonic() >= deadline:
+            for one in rest:
+                with contextlib.suppress(psutil.Error):
+                    one.kill()
+        time.sleep(0.02)
+
+
+def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> list[psutil.Process]:
+    """What the launch started and still runs; what has ended is reaped on the way."""
+    process.poll()
+    alive = []
+    for one in psutil.Process().children(recursive=True):
+        if one in before:
+            continue
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if one.status() != psutil.STATUS_ZOMBIE:
+                alive.append(one)
+            elif one.ppid() == os.getpid() and one.pid != process.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(one.pid, os.WNOHANG)
+    return alive
+
+
+@contextlib.contextmanager
+def _reaping_orphans() -> Iterator[None]:
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _end_with_parent() -> None:
+    """In the child: a launcher whose study was killed gets SIGTERM and ends its ranks."""
+    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
+
+import contextlib
+import datetime
+import math
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+import msgspec
+
+import nearpeak
+from nearpeak.libraries.model import CommandLine
+from nearpeak.study.commands import Tools, find_path, make_command, wanted_cpus
+from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
+from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.process import Outcome, run_tree
+from nearpeak.study.records import (
+    SCHEMA,
+    EnvironmentRecord,
+    LaunchEndRecord,
+    LaunchRecord,
+    ProblemRecord,
+    Record,
+    SamplesRecord,
+    StudyEndRecord,
+    StudyRecord,
+)
+from nearpeak.study.state import GIVE_UP_AFTER, State
+
+LEAST_BLOCKS = 2  # are run even when the budget is too small for them
+WRONG_DATA_EXIT = 3  # of the measuring programs
+_MEASURED = EnvironmentRecord | SamplesRecord | ProblemRecord
+
+
+class Progress(Protocol):
+    """Who is told how the study goes. Times in seconds."""
+
+    def begin(self, planned: PlannedLaunch, left: float) -> None:
+        """A launch begins; `left` is the estimate for it and all that follow."""
+
+    def tick(self) -> None:
+        """Called a few times a second."""
+
+    def end(self, planned: PlannedLaunch, record: LaunchEndRecord) -> None:
+        """A launch is over."""
+
+
+class Interrupt:
+    """Set by SIGINT or SIGTERM while a study runs: the launch is ended, then the study."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        self.signal = number
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Takes the signals, and gives them back."""
+        before = {one: signal.signal(one, self) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+class StudyRun:
+    """One study being run in its folder, with everything that was recorded there before."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        journal: Journal,
+        tools: Tools,
+        shell_line: Callable[[CommandLine], str],
+        progress: Progress,
+    ) -> None:
+        self._folder = folder
+        self._plan = plan
+        self._journal = journal
+        self._tools = tools
+        self._shell_line = shell_line
+        self._progress = progress
+        self._interrupt = Interrupt()
+        self._state = State(plan)
+        self._new = True
+        for record in read_records(folder):
+            self._new = False
+            self._state.feed(record)
+
+    def run(self) -> StudyEndRecord:
+        """Runs what remains and returns how the study ended, as it was recorded.
+
+        CannotWriteError when the folder takes no more data; then nothing is running any more.
+        """
+        self._make_logs()
+        if self._new:
+            self._record(
+                StudyRecord(
+                    schema=SCHEMA,
+                    id=self._plan.study,
+                    nearpeak=nearpeak.__version__,
+                    started=_now(),
+                    seed=self._plan.seed,
+                )
+            )
+        with self._interrupt.listening():
+            end = self._run_blocks()
+        self._record(end, sync=True)
+        return end
+
+    def _run_blocks(self) -> StudyEndRecord:
+        last = self._plan.looks[-1]
+        for block in range(last):
+            if self._state.contenders_done(block):
+                why = f"every cell is precise or was given up after {block} blocks"
+                return StudyEndRecord(status="complete", message=why)
+            remaining = self._state.remaining(block)
+            if not remaining:
+                continue
+            if not self._fits(block):
+                return StudyEndRecord(
+                    status="complete", message=f"the budget is spent after {block} blocks"
+                )
+            for planned in remaining:
+                if planned not in self._state.remaining(block):
+                    continue
+                self._run_launch(planned)
+                if self._interrupt.signal is not None:
+                    name = signal.Signals(self._interrupt.signal).name
+                    return StudyEndRecord(status="interrupted", message=f"ended by {name}")
+        return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
+
+    def _fits(self, block: int) -> bool:
+        """Whether the budget still holds this block; at a look, all blocks to the next one."""
+        budget = self._plan.budget_seconds
+        if budget is None or block < LEAST_BLOCKS:
+            return True
+        until = block + 1
+        if block in self._plan.looks:
+            until = min(look for look in self._plan.looks if look > block)
+        return self._state.seconds + self._left(block, until) <= budget
+
+    def _left(self, first: int, until: int) -> float:
+        """Seconds that the blocks [first, until) will take."""
+        blocks = (self._state.remaining(block) for block in range(first, until))
+        return sum(self._state.estimate.seconds(launches) for launches in blocks)
+
+    def _time_left(self, block: int) -> float:
+        until = min(look for look in self._plan.looks if look > block)
+        return self._left(block, until)
+
+    def _run_launch(self, planned: PlannedLaunch) -> None:
+        log = Path("logs") / f"{planned.launch:04d}.log"
+        jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
+        self._progress.begin(planned, self._time_left(planned.block))
+        plain = make_command(self._plan, planned, self._tools)
+        self._record(self._launch_record(planned, self._shell_line(plain)))
+        command = make_command(self._plan, planned, self._tools, jsonl)
+        reader = _Reader(self._plan, planned, jsonl, self._record)
+        # What an earlier try left must not be taken for this one's.
+        with self._writing():
+            for old in (jsonl, self._folder / log):
+                old.unlink(missing_ok=True)
+            outcome = run_tree(
+                command.argv,
+                env={**os.environ, **command.env},
+                log=self._folder / log,
+                limit_seconds=self._plan.launch_limit_seconds,
+                tick=lambda: self._tick(reader),
+                stop=lambda: self._interrupt.signal is not None,
+            )
+        reader.finish()
+        status, message = _judge(outcome, reader, self._folder / log, self._plan)
+        if status not in ("ok", "interrupted") and disk_is_full(self._folder):
+            raise cannot_write(self._folder, None)
+        if self._state.failures_with(planned, status) == GIVE_UP_AFTER and status != "interrupted":
+            message += f"; given up after {GIVE_UP_AFTER} failures in a row without a sample"
+        end = LaunchEndRecord(
+            launch=planned.launch,
+            status=status,
+            exit_status=outcome.exit_status,
+            seconds=round(outcome.seconds, 3),
+            message=message,
+            log=str(log),
+        )
+        self._record(end, sync=True)
+        if not reader.rejected:
+            jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
+        self._progress.end(planned, end)
+
+    def _tick(self, reader: "_Reader") -> None:
+        reader.read()
+        self._progress.tick()
+
+    def _launch_record(self, planned: PlannedLaunch, command: str) -> LaunchRecord:
+        library = settings = benchmark = ""
+        axes = planned.axes
+        if planned.contender is not None and planned.variant is not None:
+            contender = self._plan.contenders[planned.contender]
+            library, settings = contender.library.name, contender.settings.name
+            benchmark = self._plan.variants[planned.variant].benchmark
+            axes = self._plan.variants[planned.variant].axes
+        return LaunchRecord(
+            launch=planned.launch,
+            block=planned.block,
+            role=planned.role,
+            library=library,
+            settings=settings,
+            path=planned.path,
+            benchmark=benchmark,
+            axes=axes,
+            command=command,
+            started=_now(),
+        )
+
+    def _record(self, record: Record, *, sync: bool = False) -> None:
+        self._journal.append(record, sync=sync)
+        self._state.feed(record)
+
+    def _make_logs(self) -> None:
+        with self._writing():
+            (self._folder / "logs").mkdir(exist_ok=True)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise cannot_write(self._folder, error) from None
+
+
+class _Reader:
+    """Follows the records of one launch as its program writes them, and checks each."""
+
+    def __init__(
+        self, plan: Plan, planned: PlannedLaunch, file: Path, record: Callable[[Record], None]
+    ) -> None:
+        self._plan = plan
+        self._planned = planned
+        self._file = file
+        self._record = record
+        self._decode = msgspec.json.Decoder(_MEASURED).decode
+        self._offset = 0
+        self._half = b""
+        self.rejected: list[str] = []
+        self.samples = 0
+        self.environment: EnvironmentRecord | None = None
+        self.wrong_data: ProblemRecord | None = None
+
+    def read(self) -> None:
+        """Takes in the lines that are new."""
+        try:
+            with self._file.open("rb") as lines:
+                lines.seek(self._offset)
+                data = lines.read()
+        except FileNotFoundError:
+            return
+        self._offset += len(data)
+        *whole, self._half = (self._half + data).split(b"\n")
+        for line in whole:
+            self._take(line)
+
+    def finish(self) -> None:
+        """Takes in the rest, once the program has ended."""
+        self.read()
+        if self._half:
+            self._take(self._half)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = self._decode(line)
+            self._check(record)
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+            self.rejected.append(str(error))
+            return
+        record.launch = self._planned.launch
+        if isinstance(record, EnvironmentRecord):
+            self.environment = record
+        elif isinstance(record, SamplesRecord):
+            self.samples += 1
+        elif record.status == "wrong data":
+            self.wrong_data = self.wrong_data or record
+        self._record(record)
+
+    def _check(self, record: _MEASURED) -> None:
+        """ValueError when a record is not an answer to what was asked."""
+        if isinstance(record, EnvironmentRecord):
+            return
+        if self._planned.variant is not None:
+            variant = self._plan.variants[self._planned.variant]
+            asked = (variant.benchmark, variant.axes, variant.buffers)
+            if (record.benchmark, record.axes, record.buffers) != asked:
+                raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
+        if isinstance(record, SamplesRecord):
+            if record.benchmark != "probe" and record.size_bytes not in self._plan.sizes:
+                raise ValueError(f"size {record.size_bytes} was not asked for")
+            if not record.samples:
+                raise ValueError(f"size {record.size_bytes}: no samples")
+            if not all(math.isfinite(one) and one >= 0 for one in record.samples):
+                raise ValueError(f"size {record.size_bytes}: a sample below zero")
+
+
+def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[str, str]:
+    """The status of a launch that is over, and its message."""
+    if outcome.end == "not started":
+        return "failed", outcome.reason
+    if outcome.end == "stopped":
+        return "interrupted", "ended with the study"
+    if outcome.end == "hung":
+        return "hung", f"no end within {plan.launch_limit_seconds:.0f} s, so it was ended"
+    code = outcome.exit_status
+    if wrong := reader.wrong_data:
+        return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
+    if code == WRONG_DATA_EXIT:
+        return "wrong data", last_words(log)
+    if code in (1, 2):
+        return "failed", last_words(log)
+    if code != 0:
+        return "crashed", f"{_exit_words(code)}: {last_words(log)}"
+    if message := _misplaced(reader, plan):
+        return "failed", message
+    if reader.rejected:
+        return "failed", (
+            f"{len(reader.rejected)} of its records were not understood: {reader.rejected[0]}"
+        )
+    if not reader.samples:
+        return "failed", f"it ended well but measured nothing: {last_words(log)}"
+    return "ok", ""
+
+
+def _misplaced(reader: _Reader, plan: Plan) -> str:
+    """Which rank did not run on the CPUs that were asked for; "" when all did."""
+    if reader.environment is None:
+        return "it did not say where it ran"
+    planned = reader._planned
+    wanted = wanted_cpus(find_path(plan, planned.path), planned.role)
+    ranks = {one.get("rank"): one.get("cpus") for one in reader.environment.ranks}
+    for rank, cpus in enumerate(wanted):
+        if sorted(ranks.get(rank) or []) != sorted(cpus):
+            return f"rank {rank} ran on CPUs {ranks.get(rank)}, wanted {cpus}"
+    return ""
+
+
+def _exit_words(code: int | None) -> str:
+    """What an exit status says: launchers add 128 to a signal's number."""
+    number = -code if code is not None and code < 0 else (code or 0) - 128
+    try:
+        return f"ended by {signal.Signals(number).name}"
+    except ValueError:
+        return f"exit status {code}"
+
+
+def last_words(log: Path) -> str:
+    """The line of a launch's output that tells most: our programs' own, else the last one."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 65536))
+        lines = file.read().decode(errors="replace").splitlines()
+    spoken = [line.strip() for line in lines if any(letter.isalnum() for letter in line)]
+    own = [line for line in spoken if line.startswith("nearpeak-")]
+    return (own or spoken or ["it said nothing"])[-1][:300]
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")

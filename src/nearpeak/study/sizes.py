@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words for sizes (`0:64M`) and for times (`5m`), as options and the study file use them."""
+
+import re
+
+from nearpeak.errors import UserError
+
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_bytes(text: str) -> int:
+    """`64`, `4K`, `64M`, `1G` (1024 each) in bytes; UserError for anything else."""
+    match = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not match:
+        raise UserError(f"{text!r} is no size: write bytes, or a number with K, M or G, like 64M")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Bytes of `0:64M,100,3K`: a range is its first size and the powers of two up to its last.
+
+    The sizes come sorted and each once. UserError names the part that is wrong.
+    """
+    sizes: set[int] = set()
+    for part in text.split(","):
+        first, colon, last = part.partition(":")
+        low = parse_bytes(first)
+        sizes.add(low)
+        if colon:
+            high = parse_bytes(last)
+            if high < low:
+                raise UserError(f"sizes {part.strip()!r}: {last} is smaller than {first}")
+            power = 1
+            while power <= high:
+                if power >= low:
+                    sizes.add(power)
+                power *= 2
+    return sorted(sizes)
+
+
+def format_bytes(size: int) -> str:
+    """The shortest exact way to write a size: 65536 is `64K`."""
+    for unit in ("G", "M", "K"):
+        if size and size % _UNITS[unit] == 0:
+            return f"{size // _UNITS[unit]}{unit}"
+    return str(size)
+
+
+def format_sizes(sizes: list[int]) -> str:
+    """A text that `parse_sizes` turns back into `sizes` (sorted), with runs written as ranges."""
+    parts: list[str] = []
+    rest = sorted(sizes)
+    while rest:
+        length = 1
+        # A run starts at 0 or at a power of two, and then doubles.
+        if rest[0] == 0 or rest[0] & (rest[0] - 1) == 0:
+            while length < len(rest) and rest[length] == (rest[length - 1] * 2 or 1):
+                length += 1
+        if length > 2:
+            parts.append(f"{format_bytes(rest[0])}:{format_bytes(rest[length - 1])}")
+        else:
+            length = 1
+            parts.append(format_bytes(rest[0]))
+        rest = rest[length:]
+    return ",".join(parts)
+
+
+def parse_seconds(text: str) -> float:
+    """Seconds of `90s`, `5m`, `1h` or `1h30m`; UserError for anything else, or for zero."""
+    compact = text.strip().lower()
+    if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h))+", compact):
+        found = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", compact)
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
+        if seconds > 0:
+            return seconds
+    raise UserError(f"{text!r} is no time: write a number with s, m or h, like 90s or 5m")
+
+
+def format_seconds(seconds: float) -> str:
+    """A time for people: `0.4 s`, `12 s`, `4m05s`, `1h02m`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

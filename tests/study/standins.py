@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small plan whose launches are stand-ins, so that the study is tested without any MPI."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from nearpeak.libraries.model import CommandLine, Launch, Library, Settings
+from nearpeak.machine.model import Endpoint
+from nearpeak.machine.model import Path as DataPath
+from nearpeak.study.commands import Tools
+from nearpeak.study.journal import Journal, read_records
+from nearpeak.study.model import Contender, Plan, Variant
+from nearpeak.study.options import Options
+from nearpeak.study.plan import make_plan
+from nearpeak.study.records import LaunchEndRecord, Record, StudyEndRecord
+from nearpeak.study.run import StudyRun
+
+FAKE = Path(__file__).with_name("fake_program.py")
+
+
+def data_path(path_id: str = "host-host same-numa", transport: str = "memory") -> DataPath:
+    ends = tuple(Endpoint(memory="host", cpus=[cpu], numa_node=0) for cpu in (0, 1))
+    return DataPath(id=path_id, summary="", transport=transport, ends=(ends[0], ends[1]))
+
+
+def library(name: str = "fake") -> Library:
+    return Library(
+        name=name,
+        family="fake",
+        version="1",
+        version_text="Fake 1",
+        abi="mpich",
+        prefix=Path("/nowhere"),
+        origin="given",
+    )
+
+
+def contender(name: str = "fake", mode: str = "") -> Contender:
+    return Contender(library=library(name), settings=Settings(env={"NEARPEAK_FAKE": mode}))
+
+
+def fake_command_line(_library: Library, launch: Launch) -> CommandLine:
+    cpus = json.dumps([rank.cpus for rank in launch.ranks])
+    return CommandLine(
+        argv=[sys.executable, "-S", *launch.program],
+        env={**launch.settings.env, "NEARPEAK_FAKE_CPUS": cpus},
+    )
+
+
+def fake_shell_line(line: CommandLine) -> str:
+    return shlex.join(line.argv)
+
+
+def make_tools(folder: Path) -> Tools:
+    native = folder / "fake-native"
+    native.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
+    native.chmod(0o755)
+    return Tools(
+        command_line=fake_command_line,
+        mpi_program=lambda _library: FAKE,
+        native_program=lambda: native,
+    )
+
+
+def small_plan(
+    *contenders: Contender,
+    launches: int = 2,
+    paths: tuple[DataPath, ...] = (data_path(),),
+    limit: float = 20.0,
+) -> Plan:
+    options = Options(
+        launches=launches, sizes=[8, 100], slot_ms=1, seed=5, launch_limit_seconds=limit
+    )
+    variant = Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"})
+    return make_plan(options, contenders or [contender()], [variant], paths)
+
+
+class Quiet:
+    """Progress that keeps quiet."""
+
+    def begin(self, *_: object) -> None: ...
+
+    def tick(self) -> None: ...
+
+    def end(self, *_: object) -> None: ...
+
+
+class Study:
+    """A study folder that can be run, and run again."""
+
+    def __init__(self, folder: Path, tools: Tools) -> None:
+        self.folder = folder
+        self.tools = tools
+        folder.mkdir(exist_ok=True)
+
+    def run(self, plan: Plan, progress: object = None) -> StudyEndRecord:
+        journal = Journal(self.folder)
+        try:
+            return StudyRun(
+                self.folder, plan, journal, self.tools, fake_shell_line, progress or Quiet()
+            ).run()
+        finally:
+            journal.close()
+
+    def records(self) -> list[Record]:
+        return list(read_records(self.folder))
+
+    def ends(self) -> list[LaunchEndRecord]:
+        return [record for record in self.records() if isinstance(record, LaunchEndRecord)]

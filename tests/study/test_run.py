@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of plans of stand-in launches: every way in which a launch or a study can end."""
+
+import os
+import signal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import psutil
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.journal import Journal
+from nearpeak.study.records import LaunchRecord, SamplesRecord, StudyEndRecord
+
+
+def samples_of(study: Any, launch: int) -> list[SamplesRecord]:
+    return [
+        one for one in study.records() if isinstance(one, SamplesRecord) and one.launch == launch
+    ]
+
+
+def ends_of(study: Any, library: str) -> list[Any]:
+    libraries = {
+        one.launch: one.library for one in study.records() if isinstance(one, LaunchRecord)
+    }
+    return [end for end in study.ends() if libraries[end.launch] == library]
+
+
+def test_a_study_records_every_launch_of_its_plan(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan()
+    end = study.run(plan)
+    assert end == StudyEndRecord(status="complete", message="all 2 blocks were run")
+    assert [one.launch for one in study.ends()] == [one.launch for one in plan.launches]
+    assert {one.status for one in study.ends()} == {"ok"}
+    for planned in plan.launches:
+        assert [one.size_bytes for one in samples_of(study, planned.launch)] == [8, 100]
+    assert not list((study.folder / "logs").glob("*.jsonl"))  # all of it is in records.jsonl
+
+
+def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -> None:
+    study.run(standins.small_plan())
+    commands = [one.command for one in study.records() if isinstance(one, LaunchRecord)]
+    assert len(commands) == 4
+    assert all("--jsonl" not in command for command in commands)
+    assert any("latency --buffers H,H --calls blocking" in command for command in commands)
+    assert any("pair --cpus 0,1" in command for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "message"),
+    [
+        ("crash", "crashed", "ended by SIGSEGV"),
+        ("wrong", "wrong data", "latency 8 bytes: rank 1 got 7 for 8 at byte 3"),
+        ("lie", "failed", "2 of its records were not understood: size 77 was not asked for"),
+        ("half", "failed", "1 of its records were not understood"),
+        ("misplaced", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
+    ],
+)
+def test_a_launch_that_fails_costs_no_other(
+    study: Any, standins: ModuleType, mode: str, status: str, message: str
+) -> None:
+    good, bad = standins.contender("good"), standins.contender("bad", mode)
+    assert study.run(standins.small_plan(good, bad)).status == "complete"
+    assert {end.status for end in ends_of(study, "good")} == {"ok"}
+    assert {end.status for end in ends_of(study, "bad")} == {status}
+    assert all(message in end.message for end in ends_of(study, "bad"))
+
+
+@pytest.mark.parametrize("mode", ["hang", "orphan"])
+def test_a_launch_that_hangs_is_ended_with_all_it_started(
+    study: Any, standins: ModuleType, mode: str
+) -> None:
+    plan = standins.small_plan(
+        standins.contender("good"), standins.contender("bad", mode), limit=1.5, launches=2
+    )
+    study.run(plan)
+    assert {end.status for end in ends_of(study, "good")} == {"ok"}
+    assert {end.status for end in ends_of(study, "bad")} == {"hung"}
+    # What it measured before it hung is kept.
+    assert all(len(samples_of(study, end.launch)) == 2 for end in ends_of(study, "bad"))
+    assert psutil.Process().children(recursive=True) == []
+
+
+def test_a_program_that_cannot_be_started_is_a_failed_launch(
+    study: Any, standins: ModuleType
+) -> None:
+    def nowhere(_library: Any, _launch: Any) -> Any:
+        return standins.CommandLine(argv=["/nowhere/mpirun"], env={})
+
+    study.tools = standins.Tools(
+        command_line=nowhere,
+        mpi_program=study.tools.mpi_program,
+        native_program=study.tools.native_program,
+    )
+    study.run(standins.small_plan())
+    bad = ends_of(study, "fake")
+    assert {(end.status, end.exit_status) for end in bad} == {("failed", None)}
+    assert bad[0].message == "/nowhere/mpirun cannot be started: No such file or directory"
+    assert {end.status for end in ends_of(study, "")} == {"ok"}
+
+
+def test_three_failures_in_a_row_are_enough(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(
+        standins.contender("good"), standins.contender("bad", "crash"), launches=5
+    )
+    study.run(plan)
+    bad = ends_of(study, "bad")
+    assert len(bad) == 3
+    assert bad[-1].message.endswith("given up after 3 failures in a row without a sample")
+    assert len(ends_of(study, "good")) == 5
+
+
+def test_a_crash_after_samples_is_not_given_up(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("bad", "late crash"), launches=4)
+    study.run(plan)
+    assert len(ends_of(study, "bad")) == 4
+
+
+def test_looks_end_a_study_whose_cells_are_precise(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    plan.looks = [6, 9]
+    plan.launches = standins.small_plan(launches=9).launches
+    end = study.run(plan)
+    # The stand-in always measures the same, so six launches say it all.
+    assert end.message == "every cell is precise or was given up after 6 blocks"
+    assert len(study.ends()) == 12
+
+
+def test_a_spent_budget_ends_the_study_between_blocks(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=5)
+    plan.budget_seconds = 0.001
+    end = study.run(plan)
+    assert end.message == "the budget is spent after 2 blocks"
+    assert len(study.ends()) == 4
+
+
+class InterruptAt:
+    """Progress that interrupts the study when its `number`-th launch begins."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.begun = 0
+
+    def begin(self, *_: object) -> None:
+        self.begun += 1
+
+    def tick(self) -> None:
+        if self.begun == self.number:
+            self.begun += 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def end(self, *_: object) -> None: ...
+
+
+def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("slow", "hang"), limit=1.5)
+    first = next(one.launch for one in plan.launches if one.role == "mpi")
+    end = study.run(plan, InterruptAt(first + 1))
+    assert (end.status, end.message) == ("interrupted", "ended by SIGINT")
+    assert study.ends()[-1].status == "interrupted"
+    assert study.ends()[-1].launch == first
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert study.run(plan).status == "complete"
+    launches = [end.launch for end in study.ends()]
+    assert sorted(set(launches)) == [0, 1, 2, 3]
+    assert launches.count(first) == 2
+
+
+def test_a_study_that_was_killed_loses_its_half_line_alone(
+    study: Any, standins: ModuleType
+) -> None:
+    plan = standins.small_plan()
+    study.run(plan)
+    file = study.folder / "records.jsonl"
+    whole = file.read_bytes().splitlines(keepends=True)
+    third = next(i for i, line in enumerate(whole) if b'"launch":2' in line)
+    file.write_bytes(b"".join(whole[: third + 2]) + whole[third + 2][:20])
+    study.run(plan)
+    assert file.read_bytes().startswith(b"".join(whole[: third + 2]) + b"{")
+    assert sorted(end.launch for end in study.ends()) == [0, 1, 2, 3]
+
+
+def test_two_studies_cannot_write_into_one_folder(study: Any) -> None:
+    journal = Journal(study.folder)
+    with pytest.raises(UserError, match="another study is writing into"):
+        Journal(study.folder)
+    journal.close()
+    Journal(study.folder).close()
+
+
+def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="choose another folder"):
+        Journal(tmp_path / "missing")
