@@ -122,6 +122,18 @@ class Failure(msgspec.Struct, kw_only=True):
     log: str | None
 
 
+class Skip(msgspec.Struct, kw_only=True):
+    """A case that a program did not measure, and why: told once however many launches say so."""
+
+    library: str  # "" for a ceiling
+    settings: str
+    path: str
+    benchmark: str
+    method: str | None  # of a ceiling
+    sizes: list[int]
+    message: str
+
+
 class LibraryInfo(msgspec.Struct, kw_only=True):
     """A library as it named itself."""
 
@@ -166,5 +178,6 @@ class Results(msgspec.Struct, kw_only=True):
     fits: list[Fit]
     comparisons: list[Comparison]
     failures: list[Failure]
+    skipped: list[Skip] = []
     drift: list[Drift]
     checklist: list[Rule]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a study folder to its results: all of results.json, made from the records alone."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.results import ceilings, cells, checklist, comparisons, drift, fits
+from nearpeak.results.model import SCHEMA, LibraryInfo, Results
+from nearpeak.results.reading import StudyData, load
+from nearpeak.study.model import Contender
+
+NAME = "results.json"
+
+
+def build_results(folder: Path) -> Results:
+    """What the study in `folder` found; UserError when there is none that can be read."""
+    return summarise(load(folder))
+
+
+def write_results(folder: Path) -> Results:
+    """The same, written to results.json in `folder` too: whole or not at all."""
+    results = build_results(folder)
+    text = msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n"
+    temporary = folder / f".{NAME}.{os.getpid()}"
+    try:
+        try:
+            temporary.write_bytes(text)
+            temporary.replace(folder / NAME)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {folder / NAME}: {error.strerror}; mend that, or copy the study to a "
+            "folder that can be written to"
+        ) from error
+    return results
+
+
+def summarise(data: StudyData) -> Results:
+    """The results of a study that was read."""
+    limits = ceilings.find(data)
+    points = [ceiling.point for found in limits.values() for ceiling in found]
+    points.sort(key=lambda p: (p.path, p.metric, p.buffers, sorted(p.axes.items()), p.size_bytes))
+    blocks = drift.find(data)
+    drifted = {block.block for block in blocks if block.flagged}
+    found = cells.summarise(data, cells.gather(data), limits, drifted)
+    compared, log_ratios = comparisons.compare(found)
+    skipped = cells.skipped(data)
+    return Results(
+        schema=SCHEMA,
+        nearpeak=data.study.nearpeak,
+        study=data.study.id,
+        started=data.study.started,
+        complete=data.complete,
+        machine=data.machine,
+        libraries=_libraries(data.plan.contenders),
+        paths=data.plan.paths,
+        cells=found,
+        ceilings=points,
+        fits=fits.fit(found, points),
+        comparisons=compared,
+        failures=cells.failures(data),
+        skipped=skipped,
+        drift=blocks,
+        checklist=checklist.judge(data, found, compared, log_ratios, skipped),
+    )
+
+
+def _libraries(contenders: list[Contender]) -> list[LibraryInfo]:
+    found: dict[str, LibraryInfo] = {}
+    for contender in contenders:
+        library = contender.library
+        info = found.setdefault(
+            library.name,
+            LibraryInfo(
+                name=library.name,
+                family=library.family,
+                version=library.version,
+                version_text=library.version_text,
+                settings=[],
+            ),
+        )
+        info.settings.append(contender.settings.name)
+    return list(found.values())

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ceilings of a study, and the fraction of them that a cell reaches."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearpeak.results.model import CeilingPoint
+from nearpeak.results.reading import StudyData
+from nearpeak.study.precision import interval
+from nearpeak.study.records import SamplesRecord
+
+PROBE = "probe"  # the benchmark name of the drift probe, which is no ceiling
+
+
+@dataclass
+class Ceiling:
+    """One point of a path's ceiling, with the winning method's launch median in each block."""
+
+    point: CeilingPoint
+    by_block: dict[int, float]
+
+    def fits(self, axes: dict[str, str]) -> bool:
+        """Whether it holds for a case with these axes: those that both have are equal."""
+        return all(axes.get(name, value) == value for name, value in self.point.axes.items())
+
+
+Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers
+
+
+def best(values: dict[str, float], better: str) -> str:
+    """The name of the best value."""
+    return (max if better == "higher" else min)(values, key=lambda name: values[name])
+
+
+def find(data: StudyData) -> dict[Where, list[Ceiling]]:
+    """Every ceiling of the study.
+
+    The method with the best median over all blocks wins for the whole study: were it chosen anew
+    in each block, the ceiling would be the luckiest of several launches.
+    """
+    medians: dict[tuple[Where, tuple[tuple[str, str], ...]], dict[str, dict[int, float]]]
+    medians = defaultdict(lambda: defaultdict(dict))
+    kinds: dict[Where, SamplesRecord] = {}
+    for launch in data.launches:
+        if launch.begin.role != "ceiling":
+            continue
+        for case in launch.believable:
+            record = case.record
+            if record.benchmark == PROBE:
+                continue
+            where = (launch.begin.path, record.metric, record.size_bytes, record.buffers)
+            kinds[where] = record
+            methods = medians[where, tuple(sorted(record.axes.items()))]
+            methods[record.method or ""][launch.begin.block] = float(np.median(case.samples))
+    found: dict[Where, list[Ceiling]] = defaultdict(list)
+    for (where, axes), methods in medians.items():
+        path, metric, size_bytes, buffers = where
+        kind = kinds[where]
+        values = {name: float(np.median(list(blocks.values()))) for name, blocks in methods.items()}
+        method = best(values, kind.better)
+        launches = list(methods[method].values())
+        point = CeilingPoint(
+            path=path,
+            metric=metric,
+            size_bytes=size_bytes,
+            buffers=buffers,
+            axes=dict(axes),
+            unit=kind.unit,
+            better=kind.better,
+            value=values[method],
+            ci95=interval(launches),
+            range=(min(launches), max(launches)),
+            method=method,
+            methods=values,
+            launches=len(launches),
+        )
+        found[where].append(Ceiling(point, methods[method]))
+    return found
+
+
+def matching(
+    ceilings: dict[Where, list[Ceiling]], where: Where, axes: dict[str, str], better: str
+) -> Ceiling | None:
+    """The best ceiling that holds for a case; None when no one was measured."""
+    holding = [ceiling for ceiling in ceilings.get(where, []) if ceiling.fits(axes)]
+    sign = 1 if better == "higher" else -1
+    return max(holding, key=lambda ceiling: sign * ceiling.point.value, default=None)
+
+
+def fractions(
+    medians: list[float], blocks: list[int], ceiling: Ceiling, better: str
+) -> list[float]:
+    """Of each block that measured both: how near the launch median is to the ceiling there.
+
+    Rates: measured / ceiling. Times: ceiling / measured. Near to 1 is near to the ceiling.
+    """
+    pairs = [
+        (median, ceiling.by_block[block])
+        for median, block in zip(medians, blocks, strict=True)
+        if block in ceiling.by_block and median > 0 and ceiling.by_block[block] > 0
+    ]
+    if better == "higher":
+        return [median / limit for median, limit in pairs]
+    return [limit / median for median, limit in pairs]

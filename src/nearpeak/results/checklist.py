@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a study stands to the twelve rules of Hoefler and Belli, judged from its own data.
+
+Torsten Hoefler and Roberto Belli, "Scientific Benchmarking of Parallel Computing Systems: Twelve
+Ways to Tell the Masses When Reporting Performance Results", SC15, doi:10.1145/2807591.2807644.
+The rules are given here in our own words.
+"""
+
+
+from nearpeak.results import statistics
+from nearpeak.results.cells import FEW
+from nearpeak.results.model import Cell, Comparison, Rule, Skip
+from nearpeak.results.reading import StudyData
+
+MET, NOT_MET, NOT_APPLICABLE = "met", "not met", "not applicable"
+TOO_MANY = 0.2  # of the comparisons rejecting normality; 5 % do by chance
+
+
+def judge(
+    data: StudyData,
+    cells: list[Cell],
+    comparisons: list[Comparison],
+    log_ratios: list[statistics.Floats],
+    skipped: list[Skip],
+) -> list[Rule]:
+    """All twelve, in order. `log_ratios` are those that the comparisons rest on."""
+    measured = [cell for cell in cells if cell.median is not None]
+    answers = [
+        (
+            "Of a speed-up, name the base case and its absolute performance",
+            (NOT_APPLICABLE, "no speed-up over a serial run is reported"),
+        ),
+        ("Say why anything was left out", _left_out(data, cells, skipped)),
+        (
+            "Arithmetic means only of costs, harmonic means of rates",
+            (MET, "no mean is taken anywhere: medians within launches and over them"),
+        ),
+        ("Do not sum up ratios; show what they were made from", _ratios(cells)),
+        ("Say whether results vary, and give intervals if they do", _intervals(measured)),
+        ("Do not assume normality unchecked", _normality(log_ratios)),
+        ("Compare what varies by sound statistics", _comparisons(comparisons)),
+        ("Ask whether the centre is what matters, else give percentiles", _percentiles(measured)),
+        ("Document every factor and the whole set-up", _setup(data)),
+        ("Say how time was taken, synchronised and summed up", _timing(data)),
+        ("Show an upper bound where there can be one", _bounds(cells)),
+        ("Plot what is needed, and lines only where between points is meaning", _plots(measured)),
+    ]
+    return [
+        Rule(number=number, rule=rule, state=state, how=how)
+        for number, (rule, (state, how)) in enumerate(answers, 1)
+    ]
+
+
+def _state(good: bool) -> str:
+    return MET if good else NOT_MET
+
+
+def _left_out(data: StudyData, cells: list[Cell], skipped: list[Skip]) -> tuple[str, str]:
+    empty = [cell for cell in cells if cell.median is None]
+    unexplained = sum(cell.status == "ok" for cell in empty)
+    how = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
+    if skipped:
+        how += f"; {len(skipped)} kinds of cases were skipped, each with its reason"
+    if not data.complete:
+        how += "; the study was ended before its plan was"
+    return _state(data.complete and not unexplained), how
+
+
+def _ratios(cells: list[Cell]) -> tuple[str, str]:
+    shares = sum(cell.fraction is not None for cell in cells)
+    if not shares:
+        return NOT_APPLICABLE, "no fraction is reported"
+    return MET, (
+        f"each of {shares} fractions stands beside its median and its ceiling; "
+        "none is summed up over cells in these results"
+    )
+
+
+def _intervals(measured: list[Cell]) -> tuple[str, str]:
+    sure = sum(cell.ci95 is not None for cell in measured)
+    how = f"{sure} of {len(measured)} cells have a 95 % interval over at least {FEW} launches"
+    if sure < len(measured):
+        how += "; the others show a range, which is no interval"
+    return _state(0 < len(measured) == sure), how
+
+
+def _normality(log_ratios: list[statistics.Floats]) -> tuple[str, str]:
+    intervals = "intervals are order statistics, which assume no distribution"
+    tested = sum(len(values) >= FEW for values in log_ratios)
+    if not tested:
+        return MET, f"{intervals}; no test that assumes one was made"
+    rejected = statistics.rejects_normality([v for v in log_ratios if len(v) >= FEW])
+    return _state(rejected <= TOO_MANY * tested), (
+        f"{intervals}; the t-test of the verdicts assumes normal log ratios, which Shapiro and "
+        f"Wilk's test rejects in {rejected} of {tested} comparisons (5 % would by chance); "
+        "no verdict is given unless the interval agrees"
+    )
+
+
+def _comparisons(comparisons: list[Comparison]) -> tuple[str, str]:
+    if not comparisons:
+        return NOT_APPLICABLE, "nothing was compared"
+    sure = sum(c.ci95 is not None for c in comparisons)
+    return _state(sure == len(comparisons)), (
+        f"{sure} of {len(comparisons)} comparisons have a 95 % interval of the ratio of launches "
+        "interleaved in blocks; paired t-test, adjusted by Holm's method"
+    )
+
+
+def _percentiles(measured: list[Cell]) -> tuple[str, str]:
+    modes = sum(bool(cell.modes) for cell in measured)
+    return _state(bool(measured)), (
+        f"5th and 95th percentile and minimum beside each of {len(measured)} medians; "
+        f"{modes} cells fall into two modes, which are both shown"
+    )
+
+
+def _setup(data: StudyData) -> tuple[str, str]:
+    ended = [launch for launch in data.launches if launch.cases]
+    silent = sum(launch.environment is None for launch in ended)
+    return _state(silent == 0), (
+        "machine, library versions, plan with its seed, and every launch's command, binding and "
+        f"environment are recorded; {silent} of {len(ended)} launches did not say where they ran"
+    )
+
+
+def _timing(data: StudyData) -> tuple[str, str]:
+    clocks = [launch.environment.clock for launch in data.launches if launch.environment]
+    if not clocks:
+        return NOT_MET, "no launch described its clock"
+    ticks = sorted(clock.get("tick_ns", 0.0) for clock in clocks)
+    return MET, (
+        f"slots of {data.plan.slot_ms} ms after warm-up, a clock that ticks every "
+        f"{ticks[len(ticks) // 2]:.3g} ns, raw samples kept, median of launch medians; "
+        "docs/methodology.md says the rest"
+    )
+
+
+def _bounds(cells: list[Cell]) -> tuple[str, str]:
+    wanting = [c for c in cells if c.median is not None and (c.size_bytes or c.better == "lower")]
+    bound = sum(cell.ceiling is not None for cell in wanting)
+    above = sum("above ceiling" in cell.flags for cell in wanting)
+    how = f"{bound} of {len(wanting)} cells stand beside a ceiling measured in the same blocks"
+    if above:
+        how += f"; {above} are above it, so that those ceilings are none"
+    return _state(0 < len(wanting) == bound and not above), how
+
+
+def _plots(measured: list[Cell]) -> tuple[str, str]:
+    sizes: dict[tuple[object, ...], int] = {}
+    for cell in measured:
+        axes = tuple(sorted(cell.axes.items()))
+        curve = (cell.library, cell.settings, cell.path, cell.benchmark, cell.buffers, axes)
+        sizes[curve] = sizes.get(curve, 0) + 1
+    if not any(count > 1 for count in sizes.values()):
+        return NOT_APPLICABLE, "no curve has more than one size"
+    return MET, (
+        f"{len(sizes)} curves over the sizes with interval bands; every point is marked, so that "
+        "a line shows a trend and nothing was measured between"
+    )
