@@ -28,6 +28,7 @@ class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
     cpus: list[int]
     memory_bytes: int | None
     distances: dict[int, int]  # to each node, itself included (10 is local)
+    memory: str = "host"  # "gpu": the memory of a GPU, shown by its driver as a NUMA node
 
 
 class Nic(msgspec.Struct, kw_only=True, frozen=True):
@@ -54,6 +55,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     numa_nodes: list[NumaNode]
     nics: list[Nic]
     allowed_cpus: list[int]  # what this process may run on (affinity, cgroup)
+    allowed_nodes: list[int] | None = None  # whose memory it may take; null: of every node
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
@@ -70,11 +72,12 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
 
     `id` is made of words and is the same on every machine, so that studies can be compared:
     "host-host same-numa", "host-host cross-numa", "host-host tcp-loopback",
-    "host-host two-nodes".
+    "host-host two-nodes". docs/machine.md lists them all.
     """
 
     id: str
     summary: str
-    transport: str  # "memory": MPI's own choice inside a node; "network": network forced
+    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI
+    transport: str
     ends: tuple[Endpoint, Endpoint]
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known

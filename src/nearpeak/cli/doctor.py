@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak doctor`: what on this machine will spoil a measurement."""
+
+from typing import Annotated
+
+import typer
+
+SCHEMA = 1
+STYLES = {"bad": "bold red", "warn": "yellow", "ok": "green"}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="doctor")(doctor)
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    ranks: Annotated[int, typer.Option(min=1, help="Ranks that will run on this host.")] = 2,
+) -> None:
+    """Names what on this machine will spoil a measurement, and what to do about it.
+
+    Exit status: 0 if nothing is bad, 1 otherwise.
+
+    Examples: nearpeak doctor | nearpeak doctor --ranks 4 | nearpeak doctor --json
+    """
+    from nearpeak.machine.doctor import examine
+
+    findings = examine(ranks=ranks)
+    if json:
+        import msgspec
+
+        whole = {"schema": SCHEMA, "ranks": ranks, "findings": findings}
+        typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+    else:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        # File names come from outside: no markup in them is obeyed.
+        console = Console(markup=False, highlight=False)
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for finding in findings:
+            said = Text(finding.message)
+            if finding.hint:
+                said.append(f"\n-> {finding.hint}", style="dim")
+            table.add_row(Text(finding.severity, style=STYLES[finding.severity]), finding.id, said)
+        console.print(table)
+    if any(finding.severity == "bad" for finding in findings):
+        raise typer.Exit(1)

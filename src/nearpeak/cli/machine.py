@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak machine`: what this machine is made of, and its data paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from nearpeak.machine.model import Machine
+    from nearpeak.machine.model import Path as DataPath
+
+SCHEMA = 1
+LOCAL_ROWS = 8  # more local paths than these are counted, not listed
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="machine")(machine)
+
+
+def machine(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    hosts: Annotated[
+        str, typer.Option(help="Two hosts, for the path between them.", metavar="A,B")
+    ] = "",
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the files that describe this machine to FILE, to be sent to the project. "
+            "It holds no serial numbers, no addresses and no names of hosts or users.",
+            metavar="FILE",
+        ),
+    ] = None,
+) -> None:
+    """Shows this machine, its data paths, and why it lacks the others.
+
+    Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --hosts node1,node2 |
+    nearpeak machine --record my-machine.txt
+    """
+    from nearpeak.machine.discover import discover
+    from nearpeak.machine.paths import discover_paths
+
+    here = discover()
+    paths, missing = discover_paths(here, [host for host in hosts.split(",") if host])
+    if record is not None:
+        _record(here, record)
+    elif json:
+        import msgspec
+
+        whole = {"schema": SCHEMA, "machine": here, "paths": paths, "missing": missing}
+        typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+    else:
+        _show(here, paths, missing)
+
+
+def _record(here: Machine, file: Path) -> None:
+    from nearpeak.machine.recording import record
+
+    try:
+        file.write_text(record(here), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {file} ({error.strerror}): name another file") from error
+    typer.echo(f"Recorded in {file}: look through it before you send it.")
+
+
+def _show(here: Machine, paths: list[DataPath], missing: list[str]) -> None:
+    from rich.console import Console
+
+    # Names come from outside: no markup in them is obeyed.
+    console = Console(markup=False, highlight=False)
+    threads = max(len(core.cpus) for core in here.cores)
+    packages = len({core.package for core in here.cores})
+    console.print(f"{here.hostname}: {here.cpu_model}", style="bold")
+    console.print(
+        f"{here.architecture}, Linux {here.kernel}, "
+        f"{'virtual' if here.virtual else 'bare metal'}, as told by {here.source}"
+    )
+    console.print(
+        f"{_count(len(here.cores), 'core')} in {_count(packages, 'package')}, "
+        + (f"SMT {threads}" if threads > 1 else "no SMT")
+        + f", {_count(len(here.allowed_cpus), 'CPU')} usable here"
+    )
+    console.print(_caches(here))
+    _print_table(console, _nodes(here))
+    _print_table(console, _nics(here))
+    _print_table(console, _paths(paths))
+    local = [path for path in paths if path.transport == "local"]
+    if len(local) > LOCAL_ROWS:
+        console.print(f"and {len(local)} local memory paths, {local[0].id} to {local[-1].id}")
+    if missing:
+        console.print("Paths that are not here", style="bold")
+        for reason in missing:
+            console.print(f"  {reason}")
+
+
+def _caches(here: Machine) -> str:
+    counts: dict[tuple[int, str, int], int] = {}
+    for cache in here.caches:
+        key = (cache.level, cache.kind, cache.size_bytes)
+        counts[key] = counts.get(key, 0) + 1
+    marks = {"data": "d", "instruction": "i"}
+    listed = [
+        f"{count} x L{level}{marks.get(kind, '')} {_bytes(size)}"
+        for (level, kind, size), count in counts.items()
+    ]
+    return "Caches: " + (", ".join(listed) or "none shown")
+
+
+def _nodes(here: Machine) -> Table:
+    from nearpeak.machine.tree import format_list
+
+    table = _table("NUMA node", "Cores", "CPUs", "Memory", "Distance to each node")
+    for node in here.numa_nodes:
+        cores = sum(1 for core in here.cores if core.numa_node == node.index)
+        size = "unknown" if node.memory_bytes is None else _bytes(node.memory_bytes)
+        table.add_row(
+            str(node.index),
+            str(cores),
+            format_list(node.cpus),
+            f"{size} (GPU)" if node.memory == "gpu" else size,
+            " ".join(str(far) for _, far in sorted(node.distances.items())),
+        )
+    return table
+
+
+def _nics(here: Machine) -> Table:
+    table = _table("NIC", "Kind", "NUMA node", "GB/s", "Addresses")
+    for nic in here.nics:
+        table.add_row(
+            nic.name,
+            nic.kind,
+            "unknown" if nic.numa_node is None else str(nic.numa_node),
+            "not said" if nic.rate_gbs is None else f"{nic.rate_gbs:g}",
+            " ".join(nic.addresses),
+        )
+    return table
+
+
+def _paths(paths: list[DataPath]) -> Table:
+    from nearpeak.machine.tree import format_list
+
+    local = [path for path in paths if path.transport == "local"]
+    table = _table("Path", "Between", "CPUs", "Peak GB/s")
+    for path in paths:
+        if path in local and len(local) > LOCAL_ROWS:
+            continue
+        ends = [format_list(end.cpus) for end in path.ends]
+        table.add_row(
+            path.id,
+            path.summary,
+            ends[0] if path in local else " and ".join(ends),
+            "" if path.theoretical_gbs is None else f"{path.theoretical_gbs:g}",
+        )
+    return table
+
+
+def _table(*columns: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _print_table(console: Console, table: Table) -> None:
+    if table.row_count:
+        console.print(table)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _bytes(size: int) -> str:
+    value, units = float(size), iter(("B", "KiB", "MiB", "GiB"))
+    unit = next(units)
+    while value >= 1024 and unit != "GiB":
+        value, unit = value / 1024, next(units)
+    return f"{value:.4g} {unit}"

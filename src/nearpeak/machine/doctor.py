@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What on this machine will spoil a measurement, and what to do about it."""
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.machine.attempts import bind_memory, read_sibling
+from nearpeak.machine.discover import discover
+from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
+from nearpeak.machine.model import Machine
+from nearpeak.machine.sysfs import CPU
+from nearpeak.machine.tree import Tree, format_list
+
+MIB = 1 << 20
+# What the windowed benchmarks keep in flight: 64 messages, 64 MiB at most, per rank.
+WINDOW = 64
+IN_FLIGHT = 64 * MIB
+# Segments and queues that MPI libraries take in /dev/shm for each rank, generously.
+SEGMENT = 64 * MIB
+# Send and receive buffers, fixed and rotating, the window, and the library itself.
+RANK_MEMORY = 512 * MIB
+STEAL_WARN, STEAL_BAD = 0.01, 0.10
+CAP_SYS_PTRACE = 19
+
+
+class Finding(msgspec.Struct, kw_only=True, frozen=True):
+    """One thing looked at. `hint` says what to do; it is empty where all is well."""
+
+    severity: str  # "bad": will spoil it; "warn": may; "ok"
+    id: str  # made of words, the same on every machine
+    message: str
+    hint: str = ""
+
+
+class Patient(msgspec.Struct, kw_only=True, frozen=True):
+    """What the checks look at."""
+
+    tree: Tree
+    machine: Machine
+    ranks: int
+    settings_files: list[Path]
+
+
+def examine(
+    root: Path = Path("/"), ranks: int = 2, settings_files: list[Path] | None = None
+) -> list[Finding]:
+    """Every finding for `ranks` ranks on this machine, or on the recorded one under `root`.
+
+    On this machine system calls are tried; of a recorded one its files alone can tell.
+    `settings_files` are looked for besides the system's; None: those of this user.
+    """
+    if settings_files is None:
+        settings_files = user_settings_files(dict(os.environ), Path.cwd())
+    patient = Patient(
+        tree=Tree(root), machine=discover(root), ranks=ranks, settings_files=settings_files
+    )
+    return [finding for check in CHECKS for finding in check(patient)]
+
+
+def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
+    """Files that UCX and Open MPI read unasked, with settings that no study has in its records."""
+    found = [cwd / "ucx.conf"]
+    if home := environment.get("HOME"):
+        found += [Path(home) / "ucx.conf", Path(home) / ".openmpi" / "mca-params.conf"]
+    if folder := environment.get("UCX_CONFIG_DIR"):
+        found.append(Path(folder) / "ucx.conf")
+    return list(dict.fromkeys(found))
+
+
+def _cores(patient: Patient) -> Iterator[Finding]:
+    allowed = set(patient.machine.allowed_cpus)
+    cores = sum(1 for core in patient.machine.cores if allowed.intersection(core.cpus))
+    have = f"{cores} of {len(patient.machine.cores)} cores usable (CPUs {format_list([*allowed])})"
+    if cores < patient.ranks:
+        yield Finding(
+            severity="bad",
+            id="cores",
+            message=f"{have}, fewer than {patient.ranks} ranks: they would take turns",
+            hint="use a machine with more cores, or widen the CPU affinity (taskset, cpuset, "
+            "the batch job's CPUs)",
+        )
+    else:
+        yield Finding(severity="ok", id="cores", message=f"{have} for {patient.ranks} ranks")
+
+
+def _smt(patient: Patient) -> Iterator[Finding]:
+    allowed = set(patient.machine.allowed_cpus)
+    used = [core for core in patient.machine.cores if allowed.intersection(core.cpus)]
+    threads = max((len(core.cpus) for core in patient.machine.cores), default=1)
+    foreign = sorted({cpu for core in used for cpu in core.cpus} - allowed)
+    if threads == 1:
+        yield Finding(severity="ok", id="smt", message="one logical CPU per core: no SMT")
+    elif foreign:
+        yield Finding(
+            severity="warn",
+            id="smt",
+            message=f"SMT siblings of the usable cores belong to others (CPUs "
+            f"{format_list(foreign)}): their load slows the ranks",
+            hint="ask for whole cores (Slurm: --hint=nomultithread or --exclusive)",
+        )
+    else:
+        yield Finding(
+            severity="ok",
+            id="smt",
+            message=f"{threads} logical CPUs per core; ranks are bound to one of each core",
+        )
+
+
+def _shared_memory(patient: Patient) -> Iterator[Finding]:
+    room = shm_bytes(patient.tree)
+    wanted = patient.ranks * (IN_FLIGHT + SEGMENT)
+    hint = (
+        f"a window of {WINDOW} large messages ({IN_FLIGHT // MIB} MiB in flight) wants "
+        f"{wanted // MIB} MiB for {patient.ranks} ranks: mount -o remount,size={wanted // MIB}M "
+        f"{SHM}; in a container: --shm-size={wanted // MIB}m or --ipc=host"
+    )
+    if room is None:
+        yield Finding(
+            severity="bad", id="shared-memory", message=f"{SHM} is not mounted", hint=hint
+        )
+    elif room < wanted:
+        # Below the segments alone, libraries crash (SIGBUS); above, they only run short.
+        yield Finding(
+            severity="bad" if room < patient.ranks * SEGMENT else "warn",
+            id="shared-memory",
+            message=f"{room // MIB} MiB free in {SHM}, through which ranks of a host exchange data",
+            hint=hint,
+        )
+    else:
+        yield Finding(severity="ok", id="shared-memory", message=f"{room // MIB} MiB free in {SHM}")
+
+
+def _memory(patient: Patient) -> Iterator[Finding]:
+    wanted = patient.ranks * RANK_MEMORY
+    limit = memory_limit(patient.tree)
+    available = patient.tree.fields("proc/meminfo").get("MemAvailable")
+    free = int(available.split()[0]) * 1024 if available else None
+    if limit is not None and limit < wanted:
+        yield Finding(
+            severity="bad",
+            id="memory",
+            message=f"the control group may use {limit // MIB} MiB: ranks may be killed",
+            hint=f"raise its memory limit to {wanted // MIB} MiB or more",
+        )
+    elif free is not None and free < wanted:
+        yield Finding(
+            severity="bad",
+            id="memory",
+            message=f"{free // MIB} MiB of memory available: ranks may swap or be killed",
+            hint=f"end other programs until {wanted // MIB} MiB are available",
+        )
+    else:
+        least = min((size for size in (limit, free) if size is not None), default=None)
+        yield Finding(
+            severity="ok",
+            id="memory",
+            message="no memory limit found" if least is None else f"{least // MIB} MiB usable",
+        )
+
+
+def _quota(patient: Patient) -> Iterator[Finding]:
+    quota = cpu_quota(patient.tree)
+    if quota is None:
+        yield Finding(severity="ok", id="cpu-quota", message="no CPU quota")
+        return
+    hint = (
+        "run without a CPU quota (Docker: no --cpus; Kubernetes: no CPU limit); bind CPUs instead"
+    )
+    short = quota < patient.ranks
+    yield Finding(
+        severity="bad" if short else "warn",
+        id="cpu-quota",
+        message=f"the control group may use {quota:g} CPUs' time"
+        + (f", less than {patient.ranks} ranks take" if short else "")
+        + ": it is stopped for the rest of each period",
+        hint=hint,
+    )
+
+
+def _cma(patient: Patient) -> Iterator[Finding]:
+    """Single copy between ranks by process_vm_readv (CMA)."""
+    scope = patient.tree.integer("proc/sys/kernel/yama/ptrace_scope") or 0
+    slower = "large messages between ranks of a host are copied twice"
+    unlock = (
+        "let ranks read each other's memory: sysctl kernel.yama.ptrace_scope=0; in a container: "
+        "--cap-add=SYS_PTRACE or a seccomp profile that allows process_vm_readv"
+    )
+    if patient.tree.live:
+        plain = read_sibling(permit=False)
+        permitted = read_sibling(permit=True) if plain else 0
+        why = f"{errno.errorcode.get(permitted, permitted)}, ptrace_scope {scope}"
+    else:
+        effective = int(patient.tree.fields("proc/self/status").get("CapEff", "0"), 16)
+        ptrace = effective >> CAP_SYS_PTRACE & 1
+        plain = 0 if scope == 0 or (ptrace and scope < 3) else errno.EPERM
+        permitted = 0 if scope == 1 else plain
+        why = f"ptrace_scope {scope}"
+    if permitted:
+        yield Finding(
+            severity="warn",
+            id="single-copy",
+            message=f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
+            hint=unlock,
+        )
+    elif plain:
+        yield Finding(
+            severity="warn",
+            id="single-copy",
+            message="single copy (process_vm_readv) works only for ranks that permit it "
+            f"(ptrace_scope {scope}): UCX does, other libraries may not, and then {slower}",
+            hint=unlock,
+        )
+    else:
+        yield Finding(
+            severity="ok", id="single-copy", message="single copy (process_vm_readv) works"
+        )
+
+
+def _frequency(patient: Patient) -> Iterator[Finding]:
+    tree = patient.tree
+    folder = f"{CPU}/cpufreq"
+    governors = {
+        governor
+        for policy in tree.names(folder, r"policy\d+")
+        if (governor := tree.text(f"{folder}/{policy}/scaling_governor"))
+    }
+    if not governors:
+        yield Finding(
+            severity="ok", id="governor", message="no frequency governor is shown (fixed or hidden)"
+        )
+    elif governors == {"performance"}:
+        yield Finding(severity="ok", id="governor", message="frequency governor: performance")
+    else:
+        yield Finding(
+            severity="warn",
+            id="governor",
+            message=f"frequency governor: {', '.join(sorted(governors))}: clocks rise only "
+            "after a while under load",
+            hint="cpupower frequency-set -g performance",
+        )
+    boost = tree.integer(f"{folder}/boost")
+    no_turbo = tree.integer(f"{CPU}/intel_pstate/no_turbo")
+    if boost == 1 or no_turbo == 0:
+        yield Finding(
+            severity="ok",
+            id="turbo",
+            message="turbo is on: clocks depend on heat and on neighbours; fractions stay fair, "
+            "since each block measures its own ceiling",
+        )
+    elif boost == 0 or no_turbo == 1:
+        yield Finding(severity="ok", id="turbo", message="turbo is off")
+
+
+def _settings_files(patient: Patient) -> Iterator[Finding]:
+    found = [path for path in patient.settings_files if path.is_file()]
+    system = patient.tree.root / "etc/ucx/ucx.conf"
+    for path in found:
+        yield Finding(
+            severity="bad",
+            id="settings-file",
+            message=f"{path} changes the library's settings silently: `default` would not be so",
+            hint="move it away, and name its settings in the study instead",
+        )
+    if system.is_file():
+        yield Finding(
+            severity="warn",
+            id="settings-file",
+            message=f"{system} changes UCX's settings for every user of this machine",
+            hint="see what it sets; results hold for these settings only",
+        )
+    if not found and not system.is_file():
+        yield Finding(severity="ok", id="settings-file", message="no stray settings file")
+
+
+def _memory_binding(patient: Patient) -> Iterator[Finding]:
+    machine = patient.machine
+    nodes = [node.index for node in machine.numa_nodes if node.memory == "host"]
+    if machine.allowed_nodes is not None:
+        nodes = [node for node in nodes if node in machine.allowed_nodes]
+    if len(nodes) < 2:
+        yield Finding(
+            severity="ok",
+            id="memory-binding",
+            message="memory of one NUMA node: there is nothing to bind",
+        )
+        return
+    if not patient.tree.live:
+        return  # only an attempt can tell
+    failure = bind_memory(nodes[0])
+    if failure:
+        yield Finding(
+            severity="bad",
+            id="memory-binding",
+            message=f"memory cannot be bound to a NUMA node ({errno.errorcode.get(failure)})",
+            hint="in a container: --cap-add=SYS_NICE, or a seccomp profile that allows "
+            "set_mempolicy and mbind",
+        )
+    elif failure == 0:
+        yield Finding(
+            severity="ok", id="memory-binding", message="memory can be bound to a NUMA node"
+        )
+
+
+def _load(patient: Patient) -> Iterator[Finding]:
+    text = patient.tree.text("proc/loadavg")
+    if not text:
+        return
+    load = float(text.split()[0])
+    spare = len(patient.machine.cores) - patient.ranks
+    message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
+    hint = "end other programs (see top), or wait a minute until the load has gone"
+    if load > max(0, spare) + 1:
+        yield Finding(
+            severity="bad", id="load", message=f"{message}: others take the ranks' time", hint=hint
+        )
+    elif load > max(0, spare) + 0.3:
+        yield Finding(
+            severity="warn", id="load", message=f"{message}: others run beside the ranks", hint=hint
+        )
+    else:
+        yield Finding(severity="ok", id="load", message=message)
+
+
+def _steal(patient: Patient) -> Iterator[Finding]:
+    first = (patient.tree.text("proc/stat") or "").partition("\n")[0]
+    if not re.fullmatch(r"cpu( +\d+){8,}", first):
+        return
+    user, nice, system, _, _, irq, softirq, steal = (int(word) for word in first.split()[1:9])
+    wanted = user + nice + system + irq + softirq + steal
+    share = steal / wanted if wanted else 0.0
+    if share <= STEAL_WARN:
+        if patient.machine.virtual:
+            yield Finding(severity="ok", id="steal", message=f"{share:.1%} of the time stolen")
+        return
+    yield Finding(
+        severity="bad" if share > STEAL_BAD else "warn",
+        id="steal",
+        message=f"since it started, {share:.1%} of the time this virtual machine wanted to run "
+        "went to others on its host",
+        hint="use a machine with dedicated CPUs, or measure when its neighbours are quiet",
+    )
+
+
+CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
+    _cores,
+    _smt,
+    _quota,
+    _memory,
+    _shared_memory,
+    _cma,
+    _memory_binding,
+    _settings_files,
+    _frequency,
+    _load,
+    _steal,
+]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this process may use: CPU time and memory of its control group, shared memory."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from nearpeak.machine.tree import Tree
+
+SHM = "/dev/shm"
+CGROUP = "sys/fs/cgroup"
+UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+NO_LIMIT = 1 << 62  # version 1 says "none" by a number near 2^63
+
+
+def cpu_quota(tree: Tree) -> float | None:
+    """How many CPUs' time the control group may use, the least of all above; None: no limit."""
+    found: list[float] = []
+    for folder in _groups(tree, "cpu"):
+        limit, _, period = (tree.text(f"{folder}/cpu.max") or "").partition(" ")  # version 2
+        if not limit:
+            limit = tree.text(f"{folder}/cpu.cfs_quota_us") or ""  # version 1, -1: none
+            period = tree.text(f"{folder}/cpu.cfs_period_us") or ""
+        if limit.isdecimal() and period.isdecimal():
+            found.append(int(limit) / int(period))
+    return min(found, default=None)
+
+
+def memory_limit(tree: Tree) -> int | None:
+    """How many bytes the control group may use, the least of all above; None: no limit."""
+    found: list[int] = []
+    for folder in _groups(tree, "memory"):
+        for file in ("memory.max", "memory.limit_in_bytes"):  # versions 2 and 1
+            limit = tree.integer(f"{folder}/{file}")
+            if limit is not None and limit < NO_LIMIT:
+                found.append(limit)
+    return min(found, default=None)
+
+
+def shm_mount(tree: Tree) -> str | None:
+    """The line of mountinfo for /dev/shm, the last where it is mounted more than once."""
+    lines = (tree.text("proc/self/mountinfo") or "").splitlines()
+    mounts = [line for line in lines if line.split()[4:5] == [SHM]]
+    return mounts[-1] if mounts else None
+
+
+def shm_bytes(tree: Tree) -> int | None:
+    """The room in /dev/shm: what is free on this machine, the size on a recorded one."""
+    mount = shm_mount(tree)
+    if mount is None:
+        return None
+    if tree.live:
+        space = os.statvfs(SHM)
+        return space.f_bavail * space.f_frsize
+    if size := re.search(r"\bsize=(\d+)([kmg]?)", mount.split(" - ")[-1]):
+        return int(size[1]) * UNITS[size[2]]
+    # Without the option, tmpfs takes up to half of the memory.
+    total = tree.fields("proc/meminfo").get("MemTotal")
+    return int(total.split()[0]) * 1024 // 2 if total else None
+
+
+def _groups(tree: Tree, controller: str) -> Iterator[str]:
+    """The folders of this process's group and of all above it, in both versions of cgroups.
+
+    Inside a container the path may be one of the host's: then only the mounted top is there.
+    """
+    for line in (tree.text("proc/self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            top = CGROUP if tree.exists(f"{CGROUP}/cgroup.controllers") else f"{CGROUP}/unified"
+            top = top if tree.exists(top) else CGROUP
+        elif controller in controllers.split(","):
+            top = f"{CGROUP}/{controllers}"
+        else:
+            continue
+        parts = [part for part in path.split("/") if part and part != ".."]
+        for length in range(len(parts), -1, -1):
+            yield "/".join([top, *parts[:length]])

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded machines: the few files of /sys and /proc that matter, in one text file.
+
+Each line is `PATH: CONTENT`, with `\\n` for a line break inside the content. `{0-3,8}` and
+`{level,type}` in a path stand for several files of the same content. `#` begins a comment line.
+Only what is read here is recorded, by allow-list: no serial numbers, no MAC or IP addresses, no
+names of hosts, users or jobs.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nearpeak.machine import limits
+from nearpeak.machine.model import Machine
+from nearpeak.machine.sysfs import CPU, INFINIBAND, NET, NODE, NVIDIA
+from nearpeak.machine.tree import Tree, format_list
+
+CPUINFO = ("model name", "cpu", "machine", "CPU implementer", "CPU part")
+SETTINGS = (
+    "proc/loadavg",
+    "proc/sys/kernel/osrelease",
+    "proc/sys/kernel/yama/ptrace_scope",
+    "sys/class/dmi/id/product_name",
+    "sys/class/dmi/id/sys_vendor",
+    f"{CPU}/cpufreq/boost",
+    f"{CPU}/intel_pstate/no_turbo",
+    f"{CPU}/online",
+    "sys/hypervisor/type",
+)
+
+
+def record(machine: Machine, root: Path = Path("/")) -> str:
+    """The text of a recorded machine: this one, or whichever lies under `root`."""
+    tree = Tree(root)
+    files = {path: text for path in SETTINGS if (text := tree.text(path)) is not None}
+    files.update(_identity(tree, machine))
+    files.update(_processors(tree))
+    files.update(_memory(tree))
+    files.update(_devices(tree, machine))
+    lines = [
+        "# Recorded by `nearpeak machine --record`.",
+        f"# {machine.cpu_model}, {len(machine.cores)} cores, {len(machine.numa_nodes)} NUMA nodes",
+    ]
+    lines += [f"{path}: {_escape(text)}".rstrip() for path, text in _merge(files)]
+    return "\n".join(lines) + "\n"
+
+
+def unpack(text: str, root: Path) -> None:
+    """Writes the files of a recorded machine under `root`; ValueError names a line it cannot."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        entry = re.fullmatch(r"(\S+?):(?: (.*))?", line)
+        if entry is None or entry[1].startswith("/") or ".." in entry[1].split("/"):
+            raise ValueError(f"line {number}: expected `PATH: CONTENT`, got {line!r}")
+        for path in _expand(entry[1]):
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(_unescape(entry[2] or "") + "\n", encoding="utf-8")
+
+
+def _identity(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+    yield "proc/sys/kernel/hostname", "recorded"
+    yield "proc/sys/kernel/arch", machine.architecture
+    cpuinfo = tree.fields("proc/cpuinfo")
+    kept = [f"{key}: {cpuinfo[key]}" for key in CPUINFO if key in cpuinfo]
+    if "hypervisor" in cpuinfo.get("flags", "").split():
+        kept.append("flags: hypervisor")
+    if kept:
+        yield "proc/cpuinfo", "\n".join(kept)
+    status = tree.fields("proc/self/status")
+    keys = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff")
+    yield "proc/self/status", "\n".join(f"{key}: {status[key]}" for key in keys if key in status)
+    yield "proc/stat", (tree.text("proc/stat") or "").partition("\n")[0]
+
+
+def _processors(tree: Tree) -> Iterator[tuple[str, str]]:
+    for cpu in tree.indices(CPU, "cpu"):
+        # thread_siblings_list is the old name of core_cpus_list.
+        new = tree.exists(f"{CPU}/cpu{cpu}/topology/core_cpus_list")
+        paths = [
+            "topology/physical_package_id",
+            f"topology/{'core_cpus_list' if new else 'thread_siblings_list'}",
+        ]
+        for index in tree.indices(f"{CPU}/cpu{cpu}/cache", "index"):
+            paths += [
+                f"cache/index{index}/{name}"
+                for name in ("level", "type", "size", "shared_cpu_list")
+            ]
+        for path in paths:
+            if (text := tree.text(f"{CPU}/cpu{cpu}/{path}")) is not None:
+                yield f"{CPU}/cpu{cpu}/{path}", text
+    for policy in tree.names(f"{CPU}/cpufreq", r"policy\d+"):
+        if (text := tree.text(f"{CPU}/cpufreq/{policy}/scaling_governor")) is not None:
+            yield f"{CPU}/cpufreq/{policy}/scaling_governor", text
+
+
+def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
+    meminfo = tree.fields("proc/meminfo")
+    keys = ("MemTotal", "MemAvailable")
+    yield "proc/meminfo", "\n".join(f"{key}: {meminfo[key]}" for key in keys if key in meminfo)
+    if mount := limits.shm_mount(tree):
+        yield "proc/self/mountinfo", mount
+    # Names of control groups name users, jobs and containers: the limits in force are enough.
+    yield "proc/self/cgroup", "0::/"
+    if (quota := limits.cpu_quota(tree)) is not None:
+        yield "sys/fs/cgroup/cpu.max", f"{round(quota * 100_000)} 100000"
+    if (limit := limits.memory_limit(tree)) is not None:
+        yield "sys/fs/cgroup/memory.max", str(limit)
+    for node in tree.indices(NODE, "node"):
+        folder = f"{NODE}/node{node}"
+        for name in ("cpulist", "distance"):
+            yield f"{folder}/{name}", tree.text(f"{folder}/{name}") or ""
+        key = f"Node {node} MemTotal"
+        if key in (info := tree.fields(f"{folder}/meminfo")):
+            yield f"{folder}/meminfo", f"{key}: {info[key]}"
+    for gpu in tree.names(NVIDIA):
+        if "Node" in (numa := tree.fields(f"{NVIDIA}/{gpu}/numa_status")):
+            yield f"{NVIDIA}/{gpu}/numa_status", f"Node: {numa['Node']}"
+
+
+def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+    nodes = {nic.name.partition(":")[0]: nic.numa_node for nic in machine.nics}
+    for number, name in enumerate(tree.names(NET)):
+        if name not in nodes:
+            continue
+        # systemd names interfaces of USB adapters by their MAC address.
+        shown = re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
+        for file in ("flags", "operstate", "speed", "type"):
+            if text := tree.text(f"{NET}/{name}/{file}"):
+                yield f"{NET}/{shown}/{file}", text
+        if tree.exists(f"{NET}/{name}/bonding"):
+            yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode") or ""
+        if tree.exists(f"{NET}/{name}/device"):
+            yield f"{NET}/{shown}/device/numa_node", _node(nodes[name])
+    for device in tree.names(INFINIBAND):
+        for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
+            for file in ("link_layer", "rate", "state"):
+                path = f"{INFINIBAND}/{device}/ports/{port}/{file}"
+                yield path, tree.text(path) or ""
+        if device in nodes:
+            yield f"{INFINIBAND}/{device}/device/numa_node", _node(nodes[device])
+
+
+def _node(node: int | None) -> str:
+    return "-1" if node is None else str(node)
+
+
+def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
+    """Joins files of the same content: first over CPUs, then over the files of those CPUs."""
+    plain: list[tuple[str, str]] = []
+    by_file: dict[tuple[str, str], list[int]] = {}
+    for path, text in files.items():
+        if of_cpu := re.fullmatch(rf"{CPU}/cpu(\d+)/(.*)", path):
+            by_file.setdefault((of_cpu[2], text), []).append(int(of_cpu[1]))
+        else:
+            plain.append((path, text))
+    by_cpus: dict[tuple[str, str], list[str]] = {}
+    for (file, text), cpus in by_file.items():
+        by_cpus.setdefault((format_list(cpus), text), []).append(file)
+    merged = [
+        (f"{CPU}/cpu{_braces(cpus.split(','))}/{_braces(names)}", text)
+        for (cpus, text), names in by_cpus.items()
+    ]
+    return sorted(plain) + merged
+
+
+def _braces(words: list[str]) -> str:
+    single = len(words) == 1 and not re.search(r"\d-\d", words[0])
+    return words[0] if single else "{" + ",".join(words) + "}"
+
+
+def _expand(pattern: str) -> Iterator[str]:
+    before, brace, rest = pattern.partition("{")
+    if not brace:
+        yield pattern
+        return
+    words, _, after = rest.partition("}")
+    for word in words.split(","):
+        span = re.fullmatch(r"(\d+)-(\d+)", word)
+        for item in range(int(span[1]), int(span[2]) + 1) if span else [word]:
+            yield from _expand(f"{before}{item}{after}")
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)
