@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How figures are written: three significant digits, binary sizes, and intervals named as such."""
+
+import math
+
+NOTHING = "–"
+
+
+def number(value: float | None) -> str:
+    """`value` with three significant digits and no exponent between 1e-4 and 1e9."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.2e}"
+    rounded = float(f"{value:.2e}")
+    digits = max(0, 2 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:.{digits}f}"
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction as a percentage, without the sign `%` (that stands in the heading)."""
+    return number(None if fraction is None else 100 * fraction)
+
+
+def size(size_bytes: int) -> str:
+    """A message size, exact: `0 B`, `3000 B`, `8 KiB`, `64 MiB`."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size_bytes >= scale and size_bytes % scale == 0:
+            return f"{size_bytes // scale} {unit}"
+    return f"{size_bytes} B"
+
+
+def interval(bounds: tuple[float, float] | None, scale: float = 1.0) -> str:
+    """A 95 % interval as `[low, high]`; nothing where there is none."""
+    if bounds is None:
+        return ""
+    return f"[{number(scale * bounds[0])}, {number(scale * bounds[1])}]"
+
+
+def spread(ci95: tuple[float, float] | None, full: tuple[float, float] | None) -> str:
+    """The 95 % interval, else the range of the launch medians, which is named as a range."""
+    if ci95 is not None:
+        return interval(ci95)
+    if full is None:
+        return ""
+    return f"range {number(full[0])} to {number(full[1])}"
+
+
+def count(number_of: int, thing: str) -> str:
+    """`1 launch`, `2 launches`."""
+    if number_of == 1:
+        return f"1 {thing}"
+    return f"{number_of} {thing}{'es' if thing.endswith('h') else 's'}"
+
+
+def printable(text: str) -> str:
+    """`text` with control characters replaced, so that a name cannot steer a terminal."""
+    text = " ".join(text.split("\n"))
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

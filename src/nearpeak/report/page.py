@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html: one file that loads nothing from elsewhere.
+
+The template writes the tables; report.js draws the charts and the long tables from one block of
+JSON. Every name in the results is from outside: jinja2 escapes it in markup, `_json` inside the
+script tag, and the content security policy admits only the two scripts of this page by their hash.
+"""
+
+import base64
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
+from nearpeak.report import numbers, summary
+from nearpeak.report.files import write_whole
+from nearpeak.report.summary import Variant, label, variant_of
+from nearpeak.results.model import CeilingPoint, Cell, Results
+
+SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
+
+_HERE = Path(__file__).parent
+_SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
+
+
+def write_page(results: Results, folder: Path) -> Path:
+    """Writes `report.html` into `folder` and returns its path. Raises UserError."""
+    target = folder / "report.html"
+    write_whole(target, render(results))
+    return target
+
+
+def render(results: Results) -> str:
+    """The page, whole."""
+    plotly = get_plotlyjs().replace("\r\n", "\n")
+    script = (_HERE / "report.js").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": numbers.number,
+        "percent": numbers.percent,
+        "size": numbers.size,
+        "count": numbers.count,
+        "unit": _unit,
+    }
+    environment.globals |= {
+        "interval": numbers.interval,
+        "spread": numbers.spread,
+        "label": label,
+        "is_defect": summary.is_defect,
+    }
+    data = _Data(results)
+    return environment.get_template("report.html.j2").render(
+        results=results,
+        headlines=summary.headlines(results),
+        table_one=summary.table_one(results),
+        table_two=summary.table_two(results),
+        columns=_columns(results),
+        verdicts=summary.verdict_rows(results),
+        verdict_words=summary.VERDICTS,
+        defects=summary.defects(results),
+        defaults=summary.default_variants(results),
+        few=sum(cell.median is not None and cell.ci95 is None for cell in results.cells),
+        sections=data.sections,
+        contenders=data.contenders,
+        styles=data.styles,
+        small_up_to=SMALL_LATENCY_UP_TO,
+        css=_inline(_HERE / "report.css"),
+        plotly=Markup(plotly),
+        script=Markup(script),
+        data=_json(data.embedded),
+        policy=_policy(plotly, script),
+    )
+
+
+def _inline(file: Path) -> Markup:
+    return Markup(file.read_text(encoding="utf-8"))
+
+
+def _policy(*scripts: str) -> str:
+    """A content security policy: nothing from elsewhere, and no script but these."""
+    hashes = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
+        " img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: object) -> Markup:
+    """JSON that is safe inside a script tag: ASCII only, and no character that markup knows."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)
+
+
+def _unit(unit: str) -> str:
+    return "µs" if unit == "us" else unit
+
+
+def _columns(results: Results) -> list[tuple[str, str]]:
+    """The benchmarks of Table 2 with their units."""
+    found = {cell.benchmark: cell.unit for cell in results.cells}
+    return sorted(found.items(), key=lambda item: (summary.benchmark_rank(item[0]), item[0]))
+
+
+def _short(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{_SIGNIFICANT}g}")
+
+
+class _Numbered:
+    """Gives each different text a number, so that it is embedded once."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return self._numbers[text]
+
+
+class _Data:
+    """What the template and report.js share: numbered names, rows of figures, chart sections."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        who = summary.contenders(results)
+        self.contenders = [label(*one) for one in who]
+        self.styles = _styles(who)
+        self._who = {one: place for place, one in enumerate(who)}
+        self._paths = {path: place for place, path in enumerate(summary.paths(results))}
+        self._variants = summary.variants(results)
+        self._place = {variant: place for place, variant in enumerate(self._variants)}
+        self._methods, self._commands = _Numbered(), _Numbered()
+        self._curves: dict[tuple[str, Variant], list[Cell]] = {}
+        for cell in results.cells:
+            self._curves.setdefault((cell.path, variant_of(cell)), []).append(cell)
+        self.sections = [
+            self._section(path)
+            for path in self._paths
+            if any(key[0] == path for key in self._curves)
+        ]
+        self.embedded = self._embedded()
+
+    def _section(self, path: str) -> dict[str, Any]:
+        """A path's charts: those of the default variants, then the other variants."""
+        mine = [variant for variant in self._variants if (path, variant) in self._curves]
+        defaults = set(summary.default_variants(self._results))
+        return {
+            "number": self._paths[path],
+            "path": path,
+            "contenders": sorted(
+                {
+                    self._who[cell.library, cell.settings]
+                    for variant in mine
+                    for cell in self._curves[path, variant]
+                }
+            ),
+            "defaults": [self._charts(path, variant) for variant in mine if variant in defaults],
+            "others": [self._charts(path, variant) for variant in mine if variant not in defaults],
+        }
+
+    def _charts(self, path: str, variant: Variant) -> dict[str, Any]:
+        cells = [cell for cell in self._curves[path, variant] if cell.median is not None]
+        kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
+        if any(cell.better == "lower" for cell in cells):
+            sizes = [cell.size_bytes for cell in cells]
+            kinds += ["small"] if min(sizes) <= SMALL_LATENCY_UP_TO else []
+            kinds += ["large"] if max(sizes) > SMALL_LATENCY_UP_TO else []
+        elif cells:
+            kinds.append("rate")
+        return {"number": self._place[variant], "variant": variant, "kinds": kinds}
+
+    def _embedded(self) -> dict[str, Any]:
+        results = self._results
+        ceilings: dict[str, list[list[Any]]] = {}
+        for (path, variant), cells in self._curves.items():
+            points = summary.ceiling_points(results, path, cells[0].metric, variant)
+            key = f"{self._paths[path]},{self._place[variant]}"
+            ceilings[key] = [self._ceiling(point) for point in points]
+        return {
+            "contenders": [
+                {"label": name, **style}
+                for name, style in zip(self.contenders, self.styles, strict=True)
+            ],
+            "paths": list(self._paths),
+            "variants": [
+                {
+                    "label": variant.label,
+                    "benchmark": variant.benchmark,
+                    "unit": _unit(cells[0].unit),
+                    "better": cells[0].better,
+                }
+                for variant in self._variants
+                for cells in [self._first_curve(variant)]
+            ],
+            "small_up_to": SMALL_LATENCY_UP_TO,
+            "cells": [self._cell(cell) for cell in results.cells],
+            "ceilings": ceilings,
+            "comparisons": self._comparisons(),
+            "methods": self._methods.texts,
+            "commands": self._commands.texts,
+        }
+
+    def _first_curve(self, variant: Variant) -> list[Cell]:
+        return next(cells for key, cells in self._curves.items() if key[1] == variant)
+
+    def _cell(self, cell: Cell) -> list[Any]:
+        """One row; report.js names the columns in the same order."""
+        low, high = cell.ci95 or cell.range or (None, None)
+        fraction_low, fraction_high = cell.fraction_ci95 or (None, None)
+        return [
+            self._who[cell.library, cell.settings],
+            self._paths[cell.path],
+            self._place[variant_of(cell)],
+            cell.size_bytes,
+            _short(cell.median),
+            _short(low),
+            _short(high),
+            int(cell.ci95 is not None),
+            cell.launches,
+            _short(cell.ceiling.value) if cell.ceiling else None,
+            self._methods(cell.ceiling.method) if cell.ceiling else None,
+            _short(cell.fraction),
+            _short(fraction_low),
+            _short(fraction_high),
+            cell.status,
+            ", ".join(cell.flags),
+            self._commands(cell.command),
+            int(summary.is_defect(cell)),
+        ]
+
+    def _ceiling(self, point: CeilingPoint) -> list[Any]:
+        low, high = point.ci95 or point.range
+        return [
+            point.size_bytes,
+            _short(point.value),
+            _short(low),
+            _short(high),
+            int(point.ci95 is not None),
+            self._methods(point.method),
+            point.launches,
+        ]
+
+    def _comparisons(self) -> list[list[Any]]:
+        """The comparisons, each with the number of its row in the summary table."""
+        rows = {
+            (row.first, row.second, row.path, row.variant): place
+            for place, row in enumerate(summary.verdict_rows(self._results))
+        }
+        return [
+            [
+                rows[label(*item.first), label(*item.second), item.path, variant_of(item)],
+                item.size_bytes,
+                _short(item.ratio),
+                _short(item.ci95[0]) if item.ci95 else None,
+                _short(item.ci95[1]) if item.ci95 else None,
+                _short(item.p_holm),
+                item.verdict,
+            ]
+            for item in self._results.comparisons
+        ]
+
+
+def _styles(who: list[tuple[str, str]]) -> list[dict[str, int]]:
+    """A colour and a marker for each library, a line style for each of its settings."""
+    libraries = list(dict.fromkeys(library for library, _ in who))
+    seen: dict[str, int] = {}
+    styles = []
+    for library, _ in who:
+        dash = seen[library] = seen.get(library, -1) + 1
+        styles.append({"colour": libraries.index(library), "dash": dash})
+    return styles

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the charts and fills the long tables of a report from the JSON that the page carries.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  // The columns of a cell and of a ceiling's point, as page.py writes them.
+  const C = { who: 0, path: 1, variant: 2, size: 3, median: 4, low: 5, high: 6, isInterval: 7,
+    launches: 8, ceiling: 9, method: 10, fraction: 11, fractionLow: 12, fractionHigh: 13,
+    status: 14, flags: 15, command: 16, defect: 17 };
+  const P = { size: 0, value: 1, low: 2, high: 3, isInterval: 4, method: 5, launches: 6 };
+  const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+  const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
+  const PALETTE = 6;
+  const PAGE_OF_ROWS = 200;
+  const PAPER = { two: [336, 230], three: [221, 180] }; // px of a chart on A4; report.css agrees
+
+  // ---- figures, written as numbers.py writes them ----
+  function number(value) {
+    if (value === null || !Number.isFinite(value)) return "–";
+    if (value === 0) return "0";
+    const magnitude = Math.abs(value);
+    if (magnitude < 1e-4 || magnitude >= 1e9) return value.toExponential(2);
+    const rounded = Number(value.toPrecision(3));
+    return rounded.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(rounded)))));
+  }
+  const percent = (fraction) => number(fraction === null ? null : 100 * fraction);
+  function size(bytes) {
+    for (const [unit, scale] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]]) {
+      if (bytes >= scale && bytes % scale === 0) return `${bytes / scale} ${unit}`;
+    }
+    return `${bytes} B`;
+  }
+  function spread(low, high, isInterval) {
+    if (low === null) return "";
+    return isInterval ? `[${number(low)}, ${number(high)}]` : `range ${number(low)} to ${number(high)}`;
+  }
+  // Plotly reads a little markup in hover texts: names from outside must stay plain.
+  const plain = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
+  const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+
+  // ---- the message-size axis: log2, with 0 bytes one step left of 1 byte ----
+  const place = (bytes) => (bytes === 0 ? -1 : Math.log2(bytes));
+  function sizeAxis(places, room) {
+    const first = Math.floor(Math.min(...places));
+    const last = Math.ceil(Math.max(...places));
+    const step = [1, 2, 3, 4, 5, 6, 8, 10].find((one) => (last - first) / one <= room) || 10;
+    const ticks = [];
+    if (places.includes(-1)) ticks.push(-1);
+    const start = places.includes(-1) ? step - 1 : Math.max(0, first);
+    for (let tick = start; tick <= last; tick += step) ticks.push(tick);
+    const label = (tick) => (tick < 0 ? "0" : tick < 10 ? String(2 ** tick) : size(2 ** tick).replace("iB", "i"));
+    const margin = 0.03 * (last - first) + 0.15;
+    return { tickvals: ticks, ticktext: ticks.map(label),
+      range: [Math.min(...places) - margin, Math.max(...places) + margin] };
+  }
+
+  // ---- colours: the page's own, light or dark ----
+  function theme() {
+    const style = getComputedStyle(document.documentElement);
+    const get = (name) => style.getPropertyValue(name).trim();
+    return { fg: get("--fg"), muted: get("--muted"), grid: get("--grid"), rule: get("--rule"),
+      raised: get("--raised"), sans: get("--sans"),
+      colours: Array.from({ length: PALETTE }, (_, index) => get(`--c${index}`)) };
+  }
+  function faint(hex, alpha) {
+    const part = (from) => parseInt(hex.slice(from, from + 2), 16);
+    return `rgba(${part(1)},${part(3)},${part(5)},${alpha})`;
+  }
+
+  // ---- charts ----
+  const hidden = new Set();
+  const groups = new Map(); // cells by "path,variant"
+  for (const cell of data.cells) {
+    const key = `${cell[C.path]},${cell[C.variant]}`;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(cell);
+  }
+
+  function wanted(kind, bytes) {
+    if (kind === "small") return bytes <= data.small_up_to;
+    if (kind === "large") return bytes >= data.small_up_to;
+    return true;
+  }
+
+  function curveTraces(points, style, text, band) {
+    const xs = points.map((point) => place(point.size));
+    const edge = (side) => ({ x: xs, y: points.map((point) => point[side]), mode: "lines", type: "scatter",
+      line: { width: 0, color: style.colour }, hoverinfo: "skip", connectgaps: false });
+    const traces = [];
+    if (band && points.some((point) => point.low !== null)) {
+      traces.push(edge("low"));
+      traces.push({ ...edge("high"), fill: "tonexty", fillcolor: faint(style.colour, 0.18) });
+    }
+    traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: "lines+markers",
+      name: style.name, text: points.map(text), hovertemplate: "%{text}<extra></extra>",
+      line: { color: style.colour, width: style.width, dash: style.dash },
+      marker: { color: style.colour, size: style.marker, symbol: style.symbol } });
+    return traces;
+  }
+
+  function chartTraces(kind, key, look) {
+    const variant = data.variants[Number(key.split(",")[1])];
+    const asFraction = kind === "fraction";
+    const traces = [];
+    const places = [];
+    const ceiling = (data.ceilings[key] || []).filter((point) => wanted(kind, point[P.size]));
+    if (!asFraction && ceiling.length) {
+      const points = ceiling.map((row) => ({ size: row[P.size], y: row[P.value], low: row[P.low], high: row[P.high], row }));
+      points.forEach((point) => places.push(place(point.size)));
+      traces.push(...curveTraces(points,
+        { colour: look.fg, width: 1.6, dash: "solid", symbol: "line-ew-open", marker: 5, name: "ceiling" },
+        ({ row }) => `ceiling ${number(row[P.value])} ${variant.unit} by ${plain(data.methods[row[P.method]])}`
+          + ` ${spread(row[P.low], row[P.high], row[P.isInterval])}`, true));
+    }
+    data.contenders.forEach((contender, who) => {
+      if (hidden.has(who)) return;
+      const points = (groups.get(key) || [])
+        .filter((cell) => cell[C.who] === who && wanted(kind, cell[C.size]) && cell[C.median] !== null)
+        .filter((cell) => !asFraction || cell[C.fraction] !== null)
+        .filter((cell) => kind !== "large" || cell[C.median] > 0)
+        .sort((one, other) => one[C.size] - other[C.size])
+        .map((cell) => asFraction
+          ? { size: cell[C.size], y: 100 * cell[C.fraction], cell,
+            low: cell[C.fractionLow] === null ? null : 100 * cell[C.fractionLow],
+            high: cell[C.fractionHigh] === null ? null : 100 * cell[C.fractionHigh] }
+          : { size: cell[C.size], y: cell[C.median], low: cell[C.low], high: cell[C.high], cell });
+      if (!points.length) return;
+      points.forEach((point) => places.push(place(point.size)));
+      const colour = look.colours[contender.colour % PALETTE];
+      const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
+      traces.push(...curveTraces(points,
+        { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
+        ({ cell }) => {
+          const part = cell[C.fraction] === null ? "no ceiling" : `${percent(cell[C.fraction])} % of ceiling`;
+          return `${plain(brief(contender.label))} ${number(cell[C.median])} ${variant.unit}`
+            + ` ${spread(cell[C.low], cell[C.high], cell[C.isInterval])} · ${part}${cell[C.defect] ? " (defect of the ceiling)" : ""}`;
+        }, true));
+    });
+    return { traces, places, variant };
+  }
+
+  function draw(node) {
+    const { kind } = node.dataset;
+    const key = `${node.dataset.path},${node.dataset.variant}`;
+    const look = theme();
+    const { traces, places, variant } = chartTraces(kind, key, look);
+    const paper = document.documentElement.classList.contains("paper");
+    const [width, height] = paper ? PAPER[node.closest(".three") ? "three" : "two"] : [node.clientWidth, node.clientHeight];
+    const room = Math.max(3, Math.floor((width - 70) / 58));
+    const axis = { gridcolor: look.grid, linecolor: look.rule, zeroline: false, ticks: "outside", ticklen: 4,
+      tickcolor: look.rule, tickfont: { color: look.muted, size: paper ? 9 : 11 }, fixedrange: !matchMedia("(pointer: fine)").matches };
+    const title = (text) => ({ text, font: { size: paper ? 9 : 11, color: look.muted }, standoff: 6 });
+    const sizes = places.length ? sizeAxis(places, room) : {};
+    if (places.length) {
+      sizes.ticktext = sizes.ticktext.map((text, index) => text);
+    }
+    const layout = {
+      width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
+      margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
+      hovermode: "x unified", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
+      xaxis: { ...axis, ...sizes, tickmode: "array", showgrid: false, title: title("message size, bytes"), unifiedhovertitle: { text: "" } },
+      yaxis: { ...axis, title: title(kind === "fraction" ? "% of measured ceiling" : variant.unit), rangemode: "tozero", automargin: true },
+      shapes: [],
+    };
+    if (kind === "large") Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
+    if (kind === "fraction") {
+      const top = Math.max(100, ...traces.flatMap((trace) => trace.y).filter((y) => y !== null));
+      layout.yaxis.range = [0, top * 1.06];
+      layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: 100, y1: 100, line: { color: look.fg, width: 1.6 } });
+    }
+    delete layout.xaxis.unifiedhovertitle;
+    const config = { displaylogo: false, displayModeBar: paper ? false : "hover", modeBarButtons: [["toImage", "resetScale2d"]],
+      toImageButtonOptions: { format: "svg", filename: `nearpeak-${variant.benchmark}-${kind}` } };
+    Plotly.react(node, traces, layout, config);
+    // The hover box shows the true size, not its logarithm.
+    node.dataset.drawn = "yes";
+  }
+
+  const charts = Array.from(document.querySelectorAll(".chart"));
+  const drawn = () => charts.filter((node) => node.dataset.drawn);
+  const visible = (node) => !node.closest("details:not([open])");
+  const redraw = () => drawn().filter(visible).forEach(draw);
+  const queue = charts.filter(visible);
+  // One chart at a time, so that the page can be read while the charts below are drawn.
+  function next() {
+    const node = queue.shift();
+    if (!node) return;
+    if (!node.dataset.drawn) draw(node);
+    setTimeout(next, 0);
+  }
+  setTimeout(next, 0);
+  document.querySelectorAll("details.variant").forEach((box) => box.addEventListener("toggle", () => {
+    if (box.open) box.querySelectorAll(".chart").forEach(draw);
+  }));
+
+  let waiting = 0;
+  let lastWidth = document.documentElement.clientWidth;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const now = document.documentElement.clientWidth;
+      if (now === lastWidth || document.documentElement.classList.contains("paper")) return;
+      lastWidth = now;
+      redraw();
+    }, 120);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("paper");
+    charts.filter(visible).forEach(draw);
+  });
+  addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("paper");
+    redraw();
+  });
+
+  // ---- legends ----
+  const SHAPES = ['<circle cx="14" cy="6" r="3.2"/>', '<rect x="11" y="3" width="6" height="6"/>',
+    '<path d="M14 2l4 4-4 4-4-4z"/>', '<path d="M14 2l4 7h-8z"/>', '<path d="M11 3l6 6M17 3l-6 6"/>',
+    '<path d="M14 2l1.2 3h3l-2.4 1.9.9 3.1L14 8.2 11.300 10l.9-3.1L9.800 5h3z"/>'];
+  document.querySelectorAll("[data-contender]").forEach((node) => {
+    const who = node.dataset.contender;
+    const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    swatch.setAttribute("width", "28");
+    swatch.setAttribute("height", "12");
+    swatch.setAttribute("aria-hidden", "true");
+    if (who === "ceiling") {
+      swatch.innerHTML = '<path d="M0 6h28" fill="none" stroke="var(--fg)"/>';
+    } else {
+      const { colour, dash } = data.contenders[Number(who)];
+      const symbol = (colour + Math.floor(colour / PALETTE)) % SHAPES.length;
+      swatch.style.color = `var(--c${colour % PALETTE})`;
+      swatch.innerHTML = `<path d="M0 6h28" fill="none" stroke="currentColor" stroke-dasharray="${SVG_DASHES[dash % SVG_DASHES.length]}"/>`
+        + `<g fill="currentColor" stroke="currentColor">${SHAPES[symbol]}</g>`;
+      node.addEventListener("click", () => {
+        const number_ = Number(who);
+        if (!hidden.delete(number_)) hidden.add(number_);
+        document.querySelectorAll(`button[data-contender="${number_}"]`).forEach((button) => {
+          button.setAttribute("aria-pressed", String(!hidden.has(number_)));
+        });
+        redraw();
+      });
+    }
+    node.prepend(swatch);
+  });
+
+  // ---- long tables ----
+  function element(name, text, classes) {
+    const node = document.createElement(name);
+    if (text !== undefined) node.textContent = text;
+    if (classes) node.className = classes;
+    return node;
+  }
+  function copyButton() {
+    const button = element("button", "Copy", "plain copy");
+    button.type = "button";
+    return button;
+  }
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button.copy");
+    if (!button) return;
+    const code = button.parentElement.querySelector("code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(code); // no clipboard from a file in some browsers
+      button.textContent = "Selected";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
+
+  function cellRow(cell) {
+    const variant = data.variants[cell[C.variant]];
+    const row = element("tr");
+    const name = element("th", data.contenders[cell[C.who]].label, "name");
+    name.scope = "row";
+    const fraction = element("td", percent(cell[C.fraction]), cell[C.defect] ? "n bad" : "n");
+    if (cell[C.fractionLow] !== null) {
+      fraction.append(element("small", spread(100 * cell[C.fractionLow], 100 * cell[C.fractionHigh], 1)));
+    }
+    const status = element("td", cell[C.status], cell[C.status] === "ok" ? "" : "bad");
+    if (cell[C.flags]) status.append(" ", element("small", cell[C.flags]));
+    const command = element("td");
+    const box = element("details");
+    box.append(element("summary", "show"), element("code", data.commands[cell[C.command]]), " ", copyButton());
+    command.append(box);
+    row.append(name, element("td", data.paths[cell[C.path]]), element("td", variant.label),
+      element("td", size(cell[C.size]), "n"), element("td", number(cell[C.median]), "n"), element("td", variant.unit),
+      element("td", spread(cell[C.low], cell[C.high], cell[C.isInterval]), cell[C.isInterval] ? "n" : "n note"),
+      element("td", String(cell[C.launches]), "n"), element("td", number(cell[C.ceiling]), "n"),
+      element("td", cell[C.method] === null ? "" : data.methods[cell[C.method]]), fraction, status, command);
+    return row;
+  }
+
+  const table = { box: document.getElementById("all-cells"), rows: document.getElementById("rows"), found: [], shown: 0 };
+  const selects = Array.from(document.querySelectorAll("select[data-filter]"));
+  const texts = []; // what the search looks at, made when it is first needed
+  const words = (cell) => [data.contenders[cell[C.who]].label, data.paths[cell[C.path]], data.variants[cell[C.variant]].label,
+    size(cell[C.size]), cell[C.size], cell[C.status], cell[C.flags], cell[C.method] === null ? "" : data.methods[cell[C.method]]].join(" ").toLowerCase();
+  function showMore() {
+    const part = table.found.slice(table.shown, table.shown + PAGE_OF_ROWS);
+    table.rows.append(...part.map((index) => cellRow(data.cells[index])));
+    table.shown += part.length;
+    document.getElementById("shown").textContent = `${table.shown} of ${table.found.length} matching cells shown, of ${data.cells.length}`;
+    document.getElementById("more").hidden = table.shown >= table.found.length;
+  }
+  function filter() {
+    const terms = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const picks = selects.filter((select) => select.value !== "").map((select) => [Number(select.dataset.filter), select.value]);
+    table.found = data.cells.map((_, index) => index).filter((index) => {
+      const cell = data.cells[index];
+      return picks.every(([column, value]) => String(cell[column]) === value) && terms.every((term) => texts[index].includes(term));
+    });
+    table.rows.replaceChildren();
+    table.shown = 0;
+    showMore();
+  }
+  table.box.addEventListener("toggle", () => {
+    if (!table.box.open || texts.length) return;
+    data.cells.forEach((cell) => texts.push(words(cell)));
+    const names = [data.contenders.map((one) => one.label), data.paths, data.variants.map((one) => one.label)];
+    for (const select of selects) {
+      const column = Number(select.dataset.filter);
+      for (const value of new Set(data.cells.map((cell) => cell[column]))) {
+        const option = element("option", names[column] ? names[column][value] : value);
+        option.value = String(value);
+        select.append(option);
+      }
+      select.addEventListener("input", filter);
+    }
+    document.getElementById("search").addEventListener("input", filter);
+    document.getElementById("more").addEventListener("click", showMore);
+    filter();
+  });
+
+  document.querySelectorAll("details[data-verdicts]").forEach((box) => box.addEventListener("toggle", () => {
+    if (!box.open || box.querySelector("table")) return;
+    const list = element("table", undefined, "fit");
+    list.append(element("caption", "By message size; the ratio is of the second to the first, above 1 the second is better"));
+    const head = element("tr");
+    for (const [text, classes] of [["Size", "n"], ["Ratio", "n"], ["95 % interval", "n"], ["p, Holm", "n"], ["Verdict", ""]]) {
+      const cell = element("th", text, classes);
+      cell.scope = "col";
+      head.append(cell);
+    }
+    list.createTHead().append(head);
+    const body = list.createTBody();
+    for (const [group, bytes, ratio, low, high, p, verdict] of data.comparisons) {
+      if (group !== Number(box.dataset.verdicts)) continue;
+      const row = element("tr");
+      const first = element("th", size(bytes), "n");
+      first.scope = "row";
+      const tone = { faster: "good", slower: "bad" }[verdict] || "";
+      row.append(first, element("td", number(ratio), "n"), element("td", low === null ? "none" : spread(low, high, 1), "n"),
+        element("td", number(p), "n"), element("td", verdict, tone));
+      body.append(row);
+    }
+    const frame = element("div", undefined, "scroll");
+    frame.append(list);
+    box.append(frame);
+  }));
+})();

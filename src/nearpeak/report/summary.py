@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the terminal, the page and the exports all show: contenders, variants and the two tables.
+
+Everything here is taken from `Results`; nothing is measured or judged again.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from nearpeak.report.numbers import count, number, percent, size
+from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
+
+DEFECT_ABOVE = 1.03  # a fraction above it says that the ceiling was measured too low
+VERDICTS = ("faster", "slower", "equivalent", "undecided")
+_FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A benchmark with its buffers and a value for each axis: what one curve is made of."""
+
+    benchmark: str
+    buffers: str
+    axes: tuple[tuple[str, str], ...]
+
+    @property
+    def label(self) -> str:
+        """`latency (H,H; calls=blocking)`."""
+        inner = [self.buffers, ", ".join(f"{name}={value}" for name, value in self.axes)]
+        return f"{self.benchmark} ({'; '.join(part for part in inner if part)})"
+
+
+@dataclass(frozen=True)
+class Best:
+    """A contender's best cell of one benchmark on one path."""
+
+    cell: Cell
+    of_peak: float | None  # of the best value that the path's ceiling reaches at any size
+
+
+@dataclass(frozen=True)
+class Group:
+    """One path with one kind of buffers: a row group of Table 2."""
+
+    path: str
+    buffers: str
+    ceilings: dict[str, CeilingPoint]  # by benchmark: the ceiling's best point
+    rows: list[tuple[str, dict[str, Best]]]  # contender, by benchmark
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """The benchmarks measured here, in the order of the tables."""
+        found = {name for _, row in self.rows for name in row} | set(self.ceilings)
+        return sorted(found, key=lambda name: (benchmark_rank(name), name))
+
+    def unit(self, benchmark: str) -> str:
+        """The unit of a benchmark's column."""
+        units = [row[benchmark].cell.unit for _, row in self.rows if benchmark in row]
+        return units[0] if units else self.ceilings[benchmark].unit
+
+
+@dataclass(frozen=True)
+class TheoryRow:
+    """One row of Table 1: the best that a path carries without MPI."""
+
+    path: str
+    best: CeilingPoint
+    theoretical_gbs: float | None
+    fraction: float | None  # of the theoretical unidirectional rate
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """The comparisons of one pair of contenders on one path in one variant, counted."""
+
+    first: str
+    second: str
+    path: str
+    variant: Variant
+    counts: dict[str, int]
+    median_ratio: float
+
+
+def label(library: str, settings: str) -> str:
+    """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
+    return library if settings == "default" else f"{library}@{settings}"
+
+
+def variant_of(item: Cell | Comparison) -> Variant:
+    """The variant a cell or a comparison belongs to."""
+    return Variant(item.benchmark, item.buffers, tuple(sorted(item.axes.items())))
+
+
+def contenders(results: Results) -> list[tuple[str, str]]:
+    """Every (library, settings), also those of which nothing but failures is known."""
+    found = [(info.name, settings) for info in results.libraries for settings in info.settings]
+    found += [(cell.library, cell.settings) for cell in results.cells]
+    found += [(failed.library, failed.settings) for failed in results.failures if failed.library]
+    return list(dict.fromkeys(found))
+
+
+def paths(results: Results) -> list[str]:
+    """The ids of all paths, those with MPI cells first."""
+    measured = [cell.path for cell in results.cells]
+    described = [path.id for path in results.paths]
+    others = [point.path for point in results.ceilings]
+    with_cells = set(measured)
+    found = dict.fromkeys(described + measured + others)
+    return sorted(found, key=lambda path: path not in with_cells)
+
+
+def variants(results: Results) -> list[Variant]:
+    """Every variant; the first one of a benchmark and its buffers is the default one.
+
+    Results keep the order of the plan, which puts each benchmark's default axes first.
+    """
+    found = list(dict.fromkeys(variant_of(cell) for cell in results.cells))
+    return sorted(found, key=lambda variant: benchmark_rank(variant.benchmark))
+
+
+def benchmark_rank(benchmark: str) -> int:
+    """Where a benchmark stands in tables: bandwidths, then latency, then all others."""
+    order = _FIRST_BENCHMARKS
+    return order.index(benchmark) if benchmark in order else len(order)
+
+
+def default_variants(results: Results) -> list[Variant]:
+    """The default variant of each (benchmark, buffers)."""
+    first: dict[tuple[str, str], Variant] = {}
+    for variant in variants(results):
+        first.setdefault((variant.benchmark, variant.buffers), variant)
+    return list(first.values())
+
+
+def is_defect(cell: Cell) -> bool:
+    """Faster than the ceiling by more than noise explains: the ceiling is wrong there."""
+    return cell.status == "above ceiling" or (cell.fraction or 0.0) > DEFECT_ABOVE
+
+
+def defects(results: Results) -> list[Cell]:
+    """The cells that lie above their ceiling, worst first."""
+    return sorted(filter(is_defect, results.cells), key=lambda cell: -(cell.fraction or 0.0))
+
+
+def ceiling_points(
+    results: Results, path: str, metric: str, variant: Variant
+) -> list[CeilingPoint]:
+    """The ceiling under one variant's curve, by size.
+
+    A ceiling fits when path, metric and buffers are equal and so is every axis of it that the
+    variant also has.
+    """
+    axes = dict(variant.axes)
+    found: dict[int, CeilingPoint] = {}
+    for point in results.ceilings:
+        if (point.path, point.metric, point.buffers) != (path, metric, variant.buffers):
+            continue
+        if all(axes.get(name, value) == value for name, value in point.axes.items()):
+            found.setdefault(point.size_bytes, point)
+    return [found[key] for key in sorted(found)]
+
+
+def best_point(points: Iterable[CeilingPoint]) -> CeilingPoint | None:
+    """The point with the best value; the smallest size wins a tie."""
+    ordered = sorted(points, key=lambda point: point.size_bytes)
+    if not ordered:
+        return None
+    pick = min if ordered[0].better == "lower" else max
+    return pick(ordered, key=lambda point: point.value)
+
+
+def best_cell(cells: Iterable[Cell]) -> Cell | None:
+    """The cell with the best median; the smallest size wins a tie."""
+    measured = [(cell.median, cell) for cell in cells if cell.median is not None]
+    measured.sort(key=lambda pair: pair[1].size_bytes)
+    if not measured:
+        return None
+    pick = min if measured[0][1].better == "lower" else max
+    return pick(measured, key=lambda pair: pair[0])[1]
+
+
+def table_one(results: Results) -> list[TheoryRow]:
+    """Per path and metric: the best of the measured ceiling, and its part of the theoretical."""
+    theory = {path.id: path.theoretical_gbs for path in results.paths}
+    curves: dict[tuple[str, str, str, tuple[tuple[str, str], ...]], list[CeilingPoint]] = {}
+    for point in results.ceilings:
+        key = (point.path, point.metric, point.buffers, tuple(sorted(point.axes.items())))
+        curves.setdefault(key, []).append(point)
+    order = {path: place for place, path in enumerate(paths(results))}
+    rows = []
+    for key in sorted(curves, key=lambda key: (order[key[0]], benchmark_rank(key[1]))):
+        best = best_point(curves[key])
+        assert best is not None  # a curve has at least the point that made it
+        known = theory.get(best.path)
+        # The theoretical rate is that of one direction, so only `bw` can be a part of it.
+        fraction = best.value / known if known and best.metric == "bw" else None
+        rows.append(TheoryRow(best.path, best, known, fraction))
+    return rows
+
+
+def table_two(results: Results) -> list[Group]:
+    """Per path: each contender's best cell of each benchmark, in the default variants."""
+    known = contenders(results)
+    groups = []
+    for path in paths(results):
+        for buffers in dict.fromkeys(variant.buffers for variant in default_variants(results)):
+            chosen = [v for v in default_variants(results) if v.buffers == buffers]
+            cells: dict[tuple[str, str, Variant], list[Cell]] = {}
+            for cell in results.cells:
+                if cell.path == path:
+                    owner = (cell.library, cell.settings, variant_of(cell))
+                    cells.setdefault(owner, []).append(cell)
+            if not any(owner[2] in chosen for owner in cells):
+                continue
+            ceilings: dict[str, CeilingPoint] = {}
+            rows: list[tuple[str, dict[str, Best]]] = [(label(*who), {}) for who in known]
+            for variant in chosen:
+                metrics = [owned[0].metric for who, owned in cells.items() if who[2] == variant]
+                if not metrics:
+                    continue
+                top = best_point(ceiling_points(results, path, metrics[0], variant))
+                if top is not None:
+                    ceilings[variant.benchmark] = top
+                for who, (_, row) in zip(known, rows, strict=True):
+                    best = best_cell(cells.get((*who, variant), []))
+                    if best is not None:
+                        row[variant.benchmark] = Best(best, _of_peak(best, top))
+            groups.append(Group(path, buffers, ceilings, rows))
+    return groups
+
+
+def _of_peak(cell: Cell, top: CeilingPoint | None) -> float | None:
+    if top is None or not cell.median or not top.value:
+        return None
+    return top.value / cell.median if cell.better == "lower" else cell.median / top.value
+
+
+def verdict_rows(results: Results) -> list[VerdictRow]:
+    """The comparisons counted by pair, path and variant."""
+    found: dict[tuple[str, str, str, Variant], list[Comparison]] = {}
+    for item in results.comparisons:
+        key = (label(*item.first), label(*item.second), item.path, variant_of(item))
+        found.setdefault(key, []).append(item)
+    order = {path: place for place, path in enumerate(paths(results))}
+    rows = []
+    for key in sorted(
+        found, key=lambda key: (order.get(key[2], len(order)), benchmark_rank(key[3].benchmark))
+    ):
+        counts = Counter(item.verdict for item in found[key])
+        middle = median(item.ratio for item in found[key])
+        rows.append(VerdictRow(*key, {word: counts[word] for word in VERDICTS}, middle))
+    return rows
+
+
+def headlines(results: Results) -> list[tuple[str, str]]:
+    """(path, one or two sentences): who is nearest to the ceiling there, and where it loses."""
+    return [(path, _headline(results, path)) for path in paths(results)]
+
+
+def _headline(results: Results, path: str) -> str:
+    chosen = set(default_variants(results))
+    cells = [cell for cell in results.cells if cell.path == path and variant_of(cell) in chosen]
+    if not cells:
+        return _ceiling_alone(results, path)
+    # A defect of the ceiling says nothing of a library; a bandwidth of 0 bytes has no fraction.
+    judged: dict[tuple[str, str], dict[tuple[Variant, int], Cell]] = {}
+    for cell in cells:
+        if cell.fraction and not is_defect(cell):
+            mine = judged.setdefault((cell.library, cell.settings), {})
+            mine[variant_of(cell), cell.size_bytes] = cell
+    if not judged:
+        if all(cell.median is None for cell in cells):
+            return "Nothing was measured: see the failures."
+        return "No believable ceiling was measured, so nothing is known of how near it is."
+    common = set.intersection(*(set(mine) for mine in judged.values()))
+    if not common:
+        return "The libraries have no cell in common, so none can be said to be nearest."
+    means = {
+        who: math.exp(sum(math.log(mine[key].fraction or 1.0) for key in common) / len(common))
+        for who, mine in judged.items()
+    }
+    ranked = sorted(means, key=lambda who: -means[who])
+    nearest = ranked[0]
+    others = ", ".join(f"{label(*who)} {percent(means[who])} %" for who in ranked[1:])
+    if others:
+        sentence = f"{label(*nearest)} comes nearest to the measured ceiling: "
+        sentence += f"{percent(means[nearest])} % of it ({others}; geometric means"
+    else:
+        sentence = f"{label(*nearest)} reaches {percent(means[nearest])} % of the measured ceiling"
+        sentence += " (geometric mean"
+    sentence += f" over {len(common)} cells)."
+    mine = judged[nearest]
+    peak = best_cell(cell for cell in mine.values() if cell.benchmark == "bw")
+    if peak is not None:
+        sentence += (
+            f" It peaks at {number(peak.median)} {peak.unit} (bw at {size(peak.size_bytes)}),"
+            f" {percent(peak.fraction)} % of the ceiling at that size."
+        )
+    worst = min(mine.values(), key=lambda cell: cell.fraction or 0.0)
+    sentence += (
+        f" It loses most in {worst.benchmark} at {size(worst.size_bytes)}:"
+        f" {number(worst.median)} {worst.unit}, {percent(worst.fraction)} % of the ceiling"
+    )
+    if worst.ceiling is not None:
+        sentence += f" ({number(worst.ceiling.value)} {worst.unit} by {worst.ceiling.method})"
+    return sentence + "."
+
+
+def _ceiling_alone(results: Results, path: str) -> str:
+    failed = sum(failure.path == path for failure in results.failures)
+    rows = [row.best for row in table_one(results) if row.path == path]
+    if not rows:
+        return f"Nothing was measured: {count(failed, 'launch')} failed."
+    parts = [f"{best.metric} {number(best.value)} {best.unit} by {best.method}" for best in rows]
+    return f"Ceiling only, no MPI: {'; '.join(parts)}."

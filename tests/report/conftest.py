@@ -1,0 +1,486 @@
+# Every figure in this file is written by hand (or by a formula written by hand): none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Results for the report's tests, with every awkward thing that a study can hold."""
+
+import contextlib
+import json
+import math
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nearpeak.machine.model import Cache, Core, Endpoint, Machine, Nic, NumaNode, Path
+from nearpeak.results.model import (
+    SCHEMA,
+    CeilingPoint,
+    CeilingValue,
+    Cell,
+    Comparison,
+    Drift,
+    Failure,
+    Fit,
+    LibraryInfo,
+    Results,
+    Rule,
+)
+
+NASTY = "<script>alert(1)</script>"
+QUOTES = 'it\'s "quoted" & 50% {{ 7 * 7 }} ünï\u2028code </script> \\end{x} $&_#^~'
+LONG = "a-very-long-name-" * 12
+SIZES = [0, *(1 << power for power in range(0, 27, 2)), 3000]
+PATHS = [
+    "host-host same-numa",
+    "host-host tcp-loopback",
+    f"host-host {NASTY}",
+    "host-memory node0",
+]
+_UNITS = {"latency": "us", "bw": "GB/s", "bibw": "GB/s", "copy": "GB/s", "triad": "GB/s"}
+
+
+def curve(metric: str, size: int, peak_gbs: float, latency_us: float) -> float:
+    """Hockney's model with a cache-like bump, by hand: only has to look like a measurement."""
+    micros = latency_us + size / (peak_gbs * 1e3)
+    bump = 1 + 0.25 * math.exp(-((math.log2(size + 1) - 17) ** 2) / 8)
+    return micros if metric == "latency" else size / micros / 1e3 * bump
+
+
+def make_machine() -> Machine:
+    """A small machine of one NUMA node whose name wants to be markup."""
+    return Machine(
+        hostname="node<1>&co",
+        architecture="x86_64",
+        cpu_model="Made-up CPU @ 2.50GHz",
+        kernel="6.1.0",
+        source="sysfs",
+        virtual=True,
+        cores=[Core(cpus=[0, 2], package=0, numa_node=0), Core(cpus=[1], package=0, numa_node=0)],
+        caches=[Cache(level=2, kind="unified", size_bytes=1 << 20, cpus=[0, 2])],
+        numa_nodes=[NumaNode(index=0, cpus=[0, 1, 2], memory_bytes=24 << 30, distances={0: 10})],
+        nics=[
+            Nic(name="eth0", kind="ethernet", numa_node=None, rate_gbs=1.25, addresses=["10.0.0.2"])
+        ],
+        allowed_cpus=[0, 1, 2],
+    )
+
+
+def make_path(name: str) -> Path:
+    """A path between CPUs 0 and 1; memory paths are local ones."""
+    end = Endpoint(memory="host", cpus=[0], numa_node=0)
+    other = Endpoint(memory="host", cpus=[1], numa_node=0)
+    local = name.startswith("host-memory")
+    return Path(
+        id=name,
+        summary=f"made up: {name}",
+        transport="local" if local else "network" if "tcp" in name else "memory",
+        ends=(end, end if local else other),
+        theoretical_gbs=25.0 if "same" in name else None,
+    )
+
+
+def make_cell(
+    library: str,
+    path: str,
+    benchmark: str,
+    size: int,
+    *,
+    settings: str = "default",
+    axes: dict[str, str] | None = None,
+    launches: int = 6,
+    efficiency: float = 0.8,
+    ceiling: CeilingPoint | None = None,
+) -> Cell:
+    """A cell that reaches `efficiency` of its ceiling; a bandwidth of 0 bytes is 0 GB/s."""
+    better = "lower" if benchmark == "latency" else "higher"
+    base = ceiling.value if ceiling else curve(benchmark, size, 12.0, 0.3)
+    median = base / efficiency if better == "lower" else base * efficiency
+    spread = (median * 0.97, median * 1.02)
+    fraction = efficiency if ceiling and base else None
+    return Cell(
+        library=library,
+        settings=settings,
+        path=path,
+        benchmark=benchmark,
+        metric=benchmark,
+        size_bytes=size,
+        buffers="H,H",
+        axes=axes or {"calls": "blocking", "reuse": "fixed"},
+        unit=_UNITS[benchmark],
+        better=better,
+        window=64,
+        median=median,
+        ci95=spread if launches >= 6 else None,
+        range=spread,
+        launch_medians=[median] * launches,
+        blocks=list(range(launches)),
+        p05=median * 0.9,
+        p95=median * 1.3,
+        minimum=median * 0.88,
+        first_use_us=12.0,
+        launches=launches,
+        ceiling=CeilingValue(value=ceiling.value, method=ceiling.method) if ceiling else None,
+        fraction=fraction,
+        fraction_ci95=(fraction * 0.97, fraction * 1.02) if fraction and launches >= 6 else None,
+        status="no ceiling" if ceiling is None else "above ceiling" if efficiency > 1.03 else "ok",
+        flags=[] if launches >= 6 else ["few launches"],
+        command=f"mpirun -n 2 nearpeak-mpi {benchmark} --buffers H,H --note '{QUOTES}'",
+    )
+
+
+def make_ceiling(path: str, metric: str, size: int, launches: int = 6) -> CeilingPoint:
+    """A ceiling point: TCP is slower; small messages go by another method."""
+    peak, latency = (4.0, 12.0) if "tcp" in path else (14.0, 0.2)
+    value = curve(metric, size, peak * (1.4 if metric == "bibw" else 1.0), latency)
+    method = "tcp stream" if "tcp" in path else "ring copy" if size < 1 << 16 else "single copy"
+    return CeilingPoint(
+        path=path,
+        metric=metric,
+        size_bytes=size,
+        buffers="H,H",
+        axes={"reuse": "fixed"},
+        unit=_UNITS[metric],
+        better="lower" if metric == "latency" else "higher",
+        value=value,
+        ci95=(value * 0.98, value * 1.01) if launches >= 6 else None,
+        range=(value * 0.97, value * 1.03),
+        method=method,
+        methods={method: value},
+        launches=launches,
+    )
+
+
+def make_results() -> Results:
+    """Three libraries with two settings on four paths, and all that can go wrong."""
+    libraries = {"openmpi": 0.85, "mpich": 0.7, NASTY: 0.5}
+    mpi_paths = PATHS[:3]
+    ceilings = [
+        make_ceiling(path, metric, size)
+        for path in mpi_paths
+        for metric in ("latency", "bw", "bibw")
+        for size in SIZES
+        if (size or metric == "latency") and path != PATHS[2]  # that one has no ceiling
+    ]
+    by_place = {(point.path, point.metric, point.size_bytes): point for point in ceilings}
+    ceilings += [
+        make_ceiling(PATHS[3], metric, size) for metric in ("copy", "triad") for size in SIZES[6:]
+    ]
+    cells = []
+    for axes in (
+        {"calls": "blocking", "reuse": "fixed"},
+        {"calls": "nonblocking", "reuse": "fixed"},
+    ):
+        for number, (library, efficiency) in enumerate(libraries.items()):
+            for settings in ("default", QUOTES):
+                for path in mpi_paths:
+                    for benchmark in ("latency", "bw", "bibw"):
+                        for size in SIZES:
+                            dip = 0.55 if size in (16384, 65536) else 1.0
+                            tuned = 1.04 if settings != "default" else 1.0
+                            cells.append(
+                                make_cell(
+                                    library,
+                                    path,
+                                    benchmark,
+                                    size,
+                                    settings=settings,
+                                    axes=axes,
+                                    launches=3 if path == PATHS[1] and number == 1 else 6,
+                                    efficiency=efficiency * dip * tuned,
+                                    ceiling=by_place.get((path, benchmark, size)),
+                                )
+                            )
+    above = make_cell(
+        "openmpi",
+        PATHS[0],
+        "bw",
+        1 << 12,
+        efficiency=1.2,
+        ceiling=by_place[PATHS[0], "bw", 1 << 12],
+    )
+    place = next(
+        index
+        for index, cell in enumerate(cells)
+        if (cell.library, cell.settings, cell.path, cell.benchmark, cell.size_bytes)
+        == ("openmpi", "default", PATHS[0], "bw", 1 << 12)
+    )
+    cells[place] = above
+    for cell in cells[-3:]:  # crashed before anything was measured
+        cell.median = cell.ci95 = cell.range = cell.fraction = cell.fraction_ci95 = None
+        cell.p05 = cell.p95 = cell.minimum = cell.first_use_us = None
+        cell.launches, cell.launch_medians, cell.blocks, cell.status = 0, [], [], "crashed"
+    return Results(
+        schema=SCHEMA,
+        nearpeak="0.1.0",
+        study="2026-01-02T03-04-05",
+        started="2026-01-02T03:04:05Z",
+        complete=False,
+        machine=make_machine(),
+        libraries=[
+            LibraryInfo(
+                name=name,
+                family="openmpi",
+                version="5.0.7",
+                version_text=f"{name} version text\nsecond line & <b>bold</b>",
+                settings=["default", QUOTES],
+            )
+            for name in libraries
+        ],
+        paths=[make_path(name) for name in PATHS],
+        cells=cells,
+        ceilings=ceilings,
+        fits=[
+            Fit(
+                library=library,
+                settings="default" if library else "",
+                path=path,
+                benchmark="latency",
+                buffers="H,H",
+                axes={"calls": "blocking", "reuse": "fixed"} if library else {"reuse": "fixed"},
+                latency_us=0.31,
+                asymptotic_gbs=11.5,
+                half_peak_bytes=3565.0,
+                worst_error=0.34,
+            )
+            for path in mpi_paths
+            for library in ("", *libraries)
+        ],
+        comparisons=[
+            Comparison(
+                first=("openmpi", "default"),
+                second=("mpich", "default"),
+                path=path,
+                benchmark=benchmark,
+                size_bytes=size,
+                buffers="H,H",
+                axes={"calls": "blocking", "reuse": "fixed"},
+                ratio=0.82 if size else 1.0,
+                ci95=(0.8, 0.84) if index % 5 else None,
+                p_value=0.01,
+                p_holm=0.04,
+                verdict=["slower", "faster", "equivalent", "undecided"][index % 4],
+            )
+            for path in mpi_paths
+            for benchmark in ("latency", "bw", "bibw")
+            for index, size in enumerate(SIZES)
+        ],
+        failures=[
+            Failure(
+                launch=17,
+                library=NASTY,
+                settings="default",
+                path=PATHS[2],
+                benchmark="bibw",
+                status="crashed",
+                message=f"signal 11 after {NASTY}",
+                command=f"mpirun -n 2 nearpeak-mpi bibw '{QUOTES}'",
+                log="logs/17.txt",
+            ),
+            Failure(
+                launch=18,
+                library="",
+                settings="",
+                path=PATHS[3],
+                benchmark="",
+                status="hung",
+                message="ended after 60 s",
+                command="nearpeak-native memory --cpus 0",
+                log=None,
+            ),
+        ],
+        drift=[
+            Drift(block=0, probe_gbs=10.1, deviation=0.001, flagged=False),
+            Drift(block=1, probe_gbs=9.2, deviation=-0.09, flagged=True),
+        ],
+        checklist=[
+            Rule(
+                number=index + 1,
+                rule=f"Rule {index + 1} in words",
+                state=["met", "not met", "not applicable"][index % 3],
+                how="by hand",
+            )
+            for index in range(12)
+        ],
+    )
+
+
+def make_plain() -> Results:
+    """What a first `make study` gives: two libraries, two paths and one local memory path."""
+    full = make_results()
+    keep = {"openmpi", "mpich"}
+    full.complete = True
+    full.cells = [
+        cell
+        for cell in full.cells
+        if cell.library in keep
+        and cell.settings == "default"
+        and cell.path in PATHS[:2]
+        and cell.axes["calls"] == "blocking"
+        and cell.status == "ok"
+    ]
+    full.libraries = [info for info in full.libraries if info.name in keep]
+    for info in full.libraries:
+        info.settings = ["default"]
+        info.version_text = f"{info.name} 5.0.7"
+    full.paths = [path for path in full.paths if path.id != PATHS[2]]
+    full.fits = [fit for fit in full.fits if fit.library in {"", *keep} and fit.path in PATHS[:2]]
+    full.comparisons = [item for item in full.comparisons if item.path in PATHS[:2]]
+    full.failures, full.drift = [], full.drift[:1]
+    return full
+
+
+@pytest.fixture
+def results() -> Results:
+    """Results with every awkward thing in them."""
+    return make_results()
+
+
+@pytest.fixture
+def plain() -> Results:
+    """What a first `make study` gives."""
+    return make_plain()
+
+
+class Browser:
+    """Headless Chromium, spoken to over its DevTools pipe: file descriptors 3 and 4, NUL-ended JSON.
+
+    Outside names resolve nowhere, and every request and every console message is kept.
+    """
+
+    def __init__(self, program: str, profile: pathlib.Path) -> None:
+        here_to_there, there_to_here = os.pipe(), os.pipe()
+
+        def connect() -> None:
+            # Above 4 first, so that neither end is overwritten by the other.
+            reading, writing = os.dup(here_to_there[0]), os.dup(there_to_here[1])
+            os.dup2(reading, 3)
+            os.dup2(writing, 4)
+
+        self._process = subprocess.Popen(
+            [
+                program,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--disable-background-networking",
+                "--no-first-run",
+                "--host-resolver-rules=MAP * ~NOTFOUND",
+                f"--user-data-dir={profile}",
+                "--remote-debugging-pipe",
+                "about:blank",
+            ],
+            preexec_fn=connect,
+            close_fds=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        os.close(here_to_there[0])
+        os.close(there_to_here[1])
+        self._write, self._read = here_to_there[1], there_to_here[0]
+        self._buffer = b""
+        self._number = 0
+        self._session: str | None = None
+        self.events: list[dict[str, Any]] = []
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Sends one command and returns its result; the events before it are kept."""
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._message()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                return answer["result"]
+
+    def _message(self) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._read], [], [], 120)
+            assert ready, "the browser does not answer"
+            part = os.read(self._read, 1 << 20)
+            assert part, "the browser ended"
+            self._buffer += part
+        text, self._buffer = self._buffer.split(b"\0", 1)
+        message = json.loads(text)
+        if "method" in message:
+            self.events.append(message)
+        return message
+
+    def open(self, page: pathlib.Path, width: int, height: int = 900, dark: bool = False) -> None:
+        """Opens a file and returns when all its charts that are not folded away are drawn."""
+        self.events.clear()
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Page.navigate", url=page.as_uri())
+        self.evaluate(
+            """new Promise((done) => {
+              const wait = () => document.readyState === "complete" && [...document.querySelectorAll(
+                ".chart")].every((node) => node.dataset.drawn || node.closest("details:not([open])"))
+                ? done() : setTimeout(wait, 20);
+              wait();
+            })"""
+        )
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression, promises awaited."""
+        result = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
+
+    def complaints(self) -> list[str]:
+        """Every console message, log entry and uncaught error since the page was opened."""
+        kinds = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"}
+        return [json.dumps(event) for event in self.events if event["method"] in kinds]
+
+    def requests(self) -> list[str]:
+        """The address of every request since the page was opened."""
+        return [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+
+    def close(self) -> None:
+        """Ends the browser and what it started."""
+        os.close(self._write)
+        os.close(self._read)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium; skips where there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip(f"no browser: none of {', '.join(names)} is installed")
+    found = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
