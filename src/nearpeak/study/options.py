@@ -55,9 +55,12 @@ def check_launches(value: int) -> int:
     return value
 
 
-def check_paths(ids: list[str]) -> list[str]:
-    """Path ids of a comma list, stripped."""
-    return [one.strip() for one in ids if one.strip()]
+def split_list(text: str) -> list[str]:
+    """The words between commas, without the blanks around them; UserError when there are none."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UserError(f"{text!r} names nothing")
+    return words
 
 
 def _text(value: object) -> str:
@@ -89,7 +92,7 @@ def _bytes(value: object) -> int:
 # Key in the file -> (field of Options, what turns its value into the field's).
 _KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "mpi": ("libraries", lambda value: [LibraryChoice(mpi=one) for one in _texts(value)]),
-    "paths": ("paths", lambda value: check_paths(_texts(value))),
+    "paths": ("paths", _texts),
     "benchmarks": ("benchmarks", _texts),
     "sizes": ("sizes", lambda value: parse_sizes(_text(value))),
     "hosts": ("hosts", _texts),

@@ -40,7 +40,7 @@ _MEASURED = EnvironmentRecord | SamplesRecord | ProblemRecord
 class Progress(Protocol):
     """Who is told how the study goes. Times in seconds."""
 
-    def begin(self, planned: PlannedLaunch, left: float) -> None:
+    def begin(self, planned: PlannedLaunch, left: float, /) -> None:
         """A launch begins; `left` is the estimate for it and all that follow."""
 
     def tick(self) -> None:

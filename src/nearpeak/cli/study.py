@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak study`: plans, runs and reports a whole study."""
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from nearpeak.study.journal import Journal
+    from nearpeak.study.model import Plan
+    from nearpeak.study.options import Options
+
+T = TypeVar("T")
+
+HELP = """Measure every MPI library on every data path, next to what the path can carry.
+
+Shows the plan and an estimate, runs it, and ends with a table and a report in the study folder.
+
+Examples:
+
+    nearpeak study
+
+    nearpeak study --mpi openmpi --mpi mpich --budget 5m -o study
+
+    nearpeak study --benchmark latency --benchmark bw:calls=nonblocking --sizes 0:1M,100
+
+    nearpeak study my-study.toml --dry-run
+
+    nearpeak study --hosts node1,node2
+
+    nearpeak study --resume -o study
+"""
+DEFAULT_FOLDER = "study"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(help=HELP)(study)
+
+
+def study(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE.toml]", help="A study file (docs/study.md).")
+    ] = None,
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPEC", help="A library: its name, or a path. [default: all found]"),
+    ] = None,
+    paths: Annotated[
+        str | None,
+        typer.Option(metavar="ID,...", help="Data paths, as `nearpeak machine` names them."),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="[default: latency, bw, bibw]"),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="Message sizes, like 0:64M or 8,1000,1M. [default: 0:64M]")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Fit the study to this time, like 90s or 5m.")
+    ] = None,
+    launches: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Launches a cell. [default: 6 to 12, until precise]"),
+    ] = None,
+    launch_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="After this time a launch is ended as hung.")
+    ] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
+    ] = None,
+    remote_shell: Annotated[
+        str | None, typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. [ssh]")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Repeat a study in the same order.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="DIR", help="[default: study]")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Complete the study in DIR, with its own options.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
+    ] = False,
+) -> None:
+    from nearpeak.study.options import (
+        LibraryChoice,
+        Options,
+        check_launches,
+        merge,
+        read_study_file,
+        split_list,
+    )
+    from nearpeak.study.sizes import parse_seconds, parse_sizes
+
+    line = Options(
+        libraries=[LibraryChoice(mpi=one) for one in mpi or []],
+        paths=_parse("--paths", split_list, paths) or [],
+        benchmarks=benchmark or [],
+        sizes=_parse("--sizes", parse_sizes, sizes) or [],
+        hosts=_parse("--hosts", split_list, hosts) or [],
+        budget_seconds=_parse("--budget", parse_seconds, budget),
+        launches=None if launches is None else check_launches(launches),
+        launch_limit_seconds=_parse("--launch-limit", parse_seconds, launch_limit),
+        seed=seed,
+        remote_shell=remote_shell,
+    )
+    if resume:
+        if file is not None or line != Options():
+            raise UserError(
+                "--resume takes every option from the study that it completes: give it -o DIR alone"
+            )
+        _resume(Path(output or DEFAULT_FOLDER), dry_run)
+        return
+    options = merge(read_study_file(file), line) if file else line
+    _start(options, Path(output or options.output or DEFAULT_FOLDER), dry_run)
+
+
+def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
+    """The option's value; what is wrong with it names the option."""
+    if text is None:
+        return None
+    try:
+        return parser(text)
+    except UserError as error:
+        raise UserError(f"{option}: {error}") from None
+
+
+def _start(options: "Options", folder: Path, dry_run: bool) -> None:
+    from nearpeak.study.folder import check_new, create
+    from nearpeak.study.journal import CannotWriteError
+    from nearpeak.study.prepare import prepare
+
+    if not dry_run:
+        check_new(folder)
+    machine, plan = prepare(options)
+    _show(plan, dry_run)
+    if dry_run:
+        _print_lines(plan, [launch.launch for launch in plan.launches])
+        return
+    try:
+        journal = create(folder, machine, plan)
+    except CannotWriteError as error:
+        _stop(str(error))
+    _run(folder, plan, journal)
+
+
+def _resume(folder: Path, dry_run: bool) -> None:
+    from nearpeak.study.folder import read_plan, reopen
+    from nearpeak.study.journal import read_records
+    from nearpeak.study.state import State
+
+    if dry_run:
+        plan = read_plan(folder)
+        state = State(plan)
+        for record in read_records(folder):
+            state.feed(record)
+        blocks = range(plan.looks[-1])
+        _print_lines(plan, [one.launch for block in blocks for one in state.remaining(block)])
+        return
+    plan, journal = reopen(folder)
+    _show(plan, dry_run)
+    _run(folder, plan, journal)
+
+
+def _show(plan: "Plan", dry_run: bool) -> None:
+    from nearpeak.study.plan import summary
+
+    # With --dry-run, stdout holds the launch lines alone.
+    print("\n".join(summary(plan)), file=sys.stderr if dry_run else sys.stdout, flush=True)
+
+
+def _print_lines(plan: "Plan", launches: list[int]) -> None:
+    from nearpeak.study.commands import make_command
+    from nearpeak.study.prepare import TOOLS, shell_line
+
+    for number in launches:
+        print(shell_line(make_command(plan, plan.launches[number], TOOLS)))
+
+
+def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
+    """Runs the study and makes its report; exits with 1 or 130 when it was cut short."""
+    from nearpeak.study.journal import CannotWriteError, cannot_write
+    from nearpeak.study.prepare import TOOLS, shell_line
+    from nearpeak.study.progress import make_progress
+    from nearpeak.study.run import StudyRun
+
+    try:
+        with make_progress(plan) as progress:
+            end = StudyRun(folder, plan, journal, TOOLS, shell_line, progress).run()
+        print(f"{end.status}: {end.message}", flush=True)
+        try:
+            _report(folder)
+        except (OSError, UserError) as error:
+            cause = error if isinstance(error, OSError) else error.__cause__
+            if isinstance(cause, OSError):
+                raise cannot_write(folder, cause) from None
+            raise
+    except CannotWriteError as error:
+        _stop(str(error))
+    finally:
+        journal.close()
+    if end.status == "interrupted":
+        print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
+        number = signal.SIGTERM if end.message.endswith("SIGTERM") else signal.SIGINT
+        raise typer.Exit(128 + number)
+
+
+def _report(folder: Path) -> None:
+    from nearpeak.report.page import write_page
+    from nearpeak.report.terminal import print_summary
+    from nearpeak.results.build import write_results
+
+    results = write_results(folder)
+    print_summary(results, write_page(results, folder))
+
+
+def _stop(message: str) -> None:
+    print(f"nearpeak: {message}", file=sys.stderr)
+    raise typer.Exit(1)

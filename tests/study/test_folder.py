@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Study folders: made, refused, and opened again."""
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.machine.discover import discover
+from nearpeak.study.folder import create, read_plan, reopen
+
+
+def test_a_folder_is_made_and_opened_again(standins: ModuleType, tmp_path: Path) -> None:
+    plan = standins.small_plan()
+    folder = tmp_path / "new" / "study"
+    create(folder, discover(), plan).close()
+    assert {file.name for file in folder.iterdir()} == {
+        "machine.json",
+        "plan.json",
+        "records.jsonl",
+    }
+    found, journal = reopen(folder)
+    journal.close()
+    assert found == plan
+
+
+def test_a_folder_that_is_not_empty_is_bad_input(standins: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(UserError, match="is not empty"):
+        create(tmp_path, discover(), standins.small_plan())
+    assert [file.name for file in tmp_path.iterdir()] == ["mine"]
+    with pytest.raises(UserError, match="is no folder"):
+        create(tmp_path / "mine", discover(), standins.small_plan())
+
+
+def test_another_schema_is_bad_input(study: Any, standins: ModuleType) -> None:
+    create(study.folder, discover(), standins.small_plan()).close()
+    records = study.folder / "records.jsonl"
+    records.write_text('{"record":"study","schema":99}\n')
+    with pytest.raises(UserError, match="has schema 99, this nearpeak reads schema 1"):
+        reopen(study.folder)
+    file = study.folder / "plan.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 99}))
+    with pytest.raises(UserError, match="has schema 99, this nearpeak reads schema 1"):
+        reopen(study.folder)
+
+
+def test_a_folder_without_a_study_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no study to resume"):
+        read_plan(tmp_path)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans: blocks, their order, and how a budget makes them smaller."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.estimate import Estimate, key_of
+from nearpeak.study.model import Plan, Variant
+from nearpeak.study.options import Options
+from nearpeak.study.plan import SIZES, make_plan, summary
+
+
+def latency(**axes: str) -> Variant:
+    return Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed", **axes})
+
+
+def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
+    paths = [
+        standins.data_path(),
+        standins.data_path("host-host tcp-loopback", "network"),
+        standins.data_path("host-memory node0", "local"),
+    ]
+    contenders = [standins.contender("a"), standins.contender("b")]
+    return make_plan(Options(**options), contenders, variants or [latency()], paths)
+
+
+def seconds(plan: Plan, blocks: int) -> float:
+    return Estimate(plan).seconds([one for one in plan.launches if one.block < blocks])
+
+
+def test_every_block_holds_every_launch_and_a_ceiling_of_each_path(standins: ModuleType) -> None:
+    plan = plan_for(standins, seed=3)
+    assert plan.looks == [6, 9, 12]
+    assert plan.sizes == SIZES
+    assert [one.launch for one in plan.launches] == list(range(len(plan.launches)))
+    blocks = [[one for one in plan.launches if one.block == block] for block in range(12)]
+    keys = [[key_of(one) for one in block] for block in blocks]
+    # 2 libraries on 2 paths, and 3 ceilings
+    assert all(len(set(block)) == len(block) == 7 for block in keys)
+    assert all(set(block) == set(keys[0]) for block in keys)
+    assert len({tuple(block) for block in keys}) > 6  # in orders of their own
+    assert sum(one.role == "ceiling" for one in blocks[0]) == 3
+
+
+def test_the_seed_repeats_the_order(standins: ModuleType) -> None:
+    assert plan_for(standins, seed=3).launches == plan_for(standins, seed=3).launches
+    assert plan_for(standins, seed=3).launches != plan_for(standins, seed=4).launches
+    assert plan_for(standins).seed != plan_for(standins).seed
+
+
+def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
+    plan = plan_for(standins, latency(), latency(reuse="rotating"))
+    axes = [
+        (one.path, one.axes["reuse"])
+        for one in plan.launches
+        if one.block == 0 and one.role == "ceiling"
+    ]
+    assert sorted(axes) == [
+        ("host-host same-numa", "fixed"),
+        ("host-host same-numa", "rotating"),
+        ("host-host tcp-loopback", "fixed"),
+        ("host-host tcp-loopback", "rotating"),
+        ("host-memory node0", "fixed"),
+    ]
+
+
+def test_two_contenders_cannot_share_a_name(standins: ModuleType) -> None:
+    twice = [standins.contender("a"), standins.contender("a")]
+    with pytest.raises(UserError, match="two contenders are called 'a'"):
+        make_plan(Options(), twice, [latency()], [standins.data_path()])
+
+
+def test_a_budget_takes_the_slot_first(standins: ModuleType) -> None:
+    wide = plan_for(standins, budget_seconds=10 * 3600)
+    assert (wide.slot_ms, wide.sizes, wide.looks) == (200, SIZES, [6, 9, 12])
+    narrow = plan_for(standins, budget_seconds=seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.slot_ms < 200
+    assert (narrow.sizes, narrow.looks) == (SIZES, [6, 9, 12])
+    assert seconds(narrow, 6) <= narrow.budget_seconds
+
+
+def test_a_budget_takes_sizes_next_and_launches_last(standins: ModuleType) -> None:
+    least = seconds(plan_for(standins, slot_ms=50), 6)
+    thin = plan_for(standins, budget_seconds=least * 0.8)
+    assert (thin.slot_ms, thin.looks) == (50, [6, 9, 12])
+    assert thin.sizes == [0, *(4**power for power in range(14))]
+    few = plan_for(standins, budget_seconds=least * 0.3)
+    assert few.slot_ms == 50
+    assert 2 <= few.looks[0] < 6
+    assert len(few.looks) == 1
+    assert few.launches[-1].block == few.looks[0] - 1
+    assert "note:       fewer than 6 launches a cell give no 95 % interval" in summary(few)
+
+
+def test_at_least_two_launches_stay(standins: ModuleType) -> None:
+    plan = plan_for(standins, budget_seconds=1.0)
+    assert plan.looks == [2]
+    assert any("the estimate exceeds the budget" in line for line in summary(plan))
+
+
+def test_what_the_user_fixed_stays(standins: ModuleType) -> None:
+    plan = plan_for(standins, budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
+    assert (plan.slot_ms, plan.sizes, plan.looks) == (77, [1, 2, 4], [8])
+
+
+def test_an_estimate_learns_from_what_was_measured(standins: ModuleType) -> None:
+    plan = plan_for(standins, seed=3)
+    block = [one for one in plan.launches if one.block == 0]
+    estimate = Estimate(plan)
+    guess = estimate.seconds(block[:1])
+    estimate.add(block[0], guess * 2)
+    assert estimate.seconds(block[:1]) == pytest.approx(guess * 2)
+    # What is still unknown is corrected by as much.
+    assert estimate.seconds(block[1:]) == pytest.approx(2 * Estimate(plan).seconds(block[1:]))
