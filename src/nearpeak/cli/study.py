@@ -46,11 +46,11 @@ def register(app: typer.Typer) -> None:
 
 def study(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE.toml]", help="A study file (docs/study.md).")
+        Path | None, typer.Argument(metavar="FILE.toml", help="A study file (docs/study.md).")
     ] = None,
     mpi: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC", help="A library: its name, or a path. [default: all found]"),
+        typer.Option(metavar="SPEC", help="A library: its name, or a path. Default: all found."),
     ] = None,
     paths: Annotated[
         str | None,
@@ -58,17 +58,17 @@ def study(
     ] = None,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="[default: latency, bw, bibw]"),
+        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="Default: latency, bw, bibw."),
     ] = None,
     sizes: Annotated[
-        str | None, typer.Option(help="Message sizes, like 0:64M or 8,1000,1M. [default: 0:64M]")
+        str | None, typer.Option(help="Message sizes, like 0:64M or 8,1000,1M. Default: 0:64M.")
     ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Fit the study to this time, like 90s or 5m.")
     ] = None,
     launches: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Launches a cell. [default: 6 to 12, until precise]"),
+        typer.Option(metavar="N", help="Launches a cell. Default: 6 to 12, until precise."),
     ] = None,
     launch_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="After this time a launch is ended as hung.")
@@ -77,13 +77,15 @@ def study(
         str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
     ] = None,
     remote_shell: Annotated[
-        str | None, typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. [ssh]")
+        str | None,
+        typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. Default: ssh."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Repeat a study in the same order.")
     ] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="DIR", help="[default: study]")
+        str | None,
+        typer.Option("-o", "--output", metavar="DIR", help="The study folder. Default: study."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Complete the study in DIR, with its own options.")

@@ -54,7 +54,7 @@ def make_command(
         contender.library,
         Launch(
             program=program,
-            ranks=_ranks(path),
+            ranks=rank_places(path),
             settings=contender.settings,
             network_only=path.transport == "network",
             remote_shell=plan.remote_shell,
@@ -93,7 +93,7 @@ def _ceiling(
             plan.contenders[0].library,
             Launch(
                 program=[program, *where, *reuse, *common],
-                ranks=_ranks(path),
+                ranks=rank_places(path),
                 remote_shell=plan.remote_shell,
             ),
         )
@@ -108,5 +108,6 @@ def _two_hosts(path: machine.Path) -> bool:
     return path.ends[0].host != path.ends[1].host
 
 
-def _ranks(path: machine.Path) -> list[Rank]:
+def rank_places(path: machine.Path) -> list[Rank]:
+    """Where the ranks of a launch on this path run."""
     return [Rank(cpus=end.cpus, host=end.host) for end in path.ends]

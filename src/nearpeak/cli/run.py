@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak run`: one launch of one benchmark, built, bound and started for the user."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from nearpeak.study.describe import Benchmark
+
+HELP = """Run one benchmark with one MPI library and print its table.
+
+All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
+
+Examples:
+
+    nearpeak run latency --mpi mpich
+
+    nearpeak run bw --mpi openmpi --sizes 1M:64M --calls nonblocking
+
+    nearpeak run latency --mpi openmpi --path "host-host tcp-loopback"
+
+    nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    passing = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(help=HELP, context_settings=passing)(run)
+
+
+def run(
+    context: typer.Context,
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="latency, bw, bibw.")],
+    mpi: Annotated[str, typer.Option(metavar="SPEC", help="The library: its name, or a path.")],
+    path: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The data path. Default: the first of `nearpeak machine`."),
+    ] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
+    ] = None,
+    remote_shell: Annotated[
+        str | None,
+        typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. Default: ssh."),
+    ] = None,
+    settings_env: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
+    ] = None,
+) -> None:
+    from nearpeak.libraries.model import Launch, Settings
+    from nearpeak.machine.discover import discover
+    from nearpeak.study import prepare
+    from nearpeak.study.commands import rank_places
+    from nearpeak.study.describe import find_benchmark
+    from nearpeak.study.options import split_list
+
+    env = _settings(settings_env or [])
+    names = split_list(hosts) if hosts else []
+    prepare.check_hosts(names, remote_shell)
+    library = prepare.resolve(mpi)
+    described = find_benchmark(prepare.describe_library(library), benchmark)
+    _check_options(described, context.args)
+    paths = prepare.select_paths(discover(), names, [path] if path else [])
+    chosen = next(one for one in paths if one.transport != "local")
+    line = prepare.TOOLS.command_line(
+        library,
+        Launch(
+            program=[str(prepare.TOOLS.mpi_program(library)), benchmark, *context.args],
+            ranks=rank_places(chosen),
+            settings=Settings(env=env),
+            network_only=chosen.transport == "network",
+            remote_shell=remote_shell,
+        ),
+    )
+    print(prepare.shell_line(line), file=sys.stderr, flush=True)
+    raise typer.Exit(_start(line.argv, {**os.environ, **line.env}))
+
+
+def _start(argv: list[str], env: dict[str, str]) -> int:
+    """Runs the launch in the foreground; its exit status, as a shell would say it."""
+    try:
+        process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise UserError(f"{argv[0]} cannot be started: {error.strerror}") from None
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        code = process.wait()  # the terminal told the launcher too: it ends its ranks
+    return code if code >= 0 else 128 - code
+
+
+def _settings(words: Sequence[str]) -> dict[str, str]:
+    env = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UserError(f"--settings-env {word!r}: write NAME=VALUE")
+        env[name] = value
+    return env
+
+
+def _check_options(benchmark: "Benchmark", words: Sequence[str]) -> None:
+    """UserError for a wrong size or axis value, before a launcher wraps the answer in its own."""
+    from nearpeak.study.describe import check_axis
+    from nearpeak.study.sizes import parse_sizes
+
+    axes = {axis.name for axis in benchmark.axes}
+    for number, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        name = option[2:] if option.startswith("--") else ""
+        if not equals:
+            value = words[number + 1] if number + 1 < len(words) else ""
+        if name in axes:
+            check_axis(benchmark, name, value)
+        elif name == "sizes":
+            parse_sizes(value)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published schema of records.jsonl, its document and the structs say the same."""
+
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+import jsonschema
+import msgspec
+import pytest
+
+from nearpeak.study.records import SCHEMA, Record
+
+DOCS = Path(__file__).parents[2] / "docs"
+KINDS = get_args(Record)
+
+
+def test_the_schema_file_is_that_of_the_structs() -> None:
+    """Renew it with: python -m nearpeak.study.schema > docs/records.schema.json"""
+    from nearpeak.study.schema import records_schema
+
+    assert json.loads((DOCS / "records.schema.json").read_text()) == records_schema()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_document_names_every_key(kind: type[msgspec.Struct]) -> None:
+    text = (DOCS / "records.md").read_text()
+    assert text.startswith(f"# records.jsonl, schema {SCHEMA}\n")
+    section = re.split(r"^## ", text, flags=re.MULTILINE)
+    tag = str(kind.__struct_config__.tag)
+    (mine,) = [one for one in section if one.startswith(f"{tag}\n")]
+    assert re.findall(r"^\| `(\w+)` \|", mine, flags=re.MULTILINE) == list(kind.__struct_fields__)
+
+
+def test_the_document_names_no_other_record() -> None:
+    headings = re.findall(r"^## (.+)$", (DOCS / "records.md").read_text(), flags=re.MULTILINE)
+    assert headings == [kind.__struct_config__.tag for kind in KINDS]
+
+
+def test_what_a_study_writes_is_valid(study: Any, standins: ModuleType) -> None:
+    schema = json.loads((DOCS / "records.schema.json").read_text())
+    study.run(standins.small_plan(standins.contender("bad", "wrong"), launches=2))
+    lines = (study.folder / "records.jsonl").read_text().splitlines()
+    found = {json.loads(line)["record"] for line in lines}
+    assert found == {kind.__struct_config__.tag for kind in KINDS}
+    for line in lines:
+        jsonschema.validate(json.loads(line), schema)
