@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study folder made by hand: every number in it is invented, none was measured."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.libraries.model import Library, Settings
+from nearpeak.machine import model as machine
+from nearpeak.results.build import build_results
+from nearpeak.results.model import Cell, Results
+from nearpeak.study import records
+from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
+
+PATH = "host-host same-numa"
+UNITS = {"latency": ("us", "lower")}
+
+
+def make_machine() -> machine.Machine:
+    """Two cores and one memory."""
+    return machine.Machine(
+        hostname="invented",
+        architecture="x86_64",
+        cpu_model="Invented CPU",
+        kernel="6.0",
+        source="sysfs",
+        virtual=True,
+        cores=[machine.Core(cpus=[i], package=0, numa_node=0) for i in (0, 1)],
+        caches=[],
+        numa_nodes=[machine.NumaNode(index=0, cpus=[0, 1], memory_bytes=1, distances={0: 10})],
+        nics=[],
+        allowed_cpus=[0, 1],
+    )
+
+
+def make_library(name: str) -> Library:
+    """A library that is nowhere installed."""
+    return Library(
+        name=name,
+        family="mpich",
+        version="1.0",
+        version_text=f"{name} 1.0",
+        abi="mpich",
+        prefix=Path("/nowhere"),
+        origin="given",
+    )
+
+
+def samples(
+    benchmark: str,
+    size: int,
+    values: Iterable[float],
+    *,
+    launch: int,
+    metric: str | None = None,
+    method: str | None = None,
+    axes: dict[str, str] | None = None,
+    first_use_us: float = 5.0,
+    limited: str | None = None,
+) -> records.SamplesRecord:
+    """One case of one launch."""
+    values = list(values)
+    unit, better = UNITS.get(metric or benchmark, ("GB/s", "higher"))
+    return records.SamplesRecord(
+        launch=launch,
+        benchmark=benchmark,
+        metric=metric or benchmark,
+        size_bytes=size,
+        buffers="H,H",
+        axes=axes if axes is not None else {"calls": "blocking", "reuse": "fixed"},
+        method=method,
+        unit=unit,
+        better=better,
+        samples=values,
+        batch=1,
+        kept_every=1,
+        iterations=len(values),
+        warmup_iterations=3,
+        first_use_us=first_use_us,
+        window=64,
+        seconds=0.1,
+        limited=limited,
+    )
+
+
+class Study:
+    """Gathers records, then writes the folder and builds its results."""
+
+    samples = staticmethod(samples)
+
+    def __init__(self, folder: Path, libraries: list[str]) -> None:
+        self.folder = folder
+        self.libraries = libraries
+        self.sizes = [8, 1024]
+        self.planned: list[PlannedLaunch] = []
+        self.variants = [
+            Variant(benchmark=benchmark, axes={"calls": "blocking"})
+            for benchmark in ("latency", "bw")
+        ]
+        self.records: list[records.Record] = [
+            records.StudyRecord(
+                schema=records.SCHEMA, id="invented", nearpeak="0", started="2026-01-01", seed=1
+            )
+        ]
+
+    def launch(
+        self,
+        block: int,
+        library: str = "",
+        benchmark: str = "bw",
+        cases: dict[int, float] | None = None,
+        *,
+        path: str = PATH,
+        number: int | None = None,
+        status: str | None = "ok",
+        environment: dict[str, Any] | None = None,
+    ) -> int:
+        """A launch of a library, or of the ceilings when it has no name; its number.
+
+        `cases`: the median of each size; an MPI launch without an end has status None.
+        """
+        number = len(self.planned) if number is None else number
+        role = "mpi" if library else "ceiling"
+        variant = [v.benchmark for v in self.variants].index(benchmark) if library else None
+        self.planned.append(
+            PlannedLaunch(
+                launch=number,
+                block=block,
+                role=role,
+                path=path,
+                contender=self.libraries.index(library) if library else None,
+                variant=variant,
+                seed=number,
+            )
+        )
+        self.records.append(
+            records.LaunchRecord(
+                launch=number,
+                block=block,
+                role=role,
+                library=library,
+                settings="default" if library else "",
+                path=path,
+                benchmark=benchmark if library else "",
+                axes={"calls": "blocking"} if library else {},
+                command=f"run {library or 'ceiling'} {benchmark} #{number}",
+                started="2026-01-01",
+            )
+        )
+        self.records.append(
+            records.EnvironmentRecord(
+                launch=number,
+                program="invented",
+                version="0",
+                library_version=library or None,
+                ranks=[{"rank": rank, "cpus": [rank]} for rank in (0, 1)],
+                clock={"tick_ns": 1.0, "read_ns": 20.0},
+                env=environment or {},
+            )
+        )
+        for size, value in (cases or {}).items():
+            spread = [value * factor for factor in (0.98, 1.0, 1.0, 1.0, 1.05)]
+            self.records.append(samples(benchmark, size, spread, launch=number))
+        if library and status is not None:
+            self.end(number, status)
+        return number
+
+    def ceiling(
+        self,
+        block: int,
+        cases: dict[tuple[str, str, int], float],
+        *,
+        probe: float = 10.0,
+        path: str = PATH,
+    ) -> int:
+        """A ceiling launch: the median of each (metric, method, size), and the drift probe's."""
+        number = self.launch(block, path=path)
+        self.records.append(
+            samples("probe", 1 << 20, [probe] * 5, launch=number, metric="copy", method="copy")
+        )
+        for (metric, method, size), value in cases.items():
+            self.records.append(
+                samples(
+                    "pair",
+                    size,
+                    [value] * 5,
+                    launch=number,
+                    metric=metric,
+                    method=method,
+                    axes={"reuse": "fixed"},
+                )
+            )
+        self.end(number, "ok")
+        return number
+
+    def problem(
+        self, launch: int, benchmark: str, size: int, status: str, *, method: str | None = None
+    ) -> None:
+        """A case that gave no believable number."""
+        self.records.append(
+            records.ProblemRecord(
+                launch=launch,
+                benchmark=benchmark,
+                size_bytes=size,
+                buffers="H,H",
+                axes={"calls": "blocking", "reuse": "fixed"},
+                method=method,
+                status=status,
+                message="invented reason",
+            )
+        )
+
+    def end(self, launch: int, status: str) -> None:
+        """The launch is over."""
+        self.records.append(
+            records.LaunchEndRecord(
+                launch=launch,
+                status=status,
+                exit_status=0 if status == "ok" else 1,
+                seconds=1.0,
+                message="" if status == "ok" else f"invented: {status}",
+                log=f"logs/{launch}.txt",
+            )
+        )
+
+    def plan(self) -> Plan:
+        """The plan that fits what was launched."""
+        contenders = [
+            Contender(library=make_library(name), settings=Settings()) for name in self.libraries
+        ]
+        ends = machine.Endpoint(memory="host", cpus=[0], numa_node=0)
+        path = machine.Path(id=PATH, summary="invented", transport="memory", ends=(ends, ends))
+        return Plan(
+            schema=SCHEMA,
+            study="invented",
+            created="2026-01-01",
+            seed=1,
+            sizes=self.sizes,
+            slot_ms=100,
+            window=64,
+            in_flight_bytes=1,
+            looks=[6, 9, 12],
+            budget_seconds=None,
+            launch_limit_seconds=60.0,
+            hosts=[],
+            remote_shell=None,
+            contenders=contenders,
+            variants=self.variants,
+            paths=[path],
+            launches=self.planned,
+        )
+
+    def write(self, *, complete: bool = True) -> Path:
+        """The folder, with all that was gathered so far."""
+        self.folder.mkdir(exist_ok=True)
+        if complete:
+            self.records.append(records.StudyEndRecord(status="complete", message=""))
+        lines = b"".join(msgspec.json.encode(record) + b"\n" for record in self.records)
+        (self.folder / "records.jsonl").write_bytes(lines)
+        plan = msgspec.json.encode(self.plan(), enc_hook=str)
+        (self.folder / "plan.json").write_bytes(plan)
+        (self.folder / "machine.json").write_bytes(msgspec.json.encode(make_machine()))
+        return self.folder
+
+    def results(self) -> Results:
+        """Written and built."""
+        return build_results(self.write())
+
+    def cell(self, benchmark: str = "bw", size: int = 1024, library: str | None = None) -> Cell:
+        """One cell of the results."""
+        return self.find(self.results(), benchmark, size, library or self.libraries[0])
+
+    @staticmethod
+    def find(results: Results, benchmark: str, size: int, library: str) -> Cell:
+        """The only cell with these."""
+        (cell,) = [
+            cell
+            for cell in results.cells
+            if (cell.benchmark, cell.size_bytes, cell.library) == (benchmark, size, library)
+        ]
+        return cell
+
+
+MakeStudy = Callable[..., Study]
+
+
+@pytest.fixture
+def make_study(tmp_path: Path) -> MakeStudy:
+    """Called with the names of the libraries."""
+    return lambda *libraries: Study(tmp_path / "study", list(libraries or ("alpha",)))

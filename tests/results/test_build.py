@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""results.json: the whole of it, written whole or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.results.build import build_results, write_results
+from nearpeak.results.model import SCHEMA, Results
+
+MakeStudy = Any
+
+
+def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        study.ceiling(block, {("bw", "ring", 1024): 10.0})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+        study.launch(block, "beta", "bw", status="crashed")
+    folder = study.write()
+    written = write_results(folder)
+    text = (folder / "results.json").read_bytes()
+    assert msgspec.json.decode(text, type=Results) == written == build_results(folder)
+    assert written.schema == SCHEMA
+    assert (written.study, written.complete) == ("invented", True)
+    assert [info.name for info in written.libraries] == ["alpha", "beta"]
+    assert written.libraries[0].settings == ["default"]
+    assert [path.id for path in written.paths] == ["host-host same-numa"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "machine.json",
+        "plan.json",
+        "records.jsonl",
+        "results.json",
+    ]
+
+
+def test_an_error_leaves_the_old_results(make_study: MakeStudy, tmp_path: Path) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    folder = study.write()
+    (folder / "results.json").mkdir()  # nothing can be renamed over a folder
+    with pytest.raises(UserError, match="cannot write"):
+        write_results(folder)
+    assert len(list(folder.iterdir())) == 4
+    with pytest.raises(UserError):
+        write_results(tmp_path)

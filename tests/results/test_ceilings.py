@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ceilings and fractions: the winning method, the pairing by block, and what has no fraction."""
+
+from typing import Any
+
+import pytest
+
+MakeStudy = Any
+
+
+def test_the_fraction_is_paired_by_block(make_study: MakeStudy) -> None:
+    """A machine that is twice as fast in every other block: the fraction does not see it."""
+    study = make_study()
+    for block in range(6):
+        speed = 1.0 + block % 2
+        study.ceiling(block, {("bw", "ring", 1024): 10 * speed, ("latency", "flag", 8): 1 / speed})
+        study.launch(block, "alpha", "bw", {1024: 6 * speed})
+        study.launch(block, "alpha", "latency", {8: 2 / speed})
+    results = study.results()
+    rate = study.find(results, "bw", 1024, "alpha")
+    assert rate.status == "ok"
+    assert rate.ceiling is not None
+    assert (rate.ceiling.value, rate.ceiling.method) == (15.0, "ring")
+    assert rate.fraction == pytest.approx(0.6)
+    assert rate.fraction_ci95 == pytest.approx((0.6, 0.6))
+    time = study.find(results, "latency", 8, "alpha")
+    assert time.fraction == pytest.approx(0.5)
+
+
+def test_one_lucky_launch_does_not_make_a_method_win(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        lucky = 30.0 if block == 3 else 8.0
+        study.ceiling(block, {("bw", "ring", 1024): 10.0, ("bw", "single copy", 1024): lucky})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+    results = study.results()
+    cell = study.find(results, "bw", 1024, "alpha")
+    assert cell.ceiling is not None
+    assert cell.ceiling.method == "ring"
+    assert cell.fraction_ci95 == pytest.approx((0.5, 0.5))
+    (point,) = results.ceilings
+    assert (point.method, point.value, point.launches) == ("ring", 10.0, 6)
+    assert point.methods == {"ring": 10.0, "single copy": 8.0}
+    assert point.ci95 == (10.0, 10.0)
+
+
+def test_the_best_latency_is_the_lowest(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("latency", "flag", 8): 0.2, ("latency", "pipe", 8): 3.0})
+    study.launch(0, "alpha", "latency", {8: 0.4})
+    cell = study.cell("latency", 8)
+    assert cell.ceiling is not None
+    assert cell.ceiling.method == "flag"
+    assert cell.fraction == pytest.approx(0.5)
+
+
+def test_blocks_without_a_ceiling_are_left_out_of_the_fraction(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("bw", "ring", 1024): 10.0})
+    study.launch(0, "alpha", "bw", {1024: 5.0})
+    study.launch(1, "alpha", "bw", {1024: 9.0})
+    cell = study.cell()
+    assert cell.fraction == pytest.approx(0.5)
+    assert cell.launches == 2
+
+
+def test_no_ceiling(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("bw", "ring", 8): 10.0})  # another size
+    study.ceiling(1, {("bw", "ring", 1024): 10.0})  # another block
+    study.ceiling(0, {("bibw", "ring", 1024): 10.0})  # another metric
+    study.ceiling(0, {("bw", "ring", 1024): 10.0}, path="host-host cross-numa")
+    study.launch(0, "alpha", "bw", {1024: 5.0})
+    cell = study.cell()
+    assert (cell.status, cell.ceiling, cell.fraction) == ("no ceiling", None, None)
+
+
+def test_axes_that_both_have_must_agree(make_study: MakeStudy) -> None:
+    study = make_study()
+    number = study.ceiling(0, {})
+    for reuse, value in (("rotating", 2.0), ("fixed", 4.0)):
+        study.records.insert(
+            -1,
+            study.samples(
+                "pair",
+                1024,
+                [value],
+                launch=number,
+                metric="bw",
+                method="ring",
+                axes={"reuse": reuse},
+            ),
+        )
+    study.launch(0, "alpha", "bw", {1024: 1.0})  # reuse: fixed
+    assert study.cell().fraction == pytest.approx(0.25)
+
+
+def test_above_the_ceiling_is_an_alarm(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("bw", "ring", 1024): 10.0, ("bw", "ring", 8): 10.0})
+    study.launch(0, "alpha", "bw", {1024: 10.4, 8: 10.2})
+    results = study.results()
+    cell = study.find(results, "bw", 1024, "alpha")
+    assert cell.status == "above ceiling"
+    assert "above ceiling" in cell.flags
+    assert cell.fraction == pytest.approx(1.04)
+    assert study.find(results, "bw", 8, "alpha").status == "ok"  # within 3 %
+
+
+def test_nothing_has_no_rate(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        study.ceiling(block, {("bw", "ring", 0): 0.001, ("latency", "flag", 0): 0.1})
+        for library in ("alpha", "beta"):
+            study.launch(block, library, "bw", {0: 0.0})
+            study.launch(block, library, "latency", {0: 0.2})
+    results = study.results()
+    rate = study.find(results, "bw", 0, "alpha")
+    assert (rate.fraction, rate.ceiling, rate.status) == (None, None, "ok")
+    assert study.find(results, "latency", 0, "alpha").fraction == pytest.approx(0.5)
+    assert {c.benchmark for c in results.comparisons} == {"latency"}
+
+
+def test_wrong_data_of_one_method_leaves_the_others(make_study: MakeStudy) -> None:
+    study = make_study()
+    number = study.ceiling(0, {("bw", "ring", 1024): 10.0, ("bw", "single copy", 1024): 99.0})
+    end = study.records.pop()
+    study.problem(number, "pair", 1024, "wrong data", method="single copy")
+    study.records[-1].axes = {"reuse": "fixed"}
+    study.records.append(end)
+    study.launch(0, "alpha", "bw", {1024: 5.0})
+    cell = study.cell()
+    assert cell.ceiling is not None
+    assert cell.ceiling.method == "ring"
+
+
+def test_the_probe_is_no_ceiling(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("copy", "memcpy", 4096): 10.0})
+    study.launch(0, "alpha", "bw", {1024: 5.0})
+    assert [point.size_bytes for point in study.results().ceilings] == [4096]

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells: sums with known answers, and what launches that went wrong do to them."""
+
+from typing import Any
+
+import pytest
+
+MakeStudy = Any
+
+
+def test_the_sums_of_a_cell(make_study: MakeStudy) -> None:
+    study = make_study()
+    medians = [5.0, 3.0, 4.0, 1.0, 2.0, 6.0]
+    for block, value in enumerate(medians):
+        study.launch(block, "alpha", "bw", {1024: value})
+    cell = study.cell("bw", 1024)
+    assert cell.launch_medians == medians
+    assert cell.blocks == [0, 1, 2, 3, 4, 5]
+    assert cell.median == 3.5
+    assert cell.ci95 == (1.0, 6.0)
+    assert cell.range == (1.0, 6.0)
+    assert cell.minimum == 0.98
+    assert (cell.p05, cell.p95) == (1.0, 6.0)
+    assert cell.first_use_us == 5.0
+    assert (cell.unit, cell.better, cell.window, cell.launches) == ("GB/s", "higher", 64, 6)
+    assert cell.axes == {"calls": "blocking", "reuse": "fixed"}
+    assert cell.status == "no ceiling"
+    assert cell.flags == ["imprecise"]
+    assert cell.command == "run alpha bw #5"
+
+
+def test_outliers_are_labelled_and_kept(make_study: MakeStudy) -> None:
+    study = make_study()
+    number = study.launch(0, "alpha", "bw")
+    values = [10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 2.0]
+    study.records.insert(-1, study.samples("bw", 8, values, launch=number))
+    cell = study.cell("bw", 8)
+    assert cell.outlier_share == pytest.approx(0.1)
+    assert cell.minimum == 2.0
+
+
+def test_few_launches_have_a_range_and_no_interval(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(5):
+        study.launch(block, "alpha", "bw", {1024: 4.0 + block / 100})
+    cell = study.cell()
+    assert cell.ci95 is None
+    assert cell.range == (4.0, 4.04)
+    assert cell.flags == ["few launches"]
+
+
+def test_launch_medians_stand_in_block_order(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in (2, 0, 1):
+        study.launch(block, "alpha", "bw", {1024: 1.0 + block})
+    cell = study.cell()
+    assert cell.blocks == [0, 1, 2]
+    assert cell.launch_medians == [1.0, 2.0, 3.0]
+
+
+def test_cells_stand_in_the_order_of_the_plan(make_study: MakeStudy) -> None:
+    study = make_study("zeta", "alpha")
+    for library in ("alpha", "zeta"):
+        for benchmark in ("bw", "latency"):
+            study.launch(0, library, benchmark, {1024: 1.0, 8: 1.0})
+    order = [(c.library, c.benchmark, c.size_bytes) for c in study.results().cells]
+    assert order == [
+        (library, benchmark, size)
+        for library in ("zeta", "alpha")
+        for benchmark in ("latency", "bw")  # as the plan's variants
+        for size in (8, 1024)
+    ]
+
+
+def test_bimodal_launches_show_both_modes_and_what_differs(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block, value in enumerate([4.0, 8.0, 4.01, 8.01, 4.02, 4.0]):
+        bound = {"BOUND": "far" if value < 5 else "near"}
+        study.launch(block, "alpha", "bw", {1024: value}, environment=bound)
+    cell = study.cell()
+    assert "bimodal" in cell.flags
+    low, high = cell.modes
+    assert (low.median, low.share, low.blocks) == (pytest.approx(4.005), 4 / 6, [0, 2, 4, 5])
+    assert (high.median, high.share, high.blocks) == (pytest.approx(8.005), 2 / 6, [1, 3])
+    assert (low.conditions, high.conditions) == ({"env BOUND": "far"}, {"env BOUND": "near"})
+
+
+@pytest.mark.parametrize("status", ["crashed", "hung"])
+def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
+    make_study: MakeStudy, status: str
+) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
+    study.launch(1, "alpha", "bw", {8: 1.0}, status=status)
+    results = study.results()
+    reached = study.find(results, "bw", 8, "alpha")
+    assert (reached.status, reached.launches) == ("no ceiling", 2)
+    lost = study.find(results, "bw", 1024, "alpha")
+    assert (lost.status, lost.launches, lost.median) == (status, 1, 2.0)
+    assert lost.command == "run alpha bw #0"  # the last good one
+    (failure,) = results.failures
+    assert (failure.launch, failure.status, failure.log) == (1, status, "logs/1.txt")
+    assert failure.message == f"invented: {status}"
+
+
+def test_a_library_that_always_fails_has_cells_without_numbers(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0})
+    study.launch(0, "beta", "latency", status="crashed")
+    cell = study.cell("latency", 1024, "beta")
+    assert (cell.status, cell.median, cell.launches) == ("crashed", None, 0)
+    assert cell.axes == {"calls": "blocking", "reuse": "fixed"}  # those of the other library
+    assert (cell.unit, cell.better, cell.metric) == ("us", "lower", "latency")
+    assert cell.command == "run beta latency #1"
+
+
+def test_when_everything_failed_the_units_come_from_the_name(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.sizes = [0, 8]
+    study.launch(0, "alpha", "latency", status="hung")
+    study.launch(0, "alpha", "bw", status="hung")
+    cells = study.results().cells
+    assert [(c.benchmark, c.size_bytes, c.unit, c.better) for c in cells] == [
+        ("latency", 0, "us", "lower"),
+        ("latency", 8, "us", "lower"),
+        ("bw", 8, "GB/s", "higher"),  # a rate of nothing is no case
+    ]
+
+
+def test_the_worst_of_several_failures_names_the_cell(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block, status in enumerate(["hung", "crashed", "failed"]):
+        study.launch(block, "alpha", "bw", status=status)
+    assert study.cell().status == "crashed"
+
+
+def test_wrong_data_takes_all_numbers_of_the_cell_away(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
+    number = study.launch(1, "alpha", "bw", {8: 1.0, 1024: 2.0}, status=None)
+    study.problem(number, "bw", 1024, "wrong data")
+    study.end(number, "wrong data")
+    results = study.results()
+    bad = study.find(results, "bw", 1024, "alpha")
+    assert (bad.status, bad.median, bad.launches) == ("wrong data", None, 0)
+    assert bad.ci95 is bad.range is bad.fraction is None
+    good = study.find(results, "bw", 8, "alpha")
+    assert (good.status, good.launches) == ("no ceiling", 2)
+    assert [failure.status for failure in results.failures] == ["wrong data"]
+
+
+def test_wrong_data_that_nobody_can_place_spoils_the_whole_launch(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0}, status="wrong data")
+    results = study.results()
+    assert {(cell.status, cell.median) for cell in results.cells} == {("wrong data", None)}
+
+
+def test_a_failed_launch_is_not_believed(make_study: MakeStudy) -> None:
+    """It ran, but not as was asked: on other CPUs, say."""
+    study = make_study()
+    study.launch(0, "alpha", "bw", {1024: 2.0})
+    study.launch(1, "alpha", "bw", {1024: 9.0}, status="failed")
+    cell = study.cell()
+    assert (cell.status, cell.launch_medians) == ("failed", [2.0])
+
+
+def test_interrupted_launches_are_no_failures(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {1024: 2.0}, status="interrupted")
+    results = study.results()
+    assert results.failures == []
+    (cell,) = results.cells  # and no cell for what was not reached
+    assert (cell.status, cell.median) == ("no ceiling", 2.0)
+
+
+def test_skipped_cases_are_told_once(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(3):
+        number = study.launch(block, "alpha", "bw", {8: 1.0}, status=None)
+        study.problem(number, "bw", 1024, "skipped")
+        study.end(number, "ok")
+    results = study.results()
+    assert study.find(results, "bw", 1024, "alpha").status == "skipped"
+    assert results.failures == []
+    (skip,) = results.skipped
+    assert (skip.library, skip.benchmark, skip.sizes) == ("alpha", "bw", [1024])
+    assert skip.message == "invented reason"
+
+
+def test_cases_that_were_cut_short_are_flagged(make_study: MakeStudy) -> None:
+    study = make_study()
+    number = study.launch(0, "alpha", "bw")
+    study.records.insert(
+        -1, study.samples("bw", 8, [1.0, 1.0], launch=number, limited="the slot was too short")
+    )
+    assert study.cell("bw", 8).flags == ["few launches", "few samples"]

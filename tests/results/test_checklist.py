@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The twelve rules are judged from the study: a good one meets them, a poor one is told so."""
+
+from typing import Any
+
+import numpy as np
+
+MakeStudy = Any
+
+
+def states(results: Any) -> dict[int, str]:
+    assert [rule.number for rule in results.checklist] == list(range(1, 13))
+    assert all(rule.rule and rule.how for rule in results.checklist)
+    return {rule.number: rule.state for rule in results.checklist}
+
+
+def test_a_good_study_meets_every_rule_that_applies(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    generator = np.random.default_rng(7)
+    for block in range(6):
+        study.ceiling(block, {("bw", "ring", size): 10.0 for size in (8, 1024)})
+        for library in ("alpha", "beta"):
+            noise = generator.normal(1, 0.01)
+            study.launch(block, library, "bw", {8: 5.0 * noise, 1024: 6.0 * noise})
+    found = states(study.results())
+    assert found == {1: "not applicable"} | dict.fromkeys(range(2, 13), "met")
+
+
+def test_a_poor_study_is_told_so(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for library in ("alpha", "beta"):
+        number = study.launch(0, library, "bw", {8: 5.0})
+        study.records = [
+            r for r in study.records if not (hasattr(r, "clock") and r.launch == number)
+        ]
+    study.write(complete=False)
+    from nearpeak.results.build import build_results
+
+    found = states(build_results(study.folder))
+    assert {number for number, state in found.items() if state == "not met"} == {
+        2,  # not complete
+        5,  # no interval
+        7,  # nor one of the ratio
+        9,  # nobody knows where the launches ran
+        10,  # nor by which clock
+        11,  # no ceiling
+    }
+    assert found[4] == "not applicable"  # no fraction
+    assert found[12] == "not applicable"  # one size
+
+
+def test_two_modes_are_no_normal_distribution(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(8):
+        study.launch(block, "alpha", "bw", {1024: 1.0})
+        study.launch(block, "beta", "bw", {1024: 2.0 if block % 2 else 1.0})
+    (rule,) = [rule for rule in study.results().checklist if rule.number == 6]
+    assert rule.state == "not met"
+    assert "rejects in 1 of 1 comparisons" in rule.how
+
+
+def test_one_library_has_nothing_to_compare(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 5.0})
+    assert states(study.results())[7] == "not applicable"
+
+
+def test_a_defect_of_the_ceiling_breaks_rule_11(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("bw", "ring", 1024): 10.0})
+    study.launch(0, "alpha", "bw", {1024: 11.0})
+    assert states(study.results())[11] == "not met"

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts: by known answers, and over a simulated study of one library under two names."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nearpeak.results.comparisons import verdict
+
+MakeStudy = Any
+
+
+def test_second_against_first_in_the_same_blocks(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta", "gamma")
+    noise = [1.0, 1.01, 0.99, 1.005, 0.995, 1.0]
+    for block in range(6):
+        machine = 1.0 + block  # every block is another machine
+        for library, factor in (("alpha", 1.0), ("beta", 1.5 * noise[block]), ("gamma", 1.001)):
+            study.launch(block, library, "bw", {1024: machine * factor})
+            study.launch(block, library, "latency", {1024: machine * factor})
+    study.launch(6, "alpha", "bw", {1024: 100.0})  # a block without the others counts for none
+    found = {
+        (c.first[0], c.second[0], c.benchmark): (c.verdict, c) for c in study.results().comparisons
+    }
+    assert len(found) == 6
+    assert found["alpha", "beta", "bw"][0] == "faster"
+    assert found["alpha", "beta", "latency"][0] == "slower"  # it takes longer
+    assert found["alpha", "gamma", "bw"][0] == "equivalent"
+    assert found["beta", "gamma", "bw"][0] == "slower"
+    bw = found["alpha", "beta", "bw"][1]
+    assert bw.ratio == pytest.approx(1.5)
+    assert bw.ci95 == pytest.approx((1.5 * 0.99, 1.5 * 1.01))
+    assert found["alpha", "beta", "latency"][1].ratio == pytest.approx(1 / 1.5)
+    assert bw.p_value < bw.p_holm < 1e-6
+
+
+def test_few_launches_decide_nothing(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(5):
+        study.launch(block, "alpha", "bw", {1024: 1.0})
+        study.launch(block, "beta", "bw", {1024: 2.0})
+    (comparison,) = study.results().comparisons
+    assert (comparison.verdict, comparison.ci95) == ("undecided", None)
+    assert comparison.ratio == pytest.approx(2)
+
+
+def test_cells_without_believed_numbers_are_not_compared(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    study.launch(0, "alpha", "bw", {1024: 1.0})
+    study.launch(0, "beta", "bw", status="crashed")
+    assert study.results().comparisons == []
+
+
+@pytest.mark.parametrize(
+    ("ci95", "p", "better", "expected"),
+    [
+        ((1.001, 1.015), 0.0, "higher", "equivalent"),  # sure, and too small to matter
+        ((0.975, 1.025), 0.5, "lower", "equivalent"),
+        ((0.975, 1.025), 0.5, "higher", "undecided"),
+        ((1.01, 1.30), 0.01, "higher", "faster"),
+        ((1.01, 1.30), 0.06, "higher", "undecided"),
+        ((0.99, 1.30), 0.01, "higher", "undecided"),
+        ((0.50, 0.90), 0.01, "lower", "slower"),
+        (None, 0.0, "higher", "undecided"),
+    ],
+)
+def test_verdicts(ci95: tuple[float, float] | None, p: float, better: str, expected: str) -> None:
+    assert verdict(ci95, p, better) == expected
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.1])
+def test_one_library_under_two_names(make_study: MakeStudy, effect: float) -> None:
+    """At most 5 % of cells are judged when there is no difference, most when there is one.
+
+    Launches deviate by 3 %, in part all sizes of a launch together; blocks by 5 %.
+    """
+    generator = np.random.default_rng(6)
+    study = make_study("alpha", "beta")
+    sizes = [1 << power for power in range(20)]
+    for block in range(9):
+        machine = generator.lognormal(0, 0.05)
+        for library in ("alpha", "beta"):
+            for benchmark in ("latency", "bw"):
+                launch = machine * generator.lognormal(0, 0.02)
+                factor = 1 + effect if library == "beta" else 1.0
+                study.launch(
+                    block,
+                    library,
+                    benchmark,
+                    {size: launch * factor * generator.lognormal(0, 0.022) for size in sizes},
+                )
+    verdicts = Counter(c.verdict for c in study.results().comparisons)
+    judged = verdicts["faster"] + verdicts["slower"]
+    assert sum(verdicts.values()) == 40
+    if effect:
+        assert verdicts["faster"] >= 15  # the rates
+        assert verdicts["slower"] >= 15  # the times
+    else:
+        assert judged <= 2

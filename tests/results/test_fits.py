@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hockney's model per curve: times as they are, rates as the time of one message."""
+
+from typing import Any
+
+import pytest
+
+MakeStudy = Any
+
+
+def test_every_curve_is_fitted(make_study: MakeStudy) -> None:
+    study = make_study()
+    sizes = [1 << power for power in range(0, 24, 3)]
+    times = {size: 2.0 + size / 10e3 for size in sizes}  # 2 us, 10 GB/s
+    study.launch(0, "alpha", "latency", {0: 2.0, **times})
+    study.launch(0, "alpha", "bw", {0: 0.0, **{s: s / t / 1e3 for s, t in times.items()}})
+    study.ceiling(0, {("latency", "flag", size): time / 2 for size, time in times.items()})
+    fits = {(fit.library, fit.benchmark): fit for fit in study.results().fits}
+    assert set(fits) == {("alpha", "latency"), ("alpha", "bw"), ("", "latency")}
+    for benchmark in ("latency", "bw"):
+        fit = fits["alpha", benchmark]
+        assert fit.latency_us == pytest.approx(2, rel=1e-3)
+        assert fit.asymptotic_gbs == pytest.approx(10, rel=1e-3)
+        assert fit.half_peak_bytes == pytest.approx(20000, rel=1e-3)
+    assert fits["", "latency"].asymptotic_gbs == pytest.approx(20, rel=1e-3)
+
+
+def test_too_few_sizes_are_not_fitted(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "latency", {8: 1.0, 1 << 20: 100.0})
+    assert study.results().fits == []

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a study folder: what a killed study leaves, and what is refused."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.results.reading import load
+
+MakeStudy = Any
+
+
+def test_a_study_is_read(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
+    data = load(study.write())
+    assert data.study.id == "invented"
+    assert data.complete
+    assert data.machine.hostname == "invented"
+    (launch,) = data.launches
+    assert [case.record.size_bytes for case in launch.cases] == [8, 1024]
+    assert launch.cases[1].samples.tolist() == pytest.approx([1.96, 2.0, 2.0, 2.0, 2.1])
+    assert launch.end is not None
+    assert launch.environment is not None
+
+
+def test_a_truncated_last_line_is_left_out(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
+    study.records.pop()  # the launch's end
+    folder = study.write(complete=False)
+    file = folder / "records.jsonl"
+    whole = file.read_bytes()
+    last = len(whole.splitlines(keepends=True)[-1])
+    for cut in (1, last // 2, last - 1):
+        file.write_bytes(whole[:-cut])
+        (launch,) = load(folder).launches
+        assert [case.record.size_bytes for case in launch.cases] == [8]
+        assert launch.end is None
+        assert not load(folder).complete
+
+
+def test_any_other_bad_line_is_named(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / "records.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3][:20] + b"\n"
+    file.write_bytes(b"".join(lines))
+    with pytest.raises(UserError, match="line 4 is no record"):
+        load(study.folder)
+
+
+def test_the_last_beginning_of_a_launch_counts(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0}, number=0, status=None)
+    study.launch(0, "alpha", "bw", {8: 3.0}, number=0)
+    (launch,) = load(study.write()).launches
+    assert [(case.record.size_bytes, case.samples[1]) for case in launch.cases] == [(8, 3.0)]
+    assert launch.end is not None
+
+
+def test_a_launch_without_an_end_keeps_what_it_measured(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0}, status=None)
+    (launch,) = load(study.write(complete=False)).launches
+    assert launch.end is None
+    assert len(launch.believable) == 1
+
+
+def test_a_resumed_study_is_complete_only_at_its_end(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    study.write(complete=True)
+    study.launch(1, "alpha", "bw", {8: 1.0})
+    assert not load(study.write(complete=False)).complete
+    assert load(study.write(complete=True)).complete
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
+def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / name
+    text = file.read_text()
+    file.write_text(text.replace('"schema":1', '"schema":7', 1))
+    with pytest.raises(UserError, match=r"schema 7.* schema 1.*use the nearpeak that wrote it"):
+        load(study.folder)
+    # Also when the other schema has other fields.
+    first, _, rest = text.partition("\n")
+    file.write_text(json.dumps({"record": "study", "schema": 7, "x": 1}) + "\n" + rest)
+    if name == "plan.json":
+        file.write_text(json.dumps({"schema": 7}))
+    assert first
+    with pytest.raises(UserError, match="schema 7"):
+        load(study.folder)
+
+
+def test_folders_that_hold_no_study(make_study: MakeStudy, tmp_path: Any) -> None:
+    with pytest.raises(UserError, match="no such folder"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(UserError, match=r"no records.jsonl there"):
+        load(tmp_path)
+    study = make_study()
+    with pytest.raises(UserError, match="no launch was recorded"):
+        load(study.write())
+    (study.folder / "records.jsonl").write_bytes(b"")
+    with pytest.raises(UserError, match="no launch was recorded"):
+        load(study.folder)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "machine.json"])
+def test_files_missing_or_damaged(make_study: MakeStudy, name: str) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / name
+    file.write_text('{"schema": 1}')
+    with pytest.raises(UserError, match=re.escape(name) + ": damaged"):
+        load(study.folder)
+    file.unlink()
+    with pytest.raises(UserError, match=f"no {re.escape(name)} there"):
+        load(study.folder)
+
+
+def test_records_of_a_launch_that_never_began(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    study.end(5, "ok")
+    with pytest.raises(UserError, match="launch 5, which never began"):
+        load(study.write())
+
+
+def test_errors_are_one_line(make_study: MakeStudy) -> None:
+    study = make_study()
+    with pytest.raises(UserError) as error:
+        load(study.write())
+    assert "\n" not in str(error.value)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/results.md, docs/results.schema.json and the structs say the same."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from nearpeak.results.model import SCHEMA
+from nearpeak.results.schema import schema
+
+DOCS = Path(__file__).parents[2] / "docs"
+MakeStudy = Any
+STRUCTS = schema()["$defs"]
+
+
+def documented() -> dict[str, dict[str, str]]:
+    """struct -> field -> type, from the tables of docs/results.md."""
+    found: dict[str, dict[str, str]] = {}
+    for section in re.split(r"^## ", (DOCS / "results.md").read_text(), flags=re.MULTILINE)[1:]:
+        rows = re.findall(r"^\| `(\w+)` \|([^|]+)\|[^|]+\|[^|]+\|$", section, re.MULTILINE)
+        if rows:
+            found[section.split()[0]] = {name: kind.strip() for name, kind in rows}
+    return found
+
+
+def kind(declared: dict[str, Any]) -> str:
+    """A field's type as the document words it."""
+    if "const" in declared:
+        return "integer"
+    if "$ref" in declared:
+        return str(declared["$ref"]).rsplit("/", 1)[-1]
+    if "anyOf" in declared:
+        return " or ".join(kind(one) for one in declared["anyOf"])
+    name = str(declared["type"])
+    if name == "array" and "prefixItems" in declared:
+        return f"[{', '.join(kind(one) for one in declared['prefixItems'])}]"
+    if name == "array":
+        return f"array of {kind(declared['items'])}"
+    if name == "object" and "additionalProperties" in declared:
+        return f"object of {kind(declared['additionalProperties'])}"
+    return name
+
+
+@pytest.mark.parametrize("struct", sorted(STRUCTS))
+def test_every_field_is_documented(struct: str) -> None:
+    fields = {name: kind(declared) for name, declared in STRUCTS[struct]["properties"].items()}
+    assert documented().get(struct) == fields
+
+
+def test_nothing_else_is_documented() -> None:
+    assert set(documented()) == set(STRUCTS)
+    assert f"version {SCHEMA}" in (DOCS / "results.md").read_text()
+
+
+def test_the_published_schema_is_that_of_the_structs() -> None:
+    published = json.loads((DOCS / "results.schema.json").read_text())
+    assert published == schema(), (
+        "python -m nearpeak.results.schema > docs/results.schema.json renews it"
+    )
+
+
+def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    sizes = [1 << power for power in range(0, 24, 4)]
+    for block in range(6):
+        study.ceiling(block, {("bw", "ring", size): 10.0 for size in sizes})
+        for library in study.libraries:
+            study.launch(block, library, "bw", dict.fromkeys(sizes, 5.0 + block % 2))
+    crashed = study.launch(6, "beta", "bw", status="crashed")
+    study.problem(crashed, "bw", 1024, "skipped")
+    results = study.results()
+    assert all(
+        [
+            results.cells[0].modes,
+            results.ceilings,
+            results.fits,
+            results.comparisons,
+            results.failures,
+            results.skipped,
+            results.drift,
+        ]
+    )
+    published = json.loads((DOCS / "results.schema.json").read_text())
+    plain = json.loads(msgspec.json.encode(results))
+    jsonschema.Draft202012Validator.check_schema(published)
+    jsonschema.validate(plain, published)
+    plain["schema"] = SCHEMA + 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(plain, published)
