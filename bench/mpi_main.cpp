@@ -11,9 +11,19 @@ namespace {
 
 using namespace nearpeak;
 
+void check_benchmark(const std::string& name) {
+  std::string known;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (benchmark.info.name == name) return;
+    known += (known.empty() ? "" : ", ") + benchmark.info.name;
+  }
+  throw BadInput("unknown benchmark '" + name + "': give one of " + known);
+}
+
 // Returns what is to be run; exits the program for --help and --describe. Throws BadInput.
 Request parse(int argc, char** argv) {
   Request request;
+  if (argc > 1 && argv[1][0] != '-') check_benchmark(argv[1]);
   CLI::App app(
       "Measures one MPI library. Examples:\n"
       "  mpirun -n 2 nearpeak-mpi latency\n"
@@ -56,7 +66,12 @@ Request parse(int argc, char** argv) {
   }
   request.axes = chosen[request.benchmark];
   request.axes[kReuse] = request.common.reuse;
-  request.common.ordered_sizes();  // throws where they are wrong
+  request.sizes = request.common.ordered_sizes();
+  std::erase_if(request.sizes,
+                [&](std::size_t size) { return size < request.benchmark->info.smallest; });
+  if (request.sizes.empty())
+    throw BadInput(request.benchmark->info.name + " needs sizes of at least " +
+                   std::to_string(request.benchmark->info.smallest) + " byte");
   parse_bytes(request.common.in_flight);
   return request;
 }

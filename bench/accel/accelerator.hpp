@@ -34,6 +34,8 @@ class SlotBuffer {
   SlotBuffer(const SlotBuffer&) = delete;
   SlotBuffer& operator=(const SlotBuffer&) = delete;
 
+  // Bytes from one slot to the next.
+  static std::size_t stride(std::size_t bytes);
   char* slot(std::size_t index) const { return base_ + index * stride_; }
   std::size_t slots() const { return slots_; }
 

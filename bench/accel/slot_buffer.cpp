@@ -15,9 +15,13 @@ std::uint64_t slot_seed(std::uint64_t seed, std::size_t slot) {
 SlotBuffer::SlotBuffer(Accelerator& memory, std::size_t bytes, std::size_t slots)
     : memory_(memory),
       bytes_(bytes),
-      stride_((bytes + kCacheLine - 1) / kCacheLine * kCacheLine + (bytes == 0 ? kCacheLine : 0)),
+      stride_(stride(bytes)),
       slots_(slots),
       base_(static_cast<char*>(memory.allocate(stride_ * slots))) {}
+
+std::size_t SlotBuffer::stride(std::size_t bytes) {
+  return bytes == 0 ? kCacheLine : (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
 
 void SlotBuffer::fill_pattern(std::uint64_t seed) {
   for (std::size_t i = 0; i < slots_; ++i)

@@ -40,6 +40,7 @@ struct BenchmarkInfo {
   std::string unit;    // "us" or "GB/s"
   std::string better;  // "lower" or "higher"
   int ranks;
+  std::size_t smallest;  // bytes: smaller sizes are left out
   std::vector<Axis> axes;
 };
 
@@ -98,6 +99,7 @@ std::string describe();                      // docs/describe.md
 struct Request {
   const Benchmark* benchmark = nullptr;
   Axes axes;
+  std::vector<std::size_t> sizes;  // in the order of measurement
   CommonOptions common;
 };
 

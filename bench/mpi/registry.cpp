@@ -36,6 +36,7 @@ std::string describe() {
     entry["name"] = info.name;
     entry["summary"] = info.summary;
     entry["ranks"] = info.ranks;
+    entry["smallest"] = info.smallest;
     entry["metric"] = info.metric;
     entry["unit"] = info.unit;
     entry["better"] = info.better;

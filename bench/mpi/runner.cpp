@@ -105,7 +105,7 @@ class Runner {
       table_.columns(info.metric, info.unit);
     }
     int status = kGood;
-    for (const std::size_t size : request_.common.ordered_sizes())
+    for (const std::size_t size : request_.sizes)
       if (!run_size(size)) status = kWrongData;
     return status;
   }

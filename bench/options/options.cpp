@@ -96,8 +96,7 @@ std::size_t rotating_slots(std::size_t bytes) {
   constexpr std::size_t kUnknownCache = std::size_t{64} << 20;
   const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const std::size_t cache = l3 > 0 ? static_cast<std::size_t>(l3) : kUnknownCache;
-  const std::size_t each = std::max<std::size_t>(bytes, 64);
-  return std::max<std::size_t>(2, std::min(2 * cache / each + 1, kMost / each));
+  return std::max<std::size_t>(2, std::min(2 * cache / bytes + 1, kMost / bytes));
 }
 
 void CommonOptions::add_to(CLI::App& app) {

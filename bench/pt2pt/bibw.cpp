@@ -54,6 +54,7 @@ const Register entry(
      "GB/s",
      "higher",
      2,
+     1,
      {{"calls",
        {"nonblocking", "blocking"},
        "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Sendrecv one by one"},

@@ -64,6 +64,7 @@ const Register entry(
      "GB/s",
      "higher",
      2,
+     1,
      {{"calls",
        {"nonblocking", "blocking"},
        "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Send and MPI_Recv"},

@@ -51,7 +51,7 @@ class WindowCase : public Case {
 
  private:
   static std::uint64_t windows_for(const CaseContext& context) {
-    return rotating_slots(context.size_bytes * context.window);
+    return rotating_slots(SlotBuffer::stride(context.size_bytes) * context.window);
   }
   std::size_t slots() const { return windows_ * context_.window; }
 
