@@ -6,7 +6,6 @@ Ways to Tell the Masses When Reporting Performance Results", SC15, doi:10.1145/2
 The rules are given here in our own words.
 """
 
-
 from nearpeak.results import statistics
 from nearpeak.results.cells import FEW
 from nearpeak.results.model import Cell, Comparison, Rule, Skip

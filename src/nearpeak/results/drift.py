@@ -17,18 +17,18 @@ def find(data: StudyData) -> list[Drift]:
     Each kind of probe (where it ran, size, method) is set against its own median block, so that
     a block which lacks one kind does not look different for it. Nothing is corrected by this.
     """
-    probes: dict[tuple[str, int, str | None], dict[int, float]] = defaultdict(dict)
+    probes: dict[tuple[str, int, str | None], list[tuple[int, float]]] = defaultdict(list)
     for launch in data.launches:
         for case in launch.believable:
             record = case.record
             if record.benchmark == PROBE:
                 kind = (launch.begin.path, record.size_bytes, record.method)
-                probes[kind][launch.begin.block] = float(np.median(case.samples))
+                probes[kind].append((launch.begin.block, float(np.median(case.samples))))
     rates: dict[int, list[float]] = defaultdict(list)
     relative: dict[int, list[float]] = defaultdict(list)
-    for by_block in probes.values():
-        middle = float(np.median(list(by_block.values())))
-        for block, rate in by_block.items():
+    for found in probes.values():
+        middle = float(np.median([rate for _, rate in found]))
+        for block, rate in found:
             rates[block].append(rate)
             relative[block].append(rate / middle - 1 if middle > 0 else 0.0)
     blocks = sorted(rates)

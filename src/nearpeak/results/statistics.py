@@ -64,7 +64,7 @@ def two_modes(medians: ArrayLike) -> NDArray[np.bool_] | None:
 
     Two modes: at least two launches on either side of a gap that is above 5 % and above twice the
     spread of both sides together. Simulated launches with one normal, heavy-tailed or uniform mode
-    pass for two in under 4 % of cases at 6 launches, and under 0.3 % at 9 and 12.
+    pass for two in under 4 % of cases at 6 launches, and under 0.5 % at 9 and 12.
     """
     values = np.asarray(medians, dtype=float)
     if len(values) < 6 or values.min() <= 0:
