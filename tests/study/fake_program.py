@@ -29,7 +29,11 @@ DESCRIPTION = {
                 {"name": "reuse", "values": ["fixed", "rotating"], "default": "fixed"},
             ],
         }
-        for name, unit, better in (("latency", "us", "lower"), ("bw", "GB/s", "higher"))
+        for name, unit, better in (
+            ("latency", "us", "lower"),
+            ("bw", "GB/s", "higher"),
+            ("bibw", "GB/s", "higher"),
+        )
     ],
 }
 

@@ -11,8 +11,8 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import find_libraries, resolve
-from nearpeak.libraries.launch import command_line, shell_line
-from nearpeak.libraries.model import Launch, Library, Settings
+from nearpeak.libraries.launch import command_line, environment, shell_line
+from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import TWO_NODES, discover_paths
@@ -26,7 +26,15 @@ BENCHMARKS = ("latency", "bw", "bibw")
 HOST_SECONDS = 20.0  # for a host to answer
 
 TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)
-__all__ = ["TOOLS", "describe_library", "prepare", "select_paths", "shell_line"]
+__all__ = [
+    "TOOLS",
+    "check_hosts",
+    "describe_library",
+    "prepare",
+    "resolve",
+    "select_paths",
+    "shell_line",
+]
 
 
 def prepare(options: Options) -> tuple[Machine, Plan]:
@@ -65,9 +73,7 @@ def choose_contenders(options: Options) -> list[Contender]:
 
 def describe_library(library: Library) -> Description:
     """What nearpeak-mpi, built for this library, can measure."""
-    program = build_mpi(library)
-    env = command_line(library, Launch(program=[str(program)], ranks=[])).env
-    return describe(program, {**os.environ, **env})
+    return describe(build_mpi(library), {**os.environ, **environment(library)})
 
 
 def select_paths(machine: Machine, hosts: Sequence[str], wanted: Sequence[str]) -> list[Path]:

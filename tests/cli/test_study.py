@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak study` on stand-in launches: options, output, exit status, bad input."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearpeak.cli.main import main
+from nearpeak.errors import UserError
+from nearpeak.study import prepare
+
+Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+def load_standins() -> ModuleType:
+    file = Path(__file__).parents[1] / "study" / "standins.py"
+    spec = importlib.util.spec_from_file_location("study_standins", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """Stand-ins in place of every library and measuring program."""
+    module = load_standins()
+    tools = module.make_tools(tmp_path)
+
+    def resolve(spec: str) -> Any:
+        if spec not in ("one", "two"):
+            raise UserError(f"unknown MPI library {spec!r}")
+        return module.library(spec)
+
+    # Described by the same program that takes the place of nearpeak-native.
+    monkeypatch.setattr(prepare, "TOOLS", tools)
+    monkeypatch.setattr(prepare, "build_native", tools.native_program)
+    monkeypatch.setattr(prepare, "build_mpi", lambda _library: tools.native_program())
+    monkeypatch.setattr(prepare, "environment", lambda _library: {})
+    monkeypatch.setattr(prepare, "resolve", resolve)
+    monkeypatch.setattr(prepare, "find_libraries", lambda: [module.library("one")])
+    monkeypatch.setattr(prepare, "shell_line", module.fake_shell_line)
+    paths = [
+        module.data_path(),
+        module.data_path("host-host tcp-loopback", "network"),
+        module.data_path("host-memory node0", "local"),
+    ]
+    reasons = ["host-host cross-numa: the machine has one NUMA node with cores"]
+    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts: (paths, reasons))
+    monkeypatch.chdir(tmp_path)
+    return module
+
+
+@pytest.fixture
+def nearpeak(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], standins: ModuleType
+) -> Nearpeak:
+    assert standins
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["nearpeak", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+SMALL = ("--benchmark", "latency", "--sizes", "8,100", "--paths", "host-host same-numa")
+
+
+def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    code, out, err = nearpeak(
+        "study", "--mpi", "one", "--mpi", "two", *SMALL, "--launches", "2", "-o", "there"
+    )
+    assert (code, err) == (0, "")
+    assert out.index("libraries:  one, two") < out.index("estimate:") < out.index("block 1: ")
+    assert "6 launches a cell give no 95 % interval" in out
+    assert out.count(": ok (") == 6  # one plain line a launch
+    assert "complete: all 2 blocks were run" in out
+    assert "there/report.html" in out
+    files = {file.name for file in (tmp_path / "there").iterdir()}
+    assert files == {
+        *("machine.json", "plan.json", "records.jsonl", "results.json", "report.html", "logs")
+    }
+    results = json.loads((tmp_path / "there" / "results.json").read_text())
+    assert {cell["library"] for cell in results["cells"]} == {"one", "two"}
+
+
+def test_a_dry_run_prints_lines_that_run_and_writes_nothing(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    before = set(tmp_path.iterdir())
+    code, out, err = nearpeak("study", *SMALL, "--launches", "2", "--seed", "5", "--dry-run")
+    assert code == 0
+    assert "libraries:  one" in err
+    assert len(out.splitlines()) == 4
+    assert set(tmp_path.iterdir()) == before
+    for line in out.splitlines():
+        if "pair" in line:
+            done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+            assert '"record": "samples"' in done.stdout
+
+
+def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text('mpi = ["two"]\nsizes = "1,2"\nlaunches = 3\nbenchmarks = ["latency"]\n')
+    code, out, err = nearpeak("study", str(file), "--sizes", "4", "--dry-run")
+    assert (code, len(out.splitlines())) == (0, 3 * 5)
+    assert "libraries:  two" in err
+    assert all("--sizes 4 " in line for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--mpi", "three"), "unknown MPI library 'three'"),
+        (("--benchmark", "latncy"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
+        (("--sizes", "8,x"), "--sizes: 'x' is no size"),
+        (("--budget", "5"), "--budget: '5' is no time"),
+        (("--launches", "1"), "1 launches are too few"),
+        (("--hosts", "a"), "name two different hosts"),
+        (("--hosts", "a,b", "--remote-shell", "/nowhere/ssh"), "host 'a' cannot be reached"),
+        (("--paths", "host-host same-nuam"), "did you mean 'host-host same-numa'?"),
+        (("--paths", "host-host cross-numa"), "host-host cross-numa: the machine has one NUMA"),
+        (("--paths", "host-memory node0"), "no path for MPI is left"),
+        (("missing.toml",), "cannot read the study file missing.toml"),
+        (("--resume",), "no study to resume in study"),
+        (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
+        (("-o", "/proc/nowhere"), "cannot make the folder /proc/nowhere"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(
+    nearpeak: Nearpeak, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    before = set(tmp_path.iterdir())
+    code, _, err = nearpeak("study", *words)
+    assert code == 2
+    assert err.startswith("nearpeak: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_folder_in_use_is_not_touched(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "study").iterdir()}
+    code, _, err = nearpeak("study", *SMALL, "--launches", "2")
+    assert code == 2
+    assert "study is not empty: choose another folder with -o, or complete its study" in err
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "study").iterdir()} == before
+
+
+def test_no_library_at_all_is_bad_input(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "find_libraries", list)
+    code, _, err = nearpeak("study")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "install one with `nearpeak mpi add openmpi`" in err
+
+
+def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak) -> None:
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    code, out, _ = nearpeak("study", "--resume")
+    assert code == 0
+    assert "block 1: " not in out
+    code, out, _ = nearpeak("study", "--resume", "--dry-run")
+    assert (code, out) == (0, "")
+
+
+def test_run_prints_its_line_and_the_programs_exit_status(
+    nearpeak: Nearpeak,
+) -> None:
+    words = ["latency", "--mpi", "one", "--sizes", "8", "--calls", "blocking", "--reuse", "fixed"]
+    code, _, err = nearpeak("run", *words)
+    assert code == 0
+    assert "latency --sizes 8 --calls blocking" in err
+    code, _, err = nearpeak("run", *words, "--settings-env", "NEARPEAK_FAKE=wrong")
+    assert code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
+        (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),
+        (("latency", "--mpi", "one", "--calls=x"), "calls cannot be 'x'"),
+        (("latency", "--mpi", "one", "--sizes", "x"), "'x' is no size"),
+        (("latency", "--mpi", "one", "--path", "x"), "unknown path 'x'"),
+        (("latency", "--mpi", "one", "--hosts", "a"), "name two different hosts"),
+        (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
+    ],
+)
+def test_bad_input_of_run_is_one_line(
+    nearpeak: Nearpeak, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = nearpeak("run", *words)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A library that misbehaves: preloaded, it stands between a program and its MPI library.
+ *
+ * NEARPEAK_FAULT=crash, hang or corrupt: what rank 1 does in its 5th MPI_Recv; corrupt changes one
+ * byte of that message and of every later one.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Looked up, not linked: the launcher, which has no MPI library, is preloaded too. */
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+             MPI_Status *status) {
+  static int calls = 0;
+  const char *fault = getenv("NEARPEAK_FAULT");
+  int rank = 0;
+  REAL(PMPI_Comm_rank)(MPI_COMM_WORLD, &rank);
+  const int due = fault && rank == 1 && ++calls >= 5;
+  if (due && strcmp(fault, "crash") == 0) raise(SIGSEGV);
+  while (due && strcmp(fault, "hang") == 0) pause();
+  const int result = REAL(PMPI_Recv)(data, count, type, source, tag, comm, status);
+  if (due && strcmp(fault, "corrupt") == 0 && count > 3) ((unsigned char *)data)[3] ^= 1;
+  return result;
+}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole study between two hosts, for real: two network namespaces as two nodes over TCP."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.journal import read_records
+from nearpeak.study.records import EnvironmentRecord, LaunchEndRecord, SamplesRecord
+
+NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
+
+
+def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
+    from nearpeak.libraries.build import build_mpi, build_native
+    from nearpeak.libraries.discover import resolve
+
+    for name in ("openmpi", "mpich"):
+        try:
+            build_mpi(resolve(name))
+        except UserError as error:
+            pytest.skip(f"{name} is not there: {error}")
+    build_native()
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'mpi = ["openmpi", "mpich"]\nsizes = "8,64K"\nslot_ms = 10\nlaunches = 2\nseed = 1\n'
+    )
+    folder = tmp_path / "study"
+    hosts = ["--hosts", ",".join(two_hosts.names), "--remote-shell", two_hosts.remote_shell]
+    sent = two_hosts.bytes_sent()
+    done = two_hosts.run([NEARPEAK, "study", str(file), *hosts, "-o", str(folder)], timeout=300)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+    records = list(read_records(folder))
+    ends = [one for one in records if isinstance(one, LaunchEndRecord)]
+    # 2 blocks of 2 libraries x 3 benchmarks and a ceiling
+    assert [(one.status, one.message) for one in ends] == [("ok", "")] * 14
+    for one in records:
+        if isinstance(one, EnvironmentRecord):
+            assert [rank["host"] for rank in one.ranks] == list(two_hosts.names)
+    sizes = {one.size_bytes for one in records if isinstance(one, SamplesRecord)}
+    assert {8, 65536} <= sizes
+    assert two_hosts.bytes_sent() - sent > 1e6
+    results = json.loads((folder / "results.json").read_text())
+    assert {cell["path"] for cell in results["cells"]} == {"host-host two-nodes"}
+    assert all(cell["fraction"] is not None for cell in results["cells"])
+
+
+def test_a_host_that_cannot_be_reached_is_bad_input(two_hosts: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    hosts = ["--hosts", f"{two_hosts.names[0]},nowhere", "--remote-shell", two_hosts.remote_shell]
+    done = two_hosts.run([NEARPEAK, "study", *hosts, "-o", str(folder)])
+    assert done.returncode == 2
+    assert done.stderr.startswith("nearpeak: host 'nowhere' cannot be reached (no such host")
+    assert done.stderr.count("\n") == 1
+    assert not folder.exists()
