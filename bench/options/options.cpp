@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options/options.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <sstream>
@@ -29,6 +28,18 @@ std::size_t parse_size(const std::string& text) {
     throw BadInput("size " + text + " is too large: the largest message is " +
                    std::to_string(kLargest) + " bytes");
   return size;
+}
+
+// Of the first CPU, in bytes. The kernel's word: sysconf's is the whole package's on some machines.
+std::uint64_t largest_cache() {
+  std::uint64_t largest = std::uint64_t{32} << 20;  // where the kernel says nothing
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    if (std::string text; file >> text)
+      largest = std::max<std::uint64_t>(largest, parse_bytes(text));
+  }
+  return largest;
 }
 
 }  // namespace
@@ -91,12 +102,12 @@ std::vector<int> parse_cpus(const std::string& text) {
   return cpus;
 }
 
-std::size_t rotating_slots(std::size_t bytes) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;
-  constexpr std::size_t kUnknownCache = std::size_t{64} << 20;
-  const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const std::size_t cache = l3 > 0 ? static_cast<std::size_t>(l3) : kUnknownCache;
-  return std::max<std::size_t>(2, std::min(2 * cache / bytes + 1, kMost / bytes));
+std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 16;
+  const std::uint64_t each = std::max<std::uint64_t>(bytes, 64) * window;
+  const std::uint64_t wanted = 2 * largest_cache() / each + 1;
+  return std::max<std::uint64_t>(2, std::min({wanted, kMostBytes / each, kMostMessages / window}));
 }
 
 void CommonOptions::add_to(CLI::App& app) {

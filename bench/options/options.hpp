@@ -54,8 +54,9 @@ std::vector<std::size_t> parse_sizes(const std::string& text);
 // "0,2,5-7" -> {0, 2, 5, 6, 7}. Throws BadInput.
 std::vector<int> parse_cpus(const std::string& text);
 
-// How many buffers of `bytes` (at least 1) a rotating case goes through: at least 2, more than
-// twice the largest cache in all, and at most 1 GiB.
-std::size_t rotating_slots(std::size_t bytes);
+// How many windows of `window` messages of `bytes` a rotating case goes through: at least 2, more
+// than twice the largest cache in all, but at most 1 GiB and about 65,536 messages, so that tiny
+// messages do not spend the slot on visiting them all.
+std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window);
 
 }  // namespace nearpeak

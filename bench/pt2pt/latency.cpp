@@ -11,7 +11,7 @@ class Latency final : public Case {
  public:
   explicit Latency(const CaseContext& context)
       : Case(context),
-        slots_(context.rotating() ? rotating_slots(SlotBuffer::stride(context.size_bytes)) : 1),
+        slots_(context.rotating() ? rotating_windows(context.size_bytes, 1) : 1),
         blocking_(context.axes.at("calls") == "blocking"),
         direction_(context.axes.at("direction")),
         there_(direction_ == "1to0" ? 0 : static_cast<int>(context.size_bytes)),

@@ -14,7 +14,7 @@ class WindowCase : public Case {
  public:
   WindowCase(const CaseContext& context, bool sends, bool receives)
       : Case(context),
-        windows_(context.rotating() ? windows_for(context) : 1),
+        windows_(context.rotating() ? rotating_windows(context.size_bytes, context.window) : 1),
         out_(host_memory(), sends ? context.size_bytes : 0, slots()),
         in_(host_memory(), receives ? context.size_bytes : 0, slots()),
         receives_(receives) {
@@ -50,9 +50,6 @@ class WindowCase : public Case {
   }
 
  private:
-  static std::uint64_t windows_for(const CaseContext& context) {
-    return rotating_slots(SlotBuffer::stride(context.size_bytes) * context.window);
-  }
   std::size_t slots() const { return windows_ * context_.window; }
 
   std::uint64_t windows_;

@@ -17,29 +17,41 @@ std::uint64_t at_least_one(double value) {
   return value > 1 ? static_cast<std::uint64_t>(std::ceil(value)) : 1;
 }
 
+// Where the foretold number of samples was far too low, every second one goes until few enough are
+// left, still spread over the slot.
+void thin(Measurement& result, std::uint64_t most) {
+  std::vector<double>& samples = result.samples_us;
+  while (samples.size() > most) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < samples.size(); i += 2) samples[kept++] = samples[i];
+    samples.resize(kept);
+    result.kept_every *= 2;
+  }
+}
+
 }  // namespace
 
 double Sampler::warm_up(const SamplingPolicy& policy, const Iterate& iterate, Measurement& result) {
   const std::int64_t begin = now_ns();
   iterate(1);
   result.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
-  result.warmup_iterations = 1;
+  if (policy.min_warmup > 1) iterate(policy.min_warmup - 1);
+  result.warmup_iterations = std::max<std::uint64_t>(1, policy.min_warmup);
 
-  double per_iteration = result.first_use_us * 1e3;
-  double previous = 0;
-  std::uint64_t count = 1;
-  while (true) {
-    const bool every_buffer = result.warmup_iterations >= policy.min_warmup;
-    const bool steady = std::abs(per_iteration - previous) < kSteady * per_iteration;
-    const bool spent = static_cast<double>(now_ns() - begin) > kWarmUpShare * policy.slot_s * kNs;
-    count = coordinator_.agree(every_buffer && (steady || spent) ? 0 : count);
-    if (count == 0) return per_iteration;
+  const std::int64_t every_buffer_used = now_ns();
+  double per_iteration = 0;
+  for (std::uint64_t wanted = 1;; wanted *= 2) {
     const std::int64_t start = now_ns();
+    const std::uint64_t count = coordinator_.agree(wanted);
+    if (count == 0) return per_iteration;
     iterate(count);
-    previous = per_iteration;
-    per_iteration = static_cast<double>(now_ns() - start) / static_cast<double>(count);
+    const double previous = per_iteration;
+    const std::int64_t end = now_ns();
+    per_iteration = static_cast<double>(end - start) / static_cast<double>(count);
     result.warmup_iterations += count;
-    count *= 2;
+    const bool steady = std::abs(per_iteration - previous) < kSteady * per_iteration;
+    const double spent = static_cast<double>(end - every_buffer_used);
+    if (steady || spent > kWarmUpShare * policy.slot_s * kNs) wanted = 0;
   }
 }
 
@@ -88,6 +100,7 @@ Measurement Sampler::measure(const SamplingPolicy& policy, const Iterate& iterat
     timed_ns += round_ns;
     per_iteration = std::max(1.0, round_ns / static_cast<double>(round * result.batch));
   }
+  thin(result, 2 * policy.max_kept);
   result.iterations = taken * result.batch;
   if (taken >= policy.min_samples) result.limited.reset();
   result.seconds = static_cast<double>(now_ns() - begin) / kNs;
