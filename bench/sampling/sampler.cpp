@@ -60,10 +60,16 @@ Measurement Sampler::measure(const SamplingPolicy& policy, const Iterate& iterat
   const std::int64_t begin = now_ns();
   double per_iteration = std::max(1.0, warm_up(policy, iterate, result));
 
+  // How many iterations a sample takes, and which samples are kept, by the time per iteration that
+  // is known now.
   const double shortest_ns = std::max(kMinTicks * clock_.tick_ns, clock_.read_ns / kMaxClockShare);
-  result.batch = coordinator_.agree(at_least_one(shortest_ns / per_iteration));
-  const double expected = policy.slot_s * kNs / (per_iteration * static_cast<double>(result.batch));
-  result.kept_every = at_least_one(expected / static_cast<double>(policy.max_kept));
+  const auto set_batch = [&] {
+    result.batch = coordinator_.agree(at_least_one(shortest_ns / per_iteration));
+    const double sample_ns = per_iteration * static_cast<double>(result.batch);
+    result.kept_every =
+        at_least_one(policy.slot_s * kNs / sample_ns / static_cast<double>(policy.max_kept));
+  };
+  set_batch();
   if (coordinator_.leads()) result.samples_us.reserve(2 * policy.max_kept);
 
   std::uint64_t taken = 0;
@@ -99,6 +105,16 @@ Measurement Sampler::measure(const SamplingPolicy& policy, const Iterate& iterat
     const double round_ns = static_cast<double>(before - start);
     timed_ns += round_ns;
     per_iteration = std::max(1.0, round_ns / static_cast<double>(round * result.batch));
+
+    // A warm-up that was disturbed promised longer samples than these: they are too short for the
+    // clock, so they are given up.
+    const double got_ns = per_iteration * static_cast<double>(result.batch);
+    if (coordinator_.agree(got_ns < shortest_ns / 2 ? 1 : 0) == 0) continue;
+    result.warmup_iterations += taken * result.batch;
+    result.samples_us.clear();
+    taken = 0;
+    timed_ns = 0;
+    set_batch();
   }
   thin(result, 2 * policy.max_kept);
   result.iterations = taken * result.batch;
