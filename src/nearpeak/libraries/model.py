@@ -16,6 +16,9 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     abi: str  # "openmpi" or "mpich": which build of nearpeak-mpi fits
     prefix: Path
     origin: str  # "installed" (by us), "path", "prefix", "module" or "given"
+    launcher: Path = Path("mpirun")  # what starts its ranks
+    libmpi: Path = Path("libmpi.so")  # the shared library itself, named by its SONAME
+    env: dict[str, str] = {}  # what it needs in the environment beyond its family's: its module's
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True):

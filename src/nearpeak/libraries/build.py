@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the measuring programs on first use, and keeps them in the cache by fingerprint."""
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nearpeak import folders
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.families import all_families
+from nearpeak.libraries.model import Library
+
+SHOWN_LINES = 40  # of the compiler's output, when it fails
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What nearpeak-mpi is compiled and linked with."""
+
+    header: Path  # mpi.h
+    library: Path  # libmpi.so.N
+
+
+def build_mpi(library: Library) -> Path:
+    """nearpeak-mpi for this library: one build for all that share mpi.h and SONAME.
+
+    UserError when there is no compiler, it fails, or the cache folder cannot be written.
+    """
+    return _build_mpi(kit_for(library))
+
+
+@functools.cache
+def build_native() -> Path:
+    """nearpeak-native; errors as build_mpi."""
+    return _build("nearpeak-native", [], [])
+
+
+@functools.cache
+def _build_mpi(kit: Kit) -> Path:
+    options = [
+        f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
+        f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
+    ]
+    # Which library of the ABI it links with does not matter, only the name it will look for.
+    return _build("nearpeak-mpi", options, [kit.header.read_bytes(), kit.library.name.encode()])
+
+
+def kit_for(library: Library) -> Kit:
+    """The library's own header and library; where it has no header, those of the catalogue's
+    library of its ABI, which is installed for that.
+    """
+    header = own_header(library)
+    if header:
+        return Kit(header, library.libmpi)
+    catalogue.add(library.abi)  # the catalogue's libraries of these names have these ABIs
+    lender = resolve(library.abi)
+    header = own_header(lender)
+    if header is None:
+        raise UserError(
+            f"no mpi.h for {library.name}: install its development package, "
+            f"or remove {lender.prefix} and run `nearpeak mpi add {library.abi}`"
+        )
+    same_name = lender.libmpi.name == library.libmpi.name
+    return Kit(header, lender.libmpi if same_name else library.libmpi)
+
+
+def own_header(library: Library) -> Path | None:
+    """The mpi.h that belongs to a library, or None: a run time alone, or another library's."""
+    prefix, folder = library.prefix, library.libmpi.parent
+    mark = all_families()[library.family].header_mark
+    candidates = [
+        prefix / "include",
+        folder / library.family / "include",  # Debian's Open MPI
+        *sorted(prefix.glob(f"include/{library.family}-*")),  # Red Hat's
+        *sorted(Path("/usr/include").glob(f"{prefix.name}-*")),
+        prefix / "include" / folder.name / library.family,  # Debian's MPICH
+    ]
+    for candidate in candidates:
+        header = candidate / "mpi.h"
+        if header.is_file() and mark in header.read_text("utf-8", errors="replace"):
+            return header
+    return None
+
+
+def sources() -> Path:
+    """The folder of the measuring programs: $NEARPEAK_BENCH, else that of the checkout."""
+    named = os.environ.get("NEARPEAK_BENCH")
+    folder = Path(named) if named else Path(__file__).parents[3] / "bench"
+    if not (folder / "CMakeLists.txt").is_file():
+        raise UserError(
+            f"no measuring programs in {folder}: set NEARPEAK_BENCH to the bench folder of a "
+            "checkout of Nearpeak"
+        )
+    return folder
+
+
+def compiler() -> list[str]:
+    """The C++ compiler as a command: $CXX, else the first of c++, g++, clang++ on PATH."""
+    named = os.environ.get("CXX")
+    if named:
+        command = shlex.split(named)
+        if not command or shutil.which(command[0]) is None:
+            raise UserError(f"the C++ compiler {named!r} (CXX) was not found: correct or unset CXX")
+        return command
+    for name in ("c++", "g++", "clang++"):
+        if shutil.which(name):
+            return [name]
+    raise UserError(
+        "no C++ compiler was found: install one (apt-get install g++, dnf install gcc-c++), "
+        "or set CXX"
+    )
+
+
+def fingerprint(folder: Path, tools: list[str], parts: list[bytes]) -> str:
+    """A hash of everything that a build depends on: sources, compiler, flags, and `parts`."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        name = file.relative_to(folder)
+        if file.is_file() and name.parts[0] != "tests" and not file.name.startswith("."):
+            digest.update(f"{name}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    said = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
+    flags = [os.environ.get(name, "").encode() for name in ("CXXFLAGS", "LDFLAGS")]
+    for part in [shlex.join(tools).encode(), said, *flags, *parts]:
+        digest.update(hashlib.sha256(part).digest())
+    return digest.hexdigest()[:16]
+
+
+def _build(program: str, options: list[str], parts: list[bytes]) -> Path:
+    folder, tools = sources(), compiler()
+    kept = folders.cache() / "build" / fingerprint(folder, tools, [program.encode(), *parts])
+    if (kept / program).exists():
+        return kept / program
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(kept.with_suffix(".lock")):
+            if not (kept / program).exists():
+                _make(program, folder, tools, options, kept)
+    except OSError as error:
+        raise UserError(
+            f"cannot write to {kept.parent} ({error.strerror}): set NEARPEAK_CACHE to a folder "
+            "that can"
+        ) from error
+    return kept / program
+
+
+def _make(program: str, folder: Path, tools: list[str], options: list[str], kept: Path) -> None:
+    """Builds in a temporary folder; `kept`, with the program and the log, appears at once."""
+    print(f"Building {program} ...", file=sys.stderr, flush=True)
+    cmake, ninja = _tool("cmake"), _tool("ninja")
+    temporary = Path(tempfile.mkdtemp(prefix=".building-", dir=kept.parent))
+    try:
+        tree, result = temporary / "tree", temporary / "result"
+        result.mkdir()
+        log = result / "build.log"
+        configure = [
+            *(cmake, "-S", str(folder), "-B", str(tree), "-G", "Ninja"),
+            *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_BUILD_TYPE=Release", *options),
+        ]
+        build = [cmake, "--build", str(tree), "--target", program]
+        environment = {**os.environ, "CXX": shlex.join(tools)}
+        with log.open("wb") as output:
+            for command in (configure, build):
+                done = subprocess.run(
+                    command,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                )
+                if done.returncode:
+                    break
+        if done.returncode:
+            failed = kept.with_suffix(".log")
+            log.replace(failed)
+            lines = failed.read_text("utf-8", errors="replace").splitlines()
+            print(*lines[-SHOWN_LINES:], sep="\n", file=sys.stderr)
+            raise UserError(
+                f"{program} could not be built with {shlex.join(tools)}: see {failed}, or set CXX "
+                "to another compiler"
+            )
+        shutil.copy2(tree / program, result / program)
+        if kept.exists():  # without the program: of no use
+            shutil.rmtree(kept)
+        result.rename(kept)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _tool(name: str) -> str:
+    """A build tool: the one installed beside this Python, else the one on PATH."""
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if found is None:
+        raise UserError(f"{name} was not found: install it with `python -m pip install {name}`")
+    return found
+
+
+@contextlib.contextmanager
+def _lock(file: Path) -> Iterator[None]:
+    """Holds a lock file; a second process waits until the first has built."""
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI libraries of this machine, each as it describes itself."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue, modules
+from nearpeak.libraries.families import Family, recognise
+from nearpeak.libraries.identify import CannotIdentify, version_text
+from nearpeak.libraries.launch import join_paths
+from nearpeak.libraries.model import Library
+
+PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
+USUAL_PREFIXES = (
+    *("/usr", "/usr/local", "/usr/lib64/openmpi", "/usr/lib64/mpich*", "/usr/lib64/mvapich*"),
+    *("/usr/lib64/mpi/gcc/*", "/usr/local/*mpi*", "/usr/local/mvapich*"),
+    *("/opt/*", "/opt/*mpi*/*", "/opt/mvapich*/*", "/opt/intel/oneapi/mpi/*", "/opt/hpcx*/ompi"),
+    *("/opt/cray/pe/mpich/default/ofi/gnu/*", "~/.local", "~/*mpi*", "~/opt/*", "~/sw/*"),
+)
+LIBRARY_FOLDERS = ("lib", "lib64", "lib/release", "lib-abi-mpich", "lib/*-linux-gnu*")
+SONAME = re.compile(r"lib(mpi|mpich)\.so\.\d+")
+# What of a module's environment a launch needs; the rest (MANPATH and its like) is left out.
+NEEDED_VARIABLES = re.compile(
+    r"^(LD_LIBRARY_PATH|(OMPI|OPAL|PMIX|PRTE|UCX|UCC|HCOLL|FI|I_MPI|MPICH|MPIR|MV2|MVP|PSM[23])_.*)$"
+)
+LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
+
+
+@dataclass
+class Discovery:
+    """What was found, and one line for each that looked like a library but could not be used."""
+
+    libraries: list[Library] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def find_libraries() -> list[Library]:
+    """Every library that can be used: ours, on PATH, in usual prefixes, from modules."""
+    return discover().libraries
+
+
+def discover() -> Discovery:
+    """As find_libraries, with what stood in the way of others. Names are unique."""
+    found = Discovery()
+    seen: set[Path] = set()
+    for entry in catalogue.entries().values():
+        if entry.installed:
+            _look(entry.prefix, "installed", found, seen, name=entry.name)
+    for prefix in prefixes_on_path(os.environ.get("PATH", "")):
+        _look(prefix, "path", found, seen)
+    for prefix in usual_prefixes():
+        _look(prefix, "prefix", found, seen)
+    for module in modules.available():
+        env = modules.environment_of(module)
+        new = [
+            *env.get("PATH", "").split(":"),
+            *(f"{env.get(x, '')}/bin" for x in PREFIX_VARIABLES),
+        ]
+        known = os.environ.get("PATH", "").split(":")
+        folders = ":".join(folder for folder in new if folder not in known)
+        for prefix in prefixes_on_path(folders):
+            _look(prefix, "module", found, seen, env=env)
+    return found
+
+
+def resolve(spec: str) -> Library:
+    """The library that a user means: a catalogue name, a name that `nearpeak mpi list` shows, a
+    path to a prefix or to its mpirun, or NAME=SPEC for any of these under another name.
+
+    UserError for anything else, saying what would do.
+    """
+    alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
+    if alias:
+        return msgspec.structs.replace(resolve(alias[2]), name=alias[1])
+    if "/" in spec or spec.startswith(("~", ".")):
+        return at_path(Path(spec).expanduser().absolute())
+    if spec in catalogue.entries():
+        entry = catalogue.entry(spec)
+        if not entry.installed:
+            raise UserError(f"{spec} is not installed: run `nearpeak mpi add {spec}`")
+        found = Discovery()
+        _look(entry.prefix, "installed", found, set(), name=spec)
+        if not found.libraries:
+            raise UserError(
+                f"{spec} in {entry.prefix} does not work ({'; '.join(found.problems)}): "
+                f"remove that folder and run `nearpeak mpi add {spec}`"
+            )
+        return found.libraries[0]
+    libraries = find_libraries()
+    for library in libraries:
+        if library.name == spec:
+            return library
+    known = sorted({*catalogue.entries(), *(library.name for library in libraries)})
+    raise UserError(f"unknown MPI library {spec!r}: choose {', '.join(known)}, or a path")
+
+
+def at_path(path: Path) -> Library:
+    """The library at a prefix, or the one that a launcher belongs to."""
+    if not path.exists():
+        raise UserError(f"there is no {path}: name an MPI library's prefix or its mpirun")
+    found = Discovery()
+    prefix = path
+    if path.is_file():
+        prefix = path.parent.parent
+        _look(prefix, "given", found, set())
+        if not found.libraries:
+            prefix = path.resolve().parent.parent
+    if not found.libraries:
+        _look(prefix, "given", found, set())
+    mine = [one for one in found.libraries if path.is_dir() or _same_launcher(one, path)]
+    if len(mine) == 1:
+        return mine[0]
+    if mine:
+        launchers = ", ".join(str(one.launcher) for one in mine)
+        raise UserError(f"{path} holds several MPI libraries: name a launcher ({launchers})")
+    why = f" ({'; '.join(found.problems)})" if found.problems else ""
+    raise UserError(f"no MPI library that works at {path}{why}: name its prefix or its mpirun")
+
+
+def prefixes_on_path(path: str) -> list[Path]:
+    """The prefixes of the launchers in a search path, in its order, each once."""
+    prefixes = []
+    for folder in path.split(":"):
+        for launcher in (Path(folder) / "mpirun", Path(folder) / "mpiexec"):
+            if folder and launcher.is_file():
+                prefixes += [launcher.parent.parent, launcher.resolve().parent.parent]
+    return list(dict.fromkeys(prefixes))
+
+
+def usual_prefixes() -> list[Path]:
+    """The folders named by the usual variables, and those where libraries are usually put."""
+    named = [Path(os.environ[name]) for name in PREFIX_VARIABLES if os.environ.get(name)]
+    globbed = []
+    for pattern in USUAL_PREFIXES:
+        whole = Path(pattern).expanduser()
+        globbed += sorted(Path("/").glob(str(whole.relative_to("/"))))
+    return [prefix for prefix in dict.fromkeys([*named, *globbed]) if prefix.is_dir()]
+
+
+def shared_libraries(prefix: Path) -> list[Path]:
+    """The MPI libraries in a prefix, each by the name that programs link (its SONAME)."""
+    found: dict[Path, Path] = {}
+    for pattern in LIBRARY_FOLDERS:
+        for folder in sorted(prefix.glob(pattern)):
+            for file in sorted(folder.glob("libmpi*.so.*")):
+                if SONAME.fullmatch(file.name) and file.exists():
+                    found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def _look(
+    prefix: Path,
+    origin: str,
+    found: Discovery,
+    seen: set[Path],
+    *,
+    name: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Adds the libraries of a prefix that were not seen before to what was found."""
+    for libmpi in shared_libraries(prefix):
+        if libmpi.resolve() in seen:
+            continue
+        seen.add(libmpi.resolve())
+        extra = dict(env or {})
+        paths = extra.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
+        asked = {**extra, "LD_LIBRARY_PATH": join_paths(str(libmpi.parent), paths)}
+        try:
+            text = version_text(libmpi, asked)
+        except CannotIdentify as error:
+            found.problems.append(f"{libmpi}: {error}")
+            continue
+        recognised = recognise(text)
+        if recognised is None:
+            first = text.strip().splitlines()[0][:80] if text.strip() else "nothing"
+            found.problems.append(f"{libmpi}: of no known family (it says {first!r})")
+            continue
+        family, version = recognised
+        launcher = next(_launchers(prefix, family, asked), None)
+        if launcher is None:
+            found.problems.append(f"{libmpi}: {family.title} {version}, but no launcher for it")
+            continue
+        found.libraries.append(
+            Library(
+                name=_unique(name or f"{family.name}-{version}", found.libraries),
+                family=family.name,
+                version=version,
+                version_text=text,
+                abi=family.abi,
+                prefix=prefix,
+                origin=origin,
+                launcher=launcher,
+                libmpi=libmpi,
+                env={key: extra[key] for key in sorted(extra) if NEEDED_VARIABLES.match(key)},
+            )
+        )
+
+
+def _launchers(prefix: Path, family: Family, env: dict[str, str]) -> Iterator[Path]:
+    """The launchers of a prefix that say they are the family's, then srun where there is one."""
+    said: dict[Path, bool] = {}
+    for pattern in LAUNCHERS:
+        for file in sorted((prefix / "bin").glob(pattern)):
+            program = file.resolve()
+            if program not in said:
+                said[program] = _says(file, family.launcher_mark, env)
+            if said[program] and os.access(file, os.X_OK):
+                yield file
+    if srun := shutil.which("srun"):
+        yield Path(srun)
+
+
+def _says(launcher: Path, mark: str, env: dict[str, str]) -> bool:
+    try:
+        done = subprocess.run(
+            [str(launcher), "--version"],
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=20,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return re.search(mark, done.stdout.decode(errors="replace")) is not None
+
+
+def _same_launcher(library: Library, path: Path) -> bool:
+    """Whether a launcher that the user named is the library's, maybe under another name."""
+    return library.launcher.resolve() == path.resolve() or (
+        library.launcher.parent.resolve() == path.parent.resolve()
+        and len(shared_libraries(library.prefix)) == 1
+    )
+
+
+def _unique(name: str, others: list[Library]) -> str:
+    taken = {library.name for library in others}
+    number, candidate = 2, name
+    while candidate in taken:
+        candidate, number = f"{name}-{number}", number + 1
+    return candidate

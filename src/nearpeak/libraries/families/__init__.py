@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The families of MPI libraries: one file each, found by itself (docs/adding-a-library.md)."""
+
+import functools
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from nearpeak.libraries.model import Library, Settings
+
+
+def no_environment(_library: Library) -> dict[str, str]:
+    """The environment of a family that needs nothing."""
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """What is known of a family. `environment` adds to what every library gets (launch.py)."""
+
+    name: str  # the name of its file
+    title: str
+    version_pattern: str  # matches MPI_Get_library_version; group 1 is the version
+    abi: str  # "openmpi" or "mpich"
+    header_mark: str  # a word that only this ABI's mpi.h has
+    launcher: str  # the name of a file in launchers/
+    launcher_mark: str  # a pattern in what its launcher says to --version
+    environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
+    network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
+
+    def version(self, version_text: str) -> str | None:
+        """The version in a library's version text, or None if it is of another family."""
+        found = re.search(self.version_pattern, version_text)
+        return found.group(1) if found else None
+
+
+@functools.cache
+def all_families() -> dict[str, Family]:
+    """Every family by name."""
+    families = {}
+    for module in pkgutil.iter_modules(__path__):
+        family: Family = importlib.import_module(f"{__name__}.{module.name}").FAMILY
+        families[family.name] = family
+    return families
+
+
+def recognise(version_text: str) -> tuple[Family, str] | None:
+    """The family and the version of a library by its version text; None for an unknown one."""
+    for family in all_families().values():
+        version = family.version(version_text)
+        if version is not None:
+            return family, version
+    return None

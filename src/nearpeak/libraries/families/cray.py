@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cray MPICH, by the MPICH ABI library that it brings. Written from its manual, not yet run."""
+
+from nearpeak.libraries.families import Family
+
+FAMILY = Family(
+    name="cray",
+    title="Cray MPICH",
+    version_pattern=r"CRAY MPICH version (\S+)",
+    abi="mpich",
+    header_mark="MPICH_NUMVERSION",
+    launcher="srun",
+    launcher_mark=r"^slurm",
+)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intel MPI 2019 and later."""
+
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.families import Family
+from nearpeak.libraries.model import Library, Settings
+
+
+def environment(library: Library) -> dict[str, str]:
+    """Its folder, its libfabric, and its own pinning off: ranks are bound by the launch itself."""
+    env = {"I_MPI_ROOT": str(library.prefix), "I_MPI_PIN": "0"}
+    for folder in (library.prefix / "opt/mpi/libfabric/lib", library.prefix / "libfabric/lib"):
+        if (folder / "libfabric.so.1").exists():
+            return {
+                **env,
+                "I_MPI_OFI_LIBRARY": str(folder / "libfabric.so.1"),
+                "FI_PROVIDER_PATH": str(folder / "prov"),
+            }
+    if library.origin == "installed":
+        # The wheel brings no libfabric; the one in MPICH's wheel, which is installed with it,
+        # does. Its "sockets" provider, long given up and not in Intel's own, is left out.
+        lender = catalogue.entry("mpich").prefix / "lib/mpich/libfabric.so.1"
+        env |= {"I_MPI_OFI_LIBRARY": str(lender), "FI_PROVIDER": "^sockets"}
+    return env
+
+
+FAMILY = Family(
+    name="intel",
+    title="Intel MPI",
+    version_pattern=r"^Intel\(R\) MPI Library (\S+)",
+    abi="mpich",
+    header_mark="MPICH_NUMVERSION",
+    launcher="hydra",
+    launcher_mark=r"Intel\(R\) MPI",
+    environment=environment,
+    network_only=Settings(name="network", env={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}),
+)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MVAPICH2 (with GDR and X) and MVAPICH 3 and later. Written from its manual, not yet run."""
+
+from nearpeak.libraries.families import Family
+from nearpeak.libraries.model import Library
+
+
+def environment(_library: Library) -> dict[str, str]:
+    """Its own binding off: ranks are bound by the launch itself. Old and new names."""
+    return {"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"}
+
+
+FAMILY = Family(
+    name="mvapich",
+    title="MVAPICH",
+    version_pattern=r"^MVAPICH\S*\s+Version\s*:\s*(\S+)",
+    abi="mpich",
+    header_mark="MPICH_NUMVERSION",
+    launcher="hydra",
+    launcher_mark=r"HYDRA",
+    environment=environment,
+)

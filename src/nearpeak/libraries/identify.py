@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a shared library says of itself: MPI_Get_library_version, called in a process of its own.
+
+The call needs no MPI_Init, no header and no compiler, and has the same shape in every ABI. A
+library that crashes or hangs when it is loaded takes only that process with it.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+LIMIT_SECONDS = 20.0
+
+CHILD = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+text = ctypes.create_string_buffer(16384)  # more than any MPI_MAX_LIBRARY_VERSION_STRING
+length = ctypes.c_int()
+if library.MPI_Get_library_version(text, ctypes.byref(length)):
+    sys.exit("MPI_Get_library_version failed")
+sys.stdout.buffer.write(text.value)
+"""
+
+
+class CannotIdentify(Exception):
+    """The library could not be loaded or asked; the message says why, in one line."""
+
+
+def version_text(libmpi: Path, env: dict[str, str]) -> str:
+    """The whole version text of `libmpi`, loaded with `env` added to the environment."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", CHILD, str(libmpi)],
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CannotIdentify(f"no answer within {LIMIT_SECONDS:.0f} s") from error
+    if done.returncode < 0:
+        raise CannotIdentify(f"it ended with signal {-done.returncode} when it was loaded")
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CannotIdentify(said[-1] if said else f"exit status {done.returncode}")
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI libraries that a cluster offers through `module` (Lmod or Environment Modules)."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+LIMIT_SECONDS = 60.0
+
+# Which modules are worth loading to look for an MPI. A filter for speed: what is then found is
+# identified by itself.
+WORTH_A_LOOK = re.compile(
+    r"^(open|intel-?|i-?|spectrum-|platform-|cray-)?mpi(-|/|$)|^(cray-)?mpich|^mvapich|^impi|^hpcx",
+    re.IGNORECASE,
+)
+START_FILES = ("/etc/profile.d/modules.sh", "/etc/profile.d/lmod.sh", "/etc/profile.d/z00_lmod.sh")
+
+
+def available() -> list[str]:
+    """The names of the modules that look like an MPI, sorted; none where there is no `module`."""
+    said = _bash("module -t avail 2>&1")
+    return sorted(name for name in parse_avail(said) if WORTH_A_LOOK.search(name))
+
+
+def parse_avail(text: str) -> list[str]:
+    """The module names in the output of `module -t avail`, in its order."""
+    names = []
+    for line in text.splitlines():
+        name = re.sub(r"\s*(\((default|D|L|[A-Z](,[A-Z])*)\)|<[^>]*>)\s*$", "", line).strip()
+        if name and not name.endswith((":", "/")) and " " not in name:
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def environment_of(name: str) -> dict[str, str]:
+    """What loading a module sets or changes in the environment; nothing if it cannot be loaded."""
+    before = _variables(_bash("env -0"))
+    after = _variables(_bash('module load "$1" >/dev/null 2>&1 && env -0', name))
+    return {key: value for key, value in after.items() if before.get(key) != value}
+
+
+def _variables(text: str) -> dict[str, str]:
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+def _bash(script: str, *arguments: str) -> str:
+    """The output of a fixed script that may use `module`; empty where there is no such command."""
+    if "BASH_FUNC_module%%" in os.environ:
+        shell = ["bash", "-c"]  # inherits the function
+    elif any(Path(file).exists() for file in START_FILES):
+        shell = ["bash", "-l", "-c"]
+    else:
+        return ""
+    try:
+        done = subprocess.run(
+            [*shell, script, "bash", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")
