@@ -17,6 +17,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from nearpeak.libraries.build import build_mpi
@@ -50,8 +51,8 @@ def main() -> None:
         means: dict[int, list[float]] = {size: [] for size in SIZES}
         for turn in range(arguments.launches):
             steps = [
-                lambda: run_imb(library, imb, ranks, theirs),
-                lambda: run_ours(library, ranks, ours, means),
+                partial(run_imb, library, imb, ranks, theirs),
+                partial(run_ours, library, ranks, ours, means),
             ]
             for step in steps if turn % 2 else reversed(steps):
                 step()
