@@ -346,8 +346,17 @@ def plain() -> Results:
     return make_plain()
 
 
+DRAWN = """new Promise((done) => {
+  const waits = (node) => !node.dataset.drawn && !node.closest("details:not([open])");
+  const look = () =>
+    document.readyState === "complete" && ![...document.querySelectorAll(".chart")].some(waits)
+      ? done() : setTimeout(look, 20);
+  look();
+})"""
+
+
 class Browser:
-    """Headless Chromium, spoken to over its DevTools pipe: file descriptors 3 and 4, NUL-ended JSON.
+    """Headless Chromium over its DevTools pipe: file descriptors 3 and 4, JSON ended by NUL.
 
     Outside names resolve nowhere, and every request and every console message is kept.
     """
@@ -435,14 +444,7 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url=page.as_uri())
-        self.evaluate(
-            """new Promise((done) => {
-              const wait = () => document.readyState === "complete" && [...document.querySelectorAll(
-                ".chart")].every((node) => node.dataset.drawn || node.closest("details:not([open])"))
-                ? done() : setTimeout(wait, 20);
-              wait();
-            })"""
-        )
+        self.evaluate(DRAWN)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression, promises awaited."""

@@ -32,6 +32,11 @@ def size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def unit(name: str) -> str:
+    """A unit of the records as people write it."""
+    return "µs" if name == "us" else name
+
+
 def interval(bounds: tuple[float, float] | None, scale: float = 1.0) -> str:
     """A 95 % interval as `[low, high]`; nothing where there is none."""
     if bounds is None:
@@ -52,7 +57,9 @@ def count(number_of: int, thing: str) -> str:
     """`1 launch`, `2 launches`."""
     if number_of == 1:
         return f"1 {thing}"
-    return f"{number_of} {thing}{'es' if thing.endswith('h') else 's'}"
+    if thing.endswith("y"):
+        return f"{number_of} {thing[:-1]}ies"
+    return f"{number_of} {thing}{'es' if thing.endswith('ch') else 's'}"
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,8 @@ import base64
 import hashlib
 import json
 import math
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 from nearpeak.report import numbers, summary
 from nearpeak.report.files import write_whole
 from nearpeak.report.summary import Variant, label, variant_of
-from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
 
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 
@@ -51,7 +53,7 @@ def render(results: Results) -> str:
         "percent": numbers.percent,
         "size": numbers.size,
         "count": numbers.count,
-        "unit": _unit,
+        "unit": numbers.unit,
     }
     environment.globals |= {
         "interval": numbers.interval,
@@ -63,11 +65,12 @@ def render(results: Results) -> str:
     return environment.get_template("report.html.j2").render(
         results=results,
         headlines=summary.headlines(results),
-        table_one=summary.table_one(results),
+        table_one=_by_path(summary.table_one(results)),
         table_two=summary.table_two(results),
         columns=_columns(results),
-        verdicts=summary.verdict_rows(results),
+        verdicts=_verdicts(results),
         verdict_words=summary.VERDICTS,
+        fits=_by_path(_fits(results)),
         defects=summary.defects(results),
         defaults=summary.default_variants(results),
         few=sum(cell.median is not None and cell.ci95 is None for cell in results.cells),
@@ -107,14 +110,69 @@ def _json(value: object) -> Markup:
     return Markup(text)
 
 
-def _unit(unit: str) -> str:
-    return "µs" if unit == "us" else unit
+def _columns(results: Results) -> list[dict[str, Any]]:
+    """The benchmarks of Table 2; how near a time is to the shortest one would say nothing."""
+    found = {
+        cell.benchmark: {
+            "name": cell.benchmark,
+            "unit": numbers.unit(cell.unit),
+            "of_peak": cell.better == "higher",
+            "span": 4 if cell.better == "higher" else 3,
+        }
+        for cell in results.cells
+    }
+    order = sorted(found, key=lambda name: (summary.benchmark_rank(name), name))
+    return [found[name] for name in order]
 
 
-def _columns(results: Results) -> list[tuple[str, str]]:
-    """The benchmarks of Table 2 with their units."""
-    found = {cell.benchmark: cell.unit for cell in results.cells}
-    return sorted(found.items(), key=lambda item: (summary.benchmark_rank(item[0]), item[0]))
+def _by_path(rows: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Rows that are in the order of the paths, as one group for each path."""
+    return [(path, list(group)) for path, group in groupby(rows, key=lambda row: row.path)]
+
+
+def _fits(results: Results) -> list[Fit]:
+    """The fits by path and benchmark, a ceiling's before those of the libraries."""
+    order = summary.paths(results)
+    return sorted(
+        results.fits,
+        key=lambda fit: (
+            order.index(fit.path),
+            summary.benchmark_rank(fit.benchmark),
+            fit.benchmark,
+            bool(fit.library),
+        ),
+    )
+
+
+def _verdicts(results: Results) -> list[tuple[str, list[tuple[str, list[Any]]]]]:
+    """The counted verdicts by path: of the default variants, then of the others.
+
+    Each row comes with its number, by which report.js finds the comparisons behind it.
+    """
+    defaults = set(summary.default_variants(results))
+    parts: dict[str, list[Any]] = {"defaults": [], "others": []}
+    for place, row in enumerate(summary.verdict_rows(results)):
+        parts["defaults" if row.variant in defaults else "others"].append((place, row))
+    return [
+        (
+            name,
+            [(path, list(group)) for path, group in groupby(rows, key=lambda item: item[1].path)],
+        )
+        for name, rows in parts.items()
+        if rows
+    ]
+
+
+def _modes(cell: Cell) -> str:
+    """`bimodal` said in full: both modes, their shares, and what only one of them has."""
+    parts = []
+    for mode in cell.modes:
+        shared = ", ".join(f"{name}={value}" for name, value in mode.conditions.items())
+        parts.append(
+            f"{numbers.number(mode.median)} in {numbers.percent(mode.share)} % of launches"
+            + (f" ({shared})" if shared else "")
+        )
+    return "; ".join(parts)
 
 
 def _short(value: float | None) -> float | None:
@@ -206,7 +264,7 @@ class _Data:
                 {
                     "label": variant.label,
                     "benchmark": variant.benchmark,
-                    "unit": _unit(cells[0].unit),
+                    "unit": numbers.unit(cells[0].unit),
                     "better": cells[0].better,
                 }
                 for variant in self._variants
@@ -243,7 +301,7 @@ class _Data:
             _short(fraction_low),
             _short(fraction_high),
             cell.status,
-            ", ".join(cell.flags),
+            ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
             self._commands(cell.command),
             int(summary.is_defect(cell)),
         ]

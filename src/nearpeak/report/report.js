@@ -92,10 +92,10 @@
       traces.push(edge("low"));
       traces.push({ ...edge("high"), fill: "tonexty", fillcolor: faint(style.colour, 0.18) });
     }
-    traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: "lines+markers",
+    traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: style.symbol ? "lines+markers" : "lines",
       name: style.name, text: points.map(text), hovertemplate: "%{text}<extra></extra>",
       line: { color: style.colour, width: style.width, dash: style.dash },
-      marker: { color: style.colour, size: style.marker, symbol: style.symbol } });
+      marker: { color: style.colour, size: 5.5, symbol: style.symbol } });
     return traces;
   }
 
@@ -109,7 +109,7 @@
       const points = ceiling.map((row) => ({ size: row[P.size], y: row[P.value], low: row[P.low], high: row[P.high], row }));
       points.forEach((point) => places.push(place(point.size)));
       traces.push(...curveTraces(points,
-        { colour: look.fg, width: 1.6, dash: "solid", symbol: "line-ew-open", marker: 5, name: "ceiling" },
+        { colour: look.fg, width: 1.6, dash: "solid", name: "ceiling" },
         ({ row }) => `ceiling ${number(row[P.value])} ${variant.unit} by ${plain(data.methods[row[P.method]])}`
           + ` ${spread(row[P.low], row[P.high], row[P.isInterval])}`, true));
     }
@@ -130,7 +130,7 @@
       const colour = look.colours[contender.colour % PALETTE];
       const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
       traces.push(...curveTraces(points,
-        { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
+        { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, name: plain(brief(contender.label)) },
         ({ cell }) => {
           const part = cell[C.fraction] === null ? "no ceiling" : `${percent(cell[C.fraction])} % of ceiling`;
           return `${plain(brief(contender.label))} ${number(cell[C.median])} ${variant.unit}`
@@ -152,14 +152,11 @@
       tickcolor: look.rule, tickfont: { color: look.muted, size: paper ? 9 : 11 }, fixedrange: !matchMedia("(pointer: fine)").matches };
     const title = (text) => ({ text, font: { size: paper ? 9 : 11, color: look.muted }, standoff: 6 });
     const sizes = places.length ? sizeAxis(places, room) : {};
-    if (places.length) {
-      sizes.ticktext = sizes.ticktext.map((text, index) => text);
-    }
     const layout = {
       width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
       margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
-      hovermode: "x unified", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
-      xaxis: { ...axis, ...sizes, tickmode: "array", showgrid: false, title: title("message size, bytes"), unifiedhovertitle: { text: "" } },
+      hovermode: "x unified", separators: ".\u202f", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
+      xaxis: { ...axis, ...sizes, tickmode: "array", showgrid: false, title: title("message size, bytes") },
       yaxis: { ...axis, title: title(kind === "fraction" ? "% of measured ceiling" : variant.unit), rangemode: "tozero", automargin: true },
       shapes: [],
     };
@@ -169,11 +166,7 @@
       layout.yaxis.range = [0, top * 1.06];
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: 100, y1: 100, line: { color: look.fg, width: 1.6 } });
     }
-    delete layout.xaxis.unifiedhovertitle;
-    const config = { displaylogo: false, displayModeBar: paper ? false : "hover", modeBarButtons: [["toImage", "resetScale2d"]],
-      toImageButtonOptions: { format: "svg", filename: `nearpeak-${variant.benchmark}-${kind}` } };
-    Plotly.react(node, traces, layout, config);
-    // The hover box shows the true size, not its logarithm.
+    Plotly.react(node, traces, layout, { displayModeBar: false });
     node.dataset.drawn = "yes";
   }
 
@@ -192,6 +185,13 @@
   setTimeout(next, 0);
   document.querySelectorAll("details.variant").forEach((box) => box.addEventListener("toggle", () => {
     if (box.open) box.querySelectorAll(".chart").forEach(draw);
+  }));
+
+  document.querySelectorAll("button.save").forEach((button) => button.addEventListener("click", () => {
+    const node = button.closest("figure").querySelector(".chart");
+    const { benchmark } = data.variants[Number(node.dataset.variant)];
+    Plotly.downloadImage(node, { format: "svg", width: node.clientWidth, height: node.clientHeight,
+      filename: `nearpeak-${benchmark}-${node.dataset.kind}` });
   }));
 
   let waiting = 0;
@@ -335,8 +335,7 @@
     filter();
   });
 
-  document.querySelectorAll("details[data-verdicts]").forEach((box) => box.addEventListener("toggle", () => {
-    if (!box.open || box.querySelector("table")) return;
+  function comparisonTable(wantedGroup) {
     const list = element("table", undefined, "fit");
     list.append(element("caption", "By message size; the ratio is of the second to the first, above 1 the second is better"));
     const head = element("tr");
@@ -348,7 +347,7 @@
     list.createTHead().append(head);
     const body = list.createTBody();
     for (const [group, bytes, ratio, low, high, p, verdict] of data.comparisons) {
-      if (group !== Number(box.dataset.verdicts)) continue;
+      if (group !== wantedGroup) continue;
       const row = element("tr");
       const first = element("th", size(bytes), "n");
       first.scope = "row";
@@ -357,8 +356,21 @@
         element("td", number(p), "n"), element("td", verdict, tone));
       body.append(row);
     }
-    const frame = element("div", undefined, "scroll");
-    frame.append(list);
-    box.append(frame);
+    return list;
+  }
+  document.querySelectorAll("button[data-verdicts]").forEach((button) => button.addEventListener("click", () => {
+    const row = button.closest("tr");
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) {
+      row.nextElementSibling.remove();
+      return;
+    }
+    const inner = element("tr", undefined, "inner");
+    const cell = element("td");
+    cell.colSpan = row.cells.length;
+    cell.append(comparisonTable(Number(button.dataset.verdicts)));
+    inner.append(cell);
+    row.after(inner);
   }));
 })();

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from nearpeak.report.numbers import count, number, percent, size
+from nearpeak.report.numbers import count, number, percent, size, unit
+from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
 
-DEFECT_ABOVE = 1.03  # a fraction above it says that the ceiling was measured too low
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 _FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
 
@@ -46,7 +46,7 @@ class Group:
     """One path with one kind of buffers: a row group of Table 2."""
 
     path: str
-    buffers: str
+    title: str  # the path, and its buffers where there are several kinds
     ceilings: dict[str, CeilingPoint]  # by benchmark: the ceiling's best point
     rows: list[tuple[str, dict[str, Best]]]  # contender, by benchmark
 
@@ -59,7 +59,7 @@ class Group:
     def unit(self, benchmark: str) -> str:
         """The unit of a benchmark's column."""
         units = [row[benchmark].cell.unit for _, row in self.rows if benchmark in row]
-        return units[0] if units else self.ceilings[benchmark].unit
+        return unit(units[0] if units else self.ceilings[benchmark].unit)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def default_variants(results: Results) -> list[Variant]:
 
 def is_defect(cell: Cell) -> bool:
     """Faster than the ceiling by more than noise explains: the ceiling is wrong there."""
-    return cell.status == "above ceiling" or (cell.fraction or 0.0) > DEFECT_ABOVE
+    return cell.status == "above ceiling" or (cell.fraction or 0.0) > ABOVE
 
 
 def defects(results: Results) -> list[Cell]:
@@ -205,8 +205,9 @@ def table_two(results: Results) -> list[Group]:
     """Per path: each contender's best cell of each benchmark, in the default variants."""
     known = contenders(results)
     groups = []
+    kinds = dict.fromkeys(variant.buffers for variant in default_variants(results))
     for path in paths(results):
-        for buffers in dict.fromkeys(variant.buffers for variant in default_variants(results)):
+        for buffers in kinds:
             chosen = [v for v in default_variants(results) if v.buffers == buffers]
             cells: dict[tuple[str, str, Variant], list[Cell]] = {}
             for cell in results.cells:
@@ -228,7 +229,8 @@ def table_two(results: Results) -> list[Group]:
                     best = best_cell(cells.get((*who, variant), []))
                     if best is not None:
                         row[variant.benchmark] = Best(best, _of_peak(best, top))
-            groups.append(Group(path, buffers, ceilings, rows))
+            title = f"{path} ({buffers})" if len(kinds) > 1 else path
+            groups.append(Group(path, title, ceilings, rows))
     return groups
 
 
@@ -296,16 +298,16 @@ def _headline(results: Results, path: str) -> str:
     peak = best_cell(cell for cell in mine.values() if cell.benchmark == "bw")
     if peak is not None:
         sentence += (
-            f" It peaks at {number(peak.median)} {peak.unit} (bw at {size(peak.size_bytes)}),"
+            f" It peaks at {number(peak.median)} {unit(peak.unit)} (bw at {size(peak.size_bytes)}),"
             f" {percent(peak.fraction)} % of the ceiling at that size."
         )
     worst = min(mine.values(), key=lambda cell: cell.fraction or 0.0)
     sentence += (
         f" It loses most in {worst.benchmark} at {size(worst.size_bytes)}:"
-        f" {number(worst.median)} {worst.unit}, {percent(worst.fraction)} % of the ceiling"
+        f" {number(worst.median)} {unit(worst.unit)}, {percent(worst.fraction)} % of the ceiling"
     )
     if worst.ceiling is not None:
-        sentence += f" ({number(worst.ceiling.value)} {worst.unit} by {worst.ceiling.method})"
+        sentence += f" ({number(worst.ceiling.value)} {unit(worst.unit)} by {worst.ceiling.method})"
     return sentence + "."
 
 
@@ -314,5 +316,7 @@ def _ceiling_alone(results: Results, path: str) -> str:
     rows = [row.best for row in table_one(results) if row.path == path]
     if not rows:
         return f"Nothing was measured: {count(failed, 'launch')} failed."
-    parts = [f"{best.metric} {number(best.value)} {best.unit} by {best.method}" for best in rows]
+    parts = [
+        f"{best.metric} {number(best.value)} {unit(best.unit)} by {best.method}" for best in rows
+    ]
     return f"Ceiling only, no MPI: {'; '.join(parts)}."

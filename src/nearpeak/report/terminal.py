@@ -33,12 +33,10 @@ def print_summary(results: Results, page: Path, console: Console | None = None) 
     console = console or Console(highlight=False, emoji=False, markup=False)
     if console.width < _WIDTH:
         console.width = _WIDTH
-    several = len({cell.buffers for cell in results.cells}) > 1
     console.print(_text(_study(results), "bold"))
     for group in table_two(results):
         console.print()
-        title = f"{group.path} ({group.buffers})" if several else group.path
-        console.print(_text(title, "bold"))
+        console.print(_text(group.title, "bold"))
         for table in _tables(group):
             console.print(table)
     console.print()

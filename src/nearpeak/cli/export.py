@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak export`: a study's results for other programs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearpeak.errors import UserError
+
+HELP = """Write a study's results for other programs: to standard output, or to a file.
+
+--csv has a row for each cell, --latex the two tables (booktabs), --json is results.json.
+
+Examples:
+
+  nearpeak export study --csv -o cells.csv
+
+  nearpeak export study --latex > tables.tex
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("export", help=HELP)(export)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")],
+    as_csv: Annotated[bool, typer.Option("--csv", help="A row for each cell.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="The two tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="results.json.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+) -> None:
+    """Exactly one form; a bad folder or two forms are a UserError."""
+    if as_csv + as_latex + as_json != 1:
+        raise UserError("export writes one form: give exactly one of --csv, --latex and --json")
+
+    from nearpeak.report.export import to_csv, to_json, to_latex
+    from nearpeak.report.files import write_whole
+    from nearpeak.results.build import build_results
+
+    form = to_csv if as_csv else to_latex if as_latex else to_json
+    text = form(build_results(folder))
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_whole(output, text)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak report`: makes results.json and report.html again and prints the table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HELP = """Make a study's results and report again from its records, and print the table.
+
+Writes results.json and report.html into the study folder.
+
+Examples:
+
+  nearpeak report study
+
+  nearpeak report study --open
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("report", help=HELP)(report)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")],
+    open_it: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+) -> None:
+    """Rebuilds both files; bad folders are a UserError."""
+    import webbrowser
+
+    from nearpeak.errors import UserError
+    from nearpeak.report.page import write_page
+    from nearpeak.report.terminal import print_summary
+    from nearpeak.results.build import write_results
+
+    results = write_results(folder)
+    page = write_page(results, folder)
+    print_summary(results, page)
+    if open_it and not webbrowser.open(page.resolve().as_uri()):
+        raise UserError(f"no browser was found to open {page}: copy it to where there is one")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak report` and `nearpeak export`, with results that are given to them."""
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from nearpeak.cli import export, report
+from nearpeak.errors import UserError
+from nearpeak.results import build
+from nearpeak.results.model import Results
+
+
+@pytest.fixture
+def app(plain: Results, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
+    """Both commands; every folder holds the plain study."""
+    monkeypatch.setattr(build, "build_results", lambda _: plain)
+    application = typer.Typer()
+    report.register(application)
+    export.register(application)
+    return application
+
+
+def test_report_writes_both_files_and_prints_the_table(app: typer.Typer, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
+    assert "openmpi" in done.output
+    assert "".join(done.output.split()).endswith("report.html")
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("--csv", "library,settings,"), ("--latex", "% needs"), ("--json", '{\n "schema"')],
+)
+def test_export_writes_to_stdout_or_a_file(
+    app: typer.Typer, tmp_path: Path, form: str, start: str
+) -> None:
+    shown = CliRunner().invoke(app, ["export", str(tmp_path), form])
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith(start)
+    target = tmp_path / "out"
+    written = CliRunner().invoke(app, ["export", str(tmp_path), form, "-o", str(target)])
+    assert (written.exit_code, written.output) == (0, "")
+    assert target.read_text(encoding="utf-8") == shown.output
+
+
+@pytest.mark.parametrize("forms", [[], ["--csv", "--json"]])
+def test_export_wants_exactly_one_form(app: typer.Typer, tmp_path: Path, forms: list[str]) -> None:
+    done = CliRunner().invoke(app, ["export", str(tmp_path), *forms])
+    assert isinstance(done.exception, UserError)
+    assert "exactly one of" in str(done.exception)
+
+
+def test_export_to_a_place_that_cannot_be_written(app: typer.Typer, tmp_path: Path) -> None:
+    target = tmp_path / "missing" / "cells.csv"
+    done = CliRunner().invoke(app, ["export", str(tmp_path), "--csv", "-o", str(target)])
+    assert isinstance(done.exception, UserError)
+    assert "cannot write" in str(done.exception)
+
+
+def test_a_folder_without_a_study_is_bad_input(tmp_path: Path) -> None:
+    application = typer.Typer()
+    report.register(application)
+    export.register(application)
+    done = CliRunner().invoke(application, ["report", str(tmp_path)])
+    assert isinstance(done.exception, UserError)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CSV, LaTeX and JSON."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.report.export import COLUMNS, escape, to_csv, to_json, to_latex
+from nearpeak.results.model import Results
+
+
+def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(results), newline="")))
+    assert len(rows) == len(results.cells)
+    for row, cell in zip(rows, results.cells, strict=True):
+        assert (row["library"], row["settings"]) == (cell.library, cell.settings)
+        assert row["command"] == cell.command
+        assert row["median"] == ("" if cell.median is None else repr(cell.median))
+        assert row["ci95_low"] == ("" if cell.ci95 is None else repr(cell.ci95[0]))
+        assert int(row["size_bytes"]) == cell.size_bytes
+
+
+def test_csv_columns_are_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    assert [name for name in COLUMNS if f"`{name}`" not in text] == []
+
+
+def test_json_is_the_results(results: Results) -> None:
+    assert msgspec.json.decode(to_json(results), type=Results) == results
+
+
+def test_latex_escapes_what_it_would_obey() -> None:
+    assert escape("a_b & 50% $x$ #1 {y} ~^ \\end <>") == (
+        r"a\_b \& 50\% \$x\$ \#1 \{y\} \textasciitilde{}\textasciicircum{}"
+        r" \textbackslash{}end \textless{}\textgreater{}"
+    )
+    assert "\n" not in escape("a\nb\u2028c")
+
+
+def test_latex_tables_are_well_formed(results: Results) -> None:
+    text = to_latex(results)
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 2
+    bare = re.sub(r"\\[{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    for table in text.split(r"\begin{tabular}")[1:]:
+        columns = len(re.match(r"\{([lr]+)\}", table).group(1))  # type: ignore[union-attr]
+        for line in table.splitlines():
+            if line.endswith(r"\\"):
+                spans = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d)\}", line))
+                assert len(re.findall(r"(?<!\\)&", line)) + 1 + spans == columns, line
+
+
+def test_latex_keeps_defects_and_missing_ceilings_apart(results: Results) -> None:
+    for cell in results.cells:
+        if (cell.library, cell.path) == ("openmpi", "host-host same-numa"):
+            cell.fraction = 1.2
+    text = to_latex(results)
+    assert "120 (defect)" in text
+    assert " & -- & " in text

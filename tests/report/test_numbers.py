@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How figures are written."""
+
+import pytest
+
+from nearpeak.report import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (float("inf"), "–"),
+        (0.0, "0"),
+        (0.31456, "0.315"),
+        (9.999, "10.0"),
+        (10.349, "10.3"),
+        (123.4, "123"),
+        (999.6, "1000"),
+        (12345.6, "12300"),
+        (-2.5, "-2.50"),
+        (0.00012345, "0.000123"),
+        (0.00001234, "1.23e-05"),
+        (5.0e9, "5.00e+09"),
+    ],
+)
+def test_three_significant_digits(value: float | None, text: str) -> None:
+    assert numbers.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (0, "0 B"),
+        (1, "1 B"),
+        (1023, "1023 B"),
+        (3000, "3000 B"),
+        (1024, "1 KiB"),
+        (1536, "1536 B"),
+        (64 << 20, "64 MiB"),
+        ((64 << 20) + 1, "67108865 B"),
+        (1 << 30, "1 GiB"),
+    ],
+)
+def test_sizes_are_exact(size_bytes: int, text: str) -> None:
+    assert numbers.size(size_bytes) == text
+
+
+def test_a_range_is_never_written_as_an_interval() -> None:
+    assert numbers.spread((1.0, 2.0), (0.5, 2.5)) == "[1.00, 2.00]"
+    assert numbers.spread(None, (0.5, 2.5)) == "range 0.500 to 2.50"
+    assert numbers.spread(None, None) == ""
+
+
+def test_plurals() -> None:
+    found = [numbers.count(n, thing) for thing in ("launch", "path", "library") for n in (1, 2)]
+    assert found == ["1 launch", "2 launches", "1 path", "2 paths", "1 library", "2 libraries"]
+
+
+def test_names_cannot_steer_a_terminal() -> None:
+    assert numbers.printable("a\x1b[31mb\nc\u2028d ü") == "a\ufffd[31mb c\ufffdd ü"

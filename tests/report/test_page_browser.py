@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html in a real browser: drawn, silent, alone, narrow, dark and on paper."""
+
+import base64
+import re
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nearpeak.report.page import write_page
+from nearpeak.results.model import Results
+
+if TYPE_CHECKING:
+    from conftest import Browser
+
+DRAWN_CURVES = """[...document.querySelectorAll(".chart")]
+  .filter((node) => !node.closest("details:not([open])"))
+  .map((node) => node.querySelectorAll(".scatterlayer .trace .js-line").length)"""
+
+
+@pytest.fixture(params=[1280, 360])
+def width(request: pytest.FixtureRequest) -> int:
+    """A wide window and a narrow one, in CSS pixels."""
+    return int(request.param)
+
+
+def test_charts_are_drawn_in_silence(
+    browser: "Browser", results: Results, tmp_path: Path, width: int
+) -> None:
+    page = write_page(results, tmp_path)
+    browser.open(page, width)
+    curves = browser.evaluate(DRAWN_CURVES)
+    assert len(curves) == 7 * 2 + 4  # the third path has no ceiling, so no fractions
+    assert min(curves) >= 6  # a curve for each contender, and more for bands and ceiling
+    assert browser.complaints() == []
+    assert browser.requests() == [page.as_uri()]
+
+
+def test_the_page_itself_does_not_scroll_sideways(
+    browser: "Browser", results: Results, tmp_path: Path, width: int
+) -> None:
+    for cell in results.cells:
+        if cell.library == "mpich":
+            cell.library = "a-very-long-name-" * 12
+    browser.open(write_page(results, tmp_path), width)
+    browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    browser.evaluate(
+        "document.querySelectorAll('button[data-verdicts]').forEach((one) => one.click())"
+    )
+    browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.evaluate(inside)
+
+
+def test_no_name_becomes_markup(browser: "Browser", results: Results, tmp_path: Path) -> None:
+    results.machine.nics[0].addresses.append("<img src=x onerror=alert(1)>")
+    for cell in results.cells:
+        cell.command += "<img src=http://example.com/x onerror=alert(1)>"
+    page = write_page(results, tmp_path)
+    browser.open(page, 1280)
+    browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    assert browser.evaluate("document.querySelectorAll('#rows code').length") == 200
+    assert browser.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
+    dialogs = [event for event in browser.events if event["method"].startswith("Page.javascriptD")]
+    assert dialogs == []
+    assert browser.complaints() == []
+    assert browser.requests() == [page.as_uri()]
+
+
+def test_a_script_that_slips_in_is_refused(
+    browser: "Browser", plain: Results, tmp_path: Path
+) -> None:
+    page = write_page(plain, tmp_path)
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("</main>", "<script>window.slipped = 1</script></main>"))
+    browser.open(page, 1280)
+    assert browser.evaluate("window.slipped === undefined")
+    assert any("Content Security Policy" in line for line in browser.complaints())
+
+
+def test_zero_bytes_stand_left_of_one_byte(
+    browser: "Browser", plain: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(plain, tmp_path), 1280)
+    ticks = browser.evaluate(
+        """[...document.querySelector('.chart[data-kind="small"]').querySelectorAll(".xtick text")]
+        .map((node) => node.textContent)"""
+    )
+    assert ticks[:2] == ["0", "2"]
+
+
+def test_hover_names_the_method_and_the_fraction(
+    browser: "Browser", plain: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(plain, tmp_path), 1280)
+    texts = browser.evaluate(
+        """document.querySelector('.chart[data-kind="rate"]').data
+        .filter((trace) => trace.text).map((trace) => trace.text.at(-1))"""
+    )
+    assert re.fullmatch(r"ceiling 14\.0 GB/s by single copy \[[\d.]+, [\d.]+\]", texts[0])
+    assert re.fullmatch(r"openmpi 11\.9 GB/s \[[\d.]+, [\d.]+\] · 85\.0 % of ceiling", texts[1])
+
+
+def test_the_table_of_cells_is_filtered(
+    browser: "Browser", results: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(results, tmp_path), 1280)
+    assert browser.evaluate("document.querySelectorAll('#rows tr').length") == 0  # lazy
+    browser.evaluate("document.getElementById('all-cells').open = true")
+    browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert browser.evaluate("document.querySelectorAll('#rows tr').length") == 200
+    browser.evaluate(
+        """(() => { const box = document.getElementById("search"); box.value = "mpich above";
+        box.dispatchEvent(new Event("input")); })()"""
+    )
+    assert browser.evaluate("document.querySelectorAll('#rows tr').length") == 0
+    browser.evaluate(
+        """(() => { const box = document.getElementById("search"); box.value = "above OPENMPI";
+        box.dispatchEvent(new Event("input")); })()"""
+    )
+    assert browser.evaluate("document.getElementById('shown').textContent").startswith("1 of 1 ")
+    row = browser.evaluate("document.querySelector('#rows tr').innerText")
+    assert "4 KiB" in row
+    assert "120" in row
+
+
+def test_comparisons_open_by_size(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+    browser.open(write_page(plain, tmp_path), 1280)
+    browser.evaluate("document.querySelector('button[data-verdicts]').click()")
+    rows = browser.evaluate(
+        "[...document.querySelectorAll('tr.inner tbody tr')].map((row) => row.innerText)"
+    )
+    assert len(rows) == 16
+    assert rows[0].split("\t")[-1] == "slower"
+    assert "none" in rows[0]  # that one has no interval
+    browser.evaluate("document.querySelector('button[data-verdicts]').click()")
+    assert browser.evaluate("document.querySelectorAll('tr.inner').length") == 0
+
+
+def test_the_legend_hides_a_library_everywhere(
+    browser: "Browser", plain: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(plain, tmp_path), 1280)
+    before = browser.evaluate(DRAWN_CURVES)
+    browser.evaluate("document.querySelector('button[data-contender]').click()")
+    after = browser.evaluate(DRAWN_CURVES)
+    assert all(fewer < more for fewer, more in zip(after, before, strict=True))
+    pressed = "[...document.querySelectorAll('.legend button')].map((one) => one.ariaPressed)"
+    assert browser.evaluate(pressed) == ["false", "true"] * 2
+
+
+def test_dark_charts_follow_the_scheme(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+    page = write_page(plain, tmp_path)
+    line = "document.querySelector('[data-kind=rate]').data.at(-1).line.color"
+    browser.open(page, 1280)
+    light = browser.evaluate(line)
+    browser.open(page, 1280, dark=True)
+    dark = browser.evaluate(line)
+    ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert light != dark
+    assert sum(map(int, re.findall(r"\d+", ground))) < 3 * 60
+
+
+def test_paper_has_the_charts(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+    browser.open(write_page(plain, tmp_path), 1280, dark=True)
+    answer = browser.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
+    pdf = base64.b64decode(answer["data"])
+    assert pdf.startswith(b"%PDF")
+    drawing = b""
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            drawing += zlib.decompress(stream)
+        except zlib.error:
+            continue  # a font or a picture
+    blue = rb"0 \.44\d+ \.69\d+ (?:RG|rg|scn?|SCN?)"  # #0072b2, the light scheme's first colour
+    assert len(re.findall(blue, drawing)) >= 14  # 7 charts on each of two paths
+    assert browser.complaints() == []
+    # Printing leaves no trace on the screen.
+    assert not browser.evaluate("document.documentElement.classList.contains('paper')")

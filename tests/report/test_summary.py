@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The view of the results that terminal, page and exports share."""
+
+from nearpeak.report import summary
+from nearpeak.results.model import Cell, Results
+
+
+def _cell(results: Results, **want: object) -> Cell:
+    found = [
+        cell
+        for cell in results.cells
+        if all(getattr(cell, name) == value for name, value in want.items())
+    ]
+    return found[0]
+
+
+def test_the_default_variant_comes_first_and_is_kept_apart(results: Results) -> None:
+    variants = summary.variants(results)
+    assert [variant.benchmark for variant in variants] == ["bw"] * 2 + ["bibw"] * 2 + [
+        "latency"
+    ] * 2
+    defaults = summary.default_variants(results)
+    assert [dict(variant.axes)["calls"] for variant in defaults] == ["blocking"] * 3
+
+
+def test_table_two_shows_the_best_of_the_default_variant(plain: Results) -> None:
+    same_numa = summary.table_two(plain)[0]
+    assert same_numa.title == "host-host same-numa"
+    who, row = same_numa.rows[0]
+    assert who == "openmpi"
+    mine = [
+        cell
+        for cell in plain.cells
+        if (cell.library, cell.path, cell.benchmark) == ("openmpi", "host-host same-numa", "bw")
+    ]
+    assert row["bw"].cell.median == max(cell.median or 0 for cell in mine)
+    top = same_numa.ceilings["bw"].value
+    assert row["bw"].of_peak == (row["bw"].cell.median or 0) / top
+    assert row["latency"].cell.size_bytes == 0  # the lowest, not the highest
+
+
+def test_another_variant_does_not_enter_table_two(results: Results) -> None:
+    other = _cell(results, library="mpich", benchmark="bw", size_bytes=1 << 18)
+    faster = [
+        cell
+        for cell in results.cells
+        if cell.library == "mpich" and cell.axes["calls"] == "nonblocking"
+    ]
+    for cell in faster:
+        cell.median = 1e6
+    row = dict(summary.table_two(results)[0].rows)["mpich"]
+    assert row["bw"].cell.median == other.median
+
+
+def test_a_library_that_only_failed_still_has_its_row(plain: Results) -> None:
+    plain.cells = [cell for cell in plain.cells if cell.library != "mpich"]
+    assert dict(summary.table_two(plain)[0].rows)["mpich"] == {}
+
+
+def test_buffers_are_kept_apart(plain: Results) -> None:
+    for cell in plain.cells[::2]:
+        cell.buffers = "D,D"
+    titles = [group.title for group in summary.table_two(plain)]
+    assert titles[:2] == ["host-host same-numa (D,D)", "host-host same-numa (H,H)"]
+
+
+def test_table_one_gives_a_fraction_of_theory_to_one_direction_only(results: Results) -> None:
+    rows = {(row.path, row.best.metric): row for row in summary.table_one(results)}
+    bw = rows["host-host same-numa", "bw"]
+    assert bw.fraction == bw.best.value / 25.0
+    assert rows["host-host same-numa", "bibw"].fraction is None
+    assert rows["host-host tcp-loopback", "bw"].fraction is None  # nothing theoretical is known
+    assert ("host-memory node0", "triad") in rows
+
+
+def test_a_ceiling_of_other_axes_is_not_taken(results: Results) -> None:
+    variant = summary.default_variants(results)[0]
+    for point in results.ceilings:
+        point.axes = {"reuse": "rotating"}
+    assert summary.ceiling_points(results, "host-host same-numa", "bw", variant) == []
+    for point in results.ceilings:
+        point.axes = {"unknown-to-the-case": "x"}
+    assert summary.ceiling_points(results, "host-host same-numa", "bw", variant)
+
+
+def test_the_headline_names_the_nearest_and_where_it_loses(plain: Results) -> None:
+    text = dict(summary.headlines(plain))["host-host same-numa"]
+    assert text.startswith("openmpi comes nearest to the measured ceiling")
+    assert "mpich 64.6 %" in text
+    assert "It peaks at 14.4 GB/s (bw at 256 KiB), 85.0 % of the ceiling at that size" in text
+    assert "loses most in latency at 16 KiB" in text
+    assert "ring copy" in text
+
+
+def test_a_cell_above_the_ceiling_is_a_defect_and_no_merit(results: Results) -> None:
+    found = summary.defects(results)
+    assert [(cell.library, cell.size_bytes) for cell in found] == [("openmpi", 4096)]
+    before = dict(summary.headlines(results))["host-host same-numa"]
+    found[0].fraction = 40.0
+    assert dict(summary.headlines(results))["host-host same-numa"] == before
+
+
+def test_headlines_without_ceilings_cells_or_launches(results: Results) -> None:
+    texts = dict(summary.headlines(results))
+    assert "No believable ceiling" in texts["host-host <script>alert(1)</script>"]
+    assert texts["host-memory node0"].startswith("Ceiling only, no MPI: copy 16.9 GB/s")
+    results.cells, results.ceilings = [], []
+    assert "Nothing was measured" in dict(summary.headlines(results))["host-host same-numa"]
+
+
+def test_verdicts_are_counted_over_the_sizes(plain: Results) -> None:
+    row = summary.verdict_rows(plain)[0]
+    assert (row.first, row.second, row.path) == ("openmpi", "mpich", "host-host same-numa")
+    assert sum(row.counts.values()) == 16
+    assert set(row.counts) == set(summary.VERDICTS)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summary in the terminal, as a pipe and a narrow window get it."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from nearpeak.report.terminal import print_summary
+from nearpeak.results.model import Results, Skip
+
+
+def _printed(results: Results, width: int = 80) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    print_summary(results, Path("/some/study/report.html"), console)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_no_figure_is_cut_off(plain: Results, width: int) -> None:
+    text = _printed(plain, width)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    row = next(line for line in text.splitlines() if line.startswith("openmpi"))
+    assert row.split() == ["openmpi", "14.4", "85.0", "20.0", "85.0", "0.235", "85.0"]
+    assert "…" not in text
+    assert "\x1b" not in text
+
+
+def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
+    text = " ".join(_printed(plain).split())
+    assert "% of ceiling: of what the path carries without MPI at that same size" in text
+    assert text.endswith("Report: /some/study/report.html")
+    assert "host-memory node0: Ceiling only" in text
+    assert "fewer than 6 launches: a range, no 95 % interval" in text
+
+
+def test_all_that_went_wrong_is_named(results: Results) -> None:
+    text = " ".join(_printed(results).split())
+    assert "not complete" in text
+    assert "2 launches failed" in text
+    assert "logs/17.txt" in text
+    assert "1 cell above the ceiling" in text
+    assert "bw 4 KiB: 120 % of the ceiling by ring copy" in text
+    assert "flagged: block 1" in text
+
+
+def test_names_are_printed_as_they_are(plain: Results) -> None:
+    for cell in plain.cells:
+        cell.library = "[red]x[/red]\x1b[31m" + "y" * 100 if cell.library == "mpich" else "openmpi"
+    plain.libraries = []
+    text = _printed(plain)
+    assert "[red]x[/red]" in text
+    assert "\x1b" not in text
+    assert text.replace("\n", "").replace(" ", "").count("y") >= 200  # folded, not cut
+
+
+def test_a_defect_at_the_peak_is_marked_in_the_table(plain: Results) -> None:
+    for cell in plain.cells:
+        if cell.library == "openmpi" and cell.benchmark == "bw":
+            cell.fraction, cell.status = 1.5, "above ceiling"
+    assert "150!" in _printed(plain)
+
+
+def test_no_cells_at_all(plain: Results) -> None:
+    plain.cells, plain.ceilings, plain.fits, plain.comparisons, plain.drift = [], [], [], [], []
+    plain.skipped = [
+        Skip(
+            library="openmpi",
+            settings="default",
+            path="host-host same-numa",
+            benchmark="bw",
+            method=None,
+            sizes=[1],
+            message="no memory",
+        )
+    ]
+    assert "Report: " in _printed(plain)
