@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak mpi`: the MPI libraries of this machine, and those that can be installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from nearpeak.libraries.discover import Discovery
+    from nearpeak.libraries.model import Library
+
+SCHEMA = 1
+WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    group = typer.Typer(
+        help="Lists, installs and shows MPI libraries.", no_args_is_help=True, add_completion=False
+    )
+    group.command(name="list")(list_libraries)
+    group.command(name="add")(add)
+    group.command(name="show")(show)
+    app.add_typer(group, name="mpi")
+
+
+def list_libraries(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Lists the libraries found on this machine and those that `nearpeak mpi add` installs.
+
+    Family and version are what each library says when it is loaded.
+
+    Examples: nearpeak mpi list | nearpeak mpi list --json
+    """
+    from nearpeak.libraries.discover import discover
+
+    found = discover()
+    if json:
+        _print_json(found)
+    else:
+        _print_table(found)
+
+
+def add(
+    names: Annotated[
+        list[str], typer.Argument(help="Names from the catalogue.", metavar="NAME...")
+    ],
+) -> None:
+    """Installs libraries from the package index, each in a private folder of the cache.
+
+    Versions are pinned and checksums checked. Nothing else on the machine changes.
+
+    Examples: nearpeak mpi add openmpi | nearpeak mpi add openmpi mpich intel
+    """
+    from nearpeak.libraries import catalogue
+
+    wanted = [catalogue.entry(name) for name in names]  # every name is known before work begins
+    for entry in wanted:
+        if entry.installed:
+            typer.echo(f"{entry.name} {entry.version} is there: {entry.prefix}")
+            continue
+        typer.echo(f"Installing {entry.name} {entry.version} ...", err=True)
+        prefix = catalogue.add(entry.name)
+        typer.echo(f"{entry.name} {entry.version} installed: {prefix}")
+
+
+def show(
+    name: Annotated[
+        str, typer.Argument(help="A name from `nearpeak mpi list`, a prefix or a path to mpirun.")
+    ],
+) -> None:
+    """Shows one library: what it says of itself, where it lies, and how two ranks are launched.
+
+    Examples: nearpeak mpi show openmpi | nearpeak mpi show /opt/openmpi/bin/mpirun
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from nearpeak.libraries.discover import resolve
+    from nearpeak.libraries.families import all_families
+    from nearpeak.libraries.launch import command_line, launcher_of, shell_line
+    from nearpeak.libraries.model import Launch, Rank
+
+    library = resolve(name)
+    ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
+    example = Launch(program=["nearpeak-mpi", "latency"], ranks=ranks)
+    # Names come from outside: no markup in them is obeyed.
+    console = Console(markup=False, highlight=False, soft_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("name", library.name)
+    table.add_row("family", f"{library.family} ({all_families()[library.family].title})")
+    table.add_row("version", library.version)
+    table.add_row("ABI", library.abi)
+    table.add_row("prefix", str(library.prefix))
+    table.add_row("origin", library.origin)
+    table.add_row("launcher", f"{library.launcher} ({launcher_of(library)})")
+    table.add_row("library", str(library.libmpi))
+    for key, value in library.env.items():
+        table.add_row("environment", f"{key}={value}")
+    console.print(table)
+    console.print("\nIt says of itself", style="bold")
+    console.print(library.version_text.strip())
+    console.print("\nTwo ranks on CPUs 0 and 1", style="bold")
+    console.print(shell_line(command_line(library, example)))
+
+
+def _print_table(found: Discovery) -> None:
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from nearpeak.libraries import catalogue
+    from nearpeak.libraries.launch import launcher_of
+
+    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    console = Console(markup=False, highlight=False, width=width)
+    if found.libraries:
+        columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Prefix")
+        table = Table(*columns, box=None, pad_edge=False)
+        for column in table.columns[:-1]:
+            column.no_wrap = True
+        table.columns[-1].overflow = "fold"
+        for one in found.libraries:
+            kind = launcher_of(one)
+            table.add_row(
+                one.name, one.family, one.version, one.abi, kind, one.origin, _short(one.prefix)
+            )
+        console.print(table)
+    else:
+        console.print("No MPI library was found.")
+    missing = [entry for entry in catalogue.entries().values() if not entry.installed]
+    if missing:
+        console.print()
+        table = Table("To be installed by", "Version", "What it is", box=None, pad_edge=False)
+        for entry in missing:
+            table.add_row(f"nearpeak mpi add {entry.name}", entry.version, entry.summary)
+        console.print(table)
+    for problem in found.problems:
+        console.print(f"Left out: {problem}")
+
+
+def _short(path: Path) -> str:
+    """A path with the home folder as ~."""
+    home = Path.home()
+    return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
+
+
+def _print_json(found: Discovery) -> None:
+    import msgspec
+
+    from nearpeak.libraries import catalogue
+
+    whole = {
+        "schema": SCHEMA,
+        "libraries": [_describe(one) for one in found.libraries],
+        "catalogue": [
+            {
+                "name": entry.name,
+                "family": entry.family,
+                "version": entry.version,
+                "summary": entry.summary,
+                "architectures": list(entry.sha256),
+                "installed": entry.installed,
+                "prefix": str(entry.prefix),
+            }
+            for entry in catalogue.entries().values()
+        ],
+        "problems": found.problems,
+    }
+    typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+
+
+def _describe(library: Library) -> dict[str, object]:
+    import msgspec
+
+    from nearpeak.libraries.launch import launcher_of
+
+    fields = msgspec.structs.asdict(library)
+    paths = {key: str(fields[key]) for key in ("prefix", "launcher", "libmpi")}
+    return {**fields, **paths, "launcher_kind": launcher_of(library)}
