@@ -34,6 +34,7 @@ from nearpeak.study.state import GIVE_UP_AFTER, State
 
 LEAST_BLOCKS = 2  # are run even when the budget is too small for them
 WRONG_DATA_EXIT = 3  # of the measuring programs
+_REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
 _MEASURED = EnvironmentRecord | SamplesRecord | ProblemRecord
 
 
@@ -321,7 +322,7 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
     if code == WRONG_DATA_EXIT:
         return "wrong data", last_words(log)
-    if code in (1, 2):
+    if code in _REFUSALS:
         return "failed", last_words(log)
     if code != 0:
         return "crashed", f"{_exit_words(code)}: {last_words(log)}"

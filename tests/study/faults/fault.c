@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Looked up, not linked: the launcher, which has no MPI library, is preloaded too. */
+/* Looked up, not linked: the launcher, which has no MPI library, is preloaded too. For the same
+ * reason nothing names MPI_COMM_WORLD, a variable of the library in Open MPI. */
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -20,7 +21,7 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_
   static int calls = 0;
   const char *fault = getenv("NEARPEAK_FAULT");
   int rank = 0;
-  REAL(PMPI_Comm_rank)(MPI_COMM_WORLD, &rank);
+  REAL(PMPI_Comm_rank)(comm, &rank);
   const int due = fault && rank == 1 && ++calls >= 5;
   if (due && strcmp(fault, "crash") == 0) raise(SIGSEGV);
   while (due && strcmp(fault, "hang") == 0) pause();
