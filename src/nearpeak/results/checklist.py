@@ -32,7 +32,7 @@ def judge(
         ("Say why anything was left out", _left_out(data, cells, skipped)),
         (
             "Arithmetic means only of costs, harmonic means of rates",
-            (MET, "no mean is taken anywhere: medians within launches and over them"),
+            (MET, "neither mean is taken of anything: medians within launches and over them"),
         ),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
@@ -71,7 +71,7 @@ def _ratios(cells: list[Cell]) -> tuple[str, str]:
         return NOT_APPLICABLE, "no fraction is reported"
     return MET, (
         f"each of {shares} fractions stands beside its median and its ceiling; "
-        "none is summed up over cells in these results"
+        "a headline over several cells takes geometric means, and says so"
     )
 
 
