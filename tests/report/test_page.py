@@ -117,7 +117,7 @@ def test_variants_have_charts_of_their_own(results: Results) -> None:
     page = render(results)
     variants = set(re.findall(r'data-path="0" data-variant="(\d+)"', page))
     assert variants == {"0", "1", "2", "3", "4", "5"}
-    assert page.index('data-variant="0"') < page.index("Variant: <b>bw (H,H; calls=nonblocking")
+    assert page.index('data-variant="0"') < page.index("Variant: <b>bw (H,H, calls=nonblocking")
     kinds = re.findall(r'data-kind="(\w+)" data-path="0" data-variant="4"', page)
     assert kinds == ["fraction", "small", "large"]
     # Without a ceiling there is no fraction to draw, and the page says so.

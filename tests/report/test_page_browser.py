@@ -55,13 +55,14 @@ def test_the_page_itself_does_not_scroll_sideways(
 
 
 def test_no_name_becomes_markup(browser: "Browser", results: Results, tmp_path: Path) -> None:
-    results.machine.nics[0].addresses.append("<img src=x onerror=alert(1)>")
+    results.libraries[0].version_text += "<img src=x onerror=alert(1)>"
     for cell in results.cells:
         cell.command += "<img src=http://example.com/x onerror=alert(1)>"
     page = write_page(results, tmp_path)
     browser.open(page, 1280)
     browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
     browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    browser.evaluate("document.querySelectorAll('#rows button').forEach((one) => one.click())")
     assert browser.evaluate("document.querySelectorAll('#rows code').length") == 200
     assert browser.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
     dialogs = [event for event in browser.events if event["method"].startswith("Page.javascriptD")]
@@ -90,6 +91,25 @@ def test_zero_bytes_stand_left_of_one_byte(
         .map((node) => node.textContent)"""
     )
     assert ticks[:2] == ["0", "2"]
+
+
+def test_the_hover_box_says_zero_bytes(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+    browser.open(write_page(plain, tmp_path), 1280)
+    x, y = browser.evaluate(
+        """(() => { const node = document.querySelector('.chart[data-kind="small"]');
+        node.scrollIntoView({ block: "center" });
+        const mark = node.querySelector(".point").getBoundingClientRect();
+        return [mark.x + mark.width / 2, mark.y + mark.height / 2]; })()"""
+    )
+    for step in (3, 0):
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y)
+    text = browser.evaluate(
+        """new Promise((done) => { const look = () => {
+        const box = document.querySelector(".hoverlayer .legend");
+        box ? done(box.textContent) : setTimeout(look, 20); }; look(); })"""
+    )
+    assert text.startswith("0 bytes")
+    assert "85.0 % of ceiling" in text
 
 
 def test_hover_names_the_method_and_the_fraction(

@@ -263,6 +263,7 @@ class _Data:
             "variants": [
                 {
                     "label": variant.label,
+                    "detail": variant.detail,
                     "benchmark": variant.benchmark,
                     "unit": numbers.unit(cells[0].unit),
                     "better": cells[0].better,

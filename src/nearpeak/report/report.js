@@ -13,7 +13,7 @@
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
   const PALETTE = 6;
   const PAGE_OF_ROWS = 200;
-  const PAPER = { two: [336, 230], three: [221, 180] }; // px of a chart on A4; report.css agrees
+  const PAPER = { two: [336, 208], three: [221, 160] }; // px of a chart on A4; report.css agrees
 
   // ---- figures, written as numbers.py writes them ----
   function number(value) {
@@ -39,20 +39,23 @@
   const plain = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
   const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
-  // ---- the message-size axis: log2, with 0 bytes one step left of 1 byte ----
-  const place = (bytes) => (bytes === 0 ? -1 : Math.log2(bytes));
+  // ---- the message-size axis: logarithmic, with 0 bytes about one step left of 1 byte ----
+  const ZERO = 0.45; // below half, so that the hover box, which rounds, says 0
+  const place = (bytes) => (bytes === 0 ? ZERO : bytes);
   function sizeAxis(places, room) {
-    const first = Math.floor(Math.min(...places));
-    const last = Math.ceil(Math.max(...places));
+    const powers = places.filter((one) => one !== ZERO).map(Math.log2);
+    const hasZero = powers.length < places.length;
+    const first = Math.floor(Math.min(...(powers.length ? powers : [0])));
+    const last = Math.ceil(Math.max(...(powers.length ? powers : [0])));
     const step = [1, 2, 3, 4, 5, 6, 8, 10].find((one) => (last - first) / one <= room) || 10;
     const ticks = [];
-    if (places.includes(-1)) ticks.push(-1);
-    const start = places.includes(-1) ? step - 1 : Math.max(0, first);
-    for (let tick = start; tick <= last; tick += step) ticks.push(tick);
-    const label = (tick) => (tick < 0 ? "0" : tick < 10 ? String(2 ** tick) : size(2 ** tick).replace("iB", "i"));
-    const margin = 0.03 * (last - first) + 0.15;
-    return { tickvals: ticks, ticktext: ticks.map(label),
-      range: [Math.min(...places) - margin, Math.max(...places) + margin] };
+    for (let tick = hasZero && first === 0 ? step - 1 : first; tick <= last; tick += step) ticks.push(2 ** tick);
+    const label = (tick) => (tick < 1024 ? String(tick) : size(tick).replace("iB", "i"));
+    const low = Math.log10(Math.min(...places));
+    const high = Math.log10(Math.max(...places));
+    const margin = 0.03 * (high - low) + 0.05;
+    return { range: [low - margin, high + margin], tickvals: hasZero ? [ZERO, ...ticks] : ticks,
+      ticktext: hasZero ? ["0", ...ticks.map(label)] : ticks.map(label) };
   }
 
   // ---- colours: the page's own, light or dark ----
@@ -156,7 +159,7 @@
       width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
       margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
       hovermode: "x unified", separators: ".\u202f", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
-      xaxis: { ...axis, ...sizes, tickmode: "array", showgrid: false, title: title("message size, bytes") },
+      xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: "%{x:,d} bytes" }, title: title("message size, bytes") },
       yaxis: { ...axis, title: title(kind === "fraction" ? "% of measured ceiling" : variant.unit), rangemode: "tozero", automargin: true },
       shapes: [],
     };
@@ -271,6 +274,23 @@
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
 
+  // Opens a row below the button's own, or closes it again.
+  function toggleBelow(button, make) {
+    const row = button.closest("tr");
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) {
+      row.nextElementSibling.remove();
+      return;
+    }
+    const inner = element("tr", undefined, "inner");
+    const cell = element("td");
+    cell.colSpan = row.cells.length;
+    cell.append(make());
+    inner.append(cell);
+    row.after(inner);
+  }
+
   function cellRow(cell) {
     const variant = data.variants[cell[C.variant]];
     const row = element("tr");
@@ -282,15 +302,26 @@
     }
     const status = element("td", cell[C.status], cell[C.status] === "ok" ? "" : "bad");
     if (cell[C.flags]) status.append(" ", element("small", cell[C.flags]));
-    const command = element("td");
-    const box = element("details");
-    box.append(element("summary", "show"), element("code", data.commands[cell[C.command]]), " ", copyButton());
-    command.append(box);
-    row.append(name, element("td", data.paths[cell[C.path]]), element("td", variant.label),
-      element("td", size(cell[C.size]), "n"), element("td", number(cell[C.median]), "n"), element("td", variant.unit),
-      element("td", spread(cell[C.low], cell[C.high], cell[C.isInterval]), cell[C.isInterval] ? "n" : "n note"),
-      element("td", String(cell[C.launches]), "n"), element("td", number(cell[C.ceiling]), "n"),
-      element("td", cell[C.method] === null ? "" : data.methods[cell[C.method]]), fraction, status, command);
+    const median = element("td", number(cell[C.median]), "n");
+    if (cell[C.low] !== null) {
+      median.append(element("small", spread(cell[C.low], cell[C.high], cell[C.isInterval]), cell[C.isInterval] ? "" : "note"));
+    }
+    const ceiling = element("td", number(cell[C.ceiling]), "n");
+    if (cell[C.method] !== null) ceiling.append(element("small", data.methods[cell[C.method]]));
+    const benchmark = element("td", `${variant.benchmark} `);
+    benchmark.append(element("small", variant.detail));
+    const button = element("button", "command", "plain small");
+    button.type = "button";
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => toggleBelow(button, () => {
+      const box = element("div", undefined, "command");
+      box.append(element("code", data.commands[cell[C.command]]), " ", copyButton());
+      return box;
+    }));
+    const last = element("td");
+    last.append(button);
+    row.append(name, element("td", data.paths[cell[C.path]]), benchmark, element("td", size(cell[C.size]), "n"),
+      median, element("td", variant.unit), element("td", String(cell[C.launches]), "n"), ceiling, fraction, status, last);
     return row;
   }
 
@@ -359,18 +390,6 @@
     return list;
   }
   document.querySelectorAll("button[data-verdicts]").forEach((button) => button.addEventListener("click", () => {
-    const row = button.closest("tr");
-    const open = button.getAttribute("aria-expanded") === "true";
-    button.setAttribute("aria-expanded", String(!open));
-    if (open) {
-      row.nextElementSibling.remove();
-      return;
-    }
-    const inner = element("tr", undefined, "inner");
-    const cell = element("td");
-    cell.colSpan = row.cells.length;
-    cell.append(comparisonTable(Number(button.dataset.verdicts)));
-    inner.append(cell);
-    row.after(inner);
+    toggleBelow(button, () => comparisonTable(Number(button.dataset.verdicts)));
   }));
 })();

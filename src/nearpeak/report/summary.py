@@ -28,9 +28,13 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """`latency (H,H; calls=blocking)`."""
-        inner = [self.buffers, ", ".join(f"{name}={value}" for name, value in self.axes)]
-        return f"{self.benchmark} ({'; '.join(part for part in inner if part)})"
+        """`latency (H,H, calls=blocking)`."""
+        return f"{self.benchmark} ({self.detail})"
+
+    @property
+    def detail(self) -> str:
+        """What the benchmark's name leaves open."""
+        return ", ".join([self.buffers, *(f"{name}={value}" for name, value in self.axes)])
 
 
 @dataclass(frozen=True)
