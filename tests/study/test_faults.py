@@ -165,6 +165,8 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
         ("mpi", "corrupt", "wrong data"): 2,
     }
     sampled = Counter(begins[one.launch].settings for one in command.records(SamplesRecord))
+    crashes = [end.message for end in command.ends().values() if end.status == "crashed"]
+    assert all(message.startswith("ended by SIGSEGV: ") for message in crashes)
     assert sampled["default"] == 2 * 2  # sizes x launches
     problems = command.records(ProblemRecord)
     assert {begins[one.launch].settings for one in problems} == {"corrupt"}
@@ -221,10 +223,10 @@ def test_a_killed_study_loses_nothing_but_its_half_line(command: Command, tmp_pa
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 192 KiB that can be made larger with `mount -o remount`; needs root."""
+    """A disk of 128 KiB that can be made larger with `mount -o remount`; needs root."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)]
     done = subprocess.run(mount, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"cannot mount a small disk: {done.stderr.strip()}")
@@ -237,8 +239,7 @@ def test_a_full_disk_stops_the_study_and_resume_completes_it(
 ) -> None:
     installed("mpich")
     command = Command(tiny_disk / "study")
-    text = 'benchmarks = ["latency", "bw"]\nlaunches = 4\nmpi = ["mpich"]\n'
-    text = text + 'sizes = "0:256K"\n'
+    text = 'benchmarks = ["latency"]\nlaunches = 3\nmpi = ["mpich"]\nsizes = "0:4K"\n'
     file = tmp_path / "study.toml"
     file.write_text(SMALL.replace('sizes = "8,1K"\n', "") + text)
     code, _, err = command.run(file)

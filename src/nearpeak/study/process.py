@@ -117,6 +117,7 @@ def _end_rest(
                 with contextlib.suppress(psutil.Error):
                     one.kill()
         time.sleep(0.02)
+    process.poll()
 
 
 def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> list[psutil.Process]:

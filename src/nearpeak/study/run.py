@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import math
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -325,7 +326,7 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
     if code in _REFUSALS:
         return "failed", last_words(log)
     if code != 0:
-        return "crashed", f"{_exit_words(code)}: {last_words(log)}"
+        return "crashed", _crash_words(code, log)
     if message := _misplaced(reader, plan):
         return "failed", message
     if reader.rejected:
@@ -350,23 +351,37 @@ def _misplaced(reader: _Reader, plan: Plan) -> str:
     return ""
 
 
-def _exit_words(code: int | None) -> str:
-    """What an exit status says: launchers add 128 to a signal's number."""
+def _crash_words(code: int | None, log: Path) -> str:
+    """How a launch crashed: launchers name the signal in their output, or add 128 to it."""
+    words = _lines(log)
+    for line in words:
+        if named := re.search(r"\bsignal:?\s+(\d+)", line, re.IGNORECASE):
+            return f"ended by {_signal_name(int(named[1]))}: {line[:300]}"
     number = -code if code is not None and code < 0 else (code or 0) - 128
+    how = f"ended by {_signal_name(number)}" if number > 0 else f"exit status {code}"
+    return f"{how}: {last_words(log)}"
+
+
+def _signal_name(number: int) -> str:
     try:
-        return f"ended by {signal.Signals(number).name}"
+        return signal.Signals(number).name
     except ValueError:
-        return f"exit status {code}"
+        return f"signal {number}"
 
 
 def last_words(log: Path) -> str:
     """The line of a launch's output that tells most: our programs' own, else the last one."""
+    words = _lines(log)
+    own = [line for line in words if line.startswith("nearpeak-")]
+    return (own or words or ["it said nothing"])[-1][:300]
+
+
+def _lines(log: Path) -> list[str]:
+    """The lines with words at the end of a launch's output."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 65536))
         lines = file.read().decode(errors="replace").splitlines()
-    spoken = [line.strip() for line in lines if any(letter.isalnum() for letter in line)]
-    own = [line for line in spoken if line.startswith("nearpeak-")]
-    return (own or spoken or ["it said nothing"])[-1][:300]
+    return [line.strip() for line in lines if any(letter.isalnum() for letter in line)]
 
 
 def _now() -> str:
