@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.errors import UserError
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -63,11 +61,9 @@ def machine(
 
 def _record(here: Machine, file: Path) -> None:
     from nearpeak.machine.recording import record
+    from nearpeak.report.files import write_whole
 
-    try:
-        file.write_text(record(here), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {file} ({error.strerror}): name another file") from error
+    write_whole(file, record(here))
     typer.echo(f"Recorded in {file}: look through it before you send it.")
 
 

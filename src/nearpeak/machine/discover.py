@@ -11,7 +11,8 @@ from nearpeak.machine.sysfs import from_sysfs
 def discover(root: Path = Path("/")) -> Machine:
     """This machine, from lstopo where hwloc has one and else from /sys.
 
-    Another `root` is a recorded machine, and always read as /sys. UserError where there is no /sys.
+    Another `root` is a recorded machine (a folder or a file), always read as /sys. UserError where
+    there is no /sys.
     """
     if root == Path("/") and (xml := lstopo_xml()):
         try:

@@ -26,6 +26,7 @@ SEGMENT = 64 * MIB
 RANK_MEMORY = 512 * MIB
 STEAL_WARN, STEAL_BAD = 0.01, 0.10
 CAP_SYS_PTRACE = 19
+SYSTEM_UCX = "etc/ucx/ucx.conf"
 
 
 class Finding(msgspec.Struct, kw_only=True, frozen=True):
@@ -258,7 +259,7 @@ def _frequency(patient: Patient) -> Iterator[Finding]:
 
 def _settings_files(patient: Patient) -> Iterator[Finding]:
     found = [path for path in patient.settings_files if path.is_file()]
-    system = patient.tree.root / "etc/ucx/ucx.conf"
+    system = patient.tree.exists(SYSTEM_UCX)
     for path in found:
         yield Finding(
             severity="bad",
@@ -266,14 +267,14 @@ def _settings_files(patient: Patient) -> Iterator[Finding]:
             message=f"{path} changes the library's settings silently: `default` would not be so",
             hint="move it away, and name its settings in the study instead",
         )
-    if system.is_file():
+    if system:
         yield Finding(
             severity="warn",
             id="settings-file",
-            message=f"{system} changes UCX's settings for every user of this machine",
+            message=f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
             hint="see what it sets; results hold for these settings only",
         )
-    if not found and not system.is_file():
+    if not found and not system:
         yield Finding(severity="ok", id="settings-file", message="no stray settings file")
 
 

@@ -207,9 +207,9 @@ def _towards(machine: Machine, hosts: list[str]) -> Nic | None:
     remote = [host for host in hosts if host.partition(".")[0] not in here]
     if len(remote) != 1:
         return None
-    infiniband = [nic for nic in machine.nics if nic.kind == "infiniband"]
-    if infiniband:
-        return max(infiniband, key=lambda nic: nic.rate_gbs or 0.0)
+    ports = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+    if ports:
+        return max(ports, key=lambda nic: nic.rate_gbs or 0.0)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             remote[0], 9, type=socket.SOCK_DGRAM

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded machines: the few files of /sys and /proc that matter, in one text file.
+"""Records a machine: the few files of /sys and /proc that matter, in one text file.
 
-Each line is `PATH: CONTENT`, with `\\n` for a line break inside the content. `{0-3,8}` and
-`{level,type}` in a path stand for several files of the same content. `#` begins a comment line.
-Only what is read here is recorded, by allow-list: no serial numbers, no MAC or IP addresses, no
-names of hosts, users or jobs.
+The format is told at tree.parse_recording. Only what is read here is recorded, by allow-list: no
+serial numbers, no MAC or IP addresses, no names of hosts, users or jobs.
 """
 
 import re
@@ -31,7 +29,7 @@ SETTINGS = (
 
 
 def record(machine: Machine, root: Path = Path("/")) -> str:
-    """The text of a recorded machine: this one, or whichever lies under `root`."""
+    """The text that Tree reads again: of this machine, or of whichever lies under `root`."""
     tree = Tree(root)
     files = {path: text for path in SETTINGS if (text := tree.text(path)) is not None}
     files.update(_identity(tree, machine))
@@ -44,20 +42,6 @@ def record(machine: Machine, root: Path = Path("/")) -> str:
     ]
     lines += [f"{path}: {_escape(text)}".rstrip() for path, text in _merge(files)]
     return "\n".join(lines) + "\n"
-
-
-def unpack(text: str, root: Path) -> None:
-    """Writes the files of a recorded machine under `root`; ValueError names a line it cannot."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        entry = re.fullmatch(r"(\S+?):(?: (.*))?", line)
-        if entry is None or entry[1].startswith("/") or ".." in entry[1].split("/"):
-            raise ValueError(f"line {number}: expected `PATH: CONTENT`, got {line!r}")
-        for path in _expand(entry[1]):
-            target = root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_unescape(entry[2] or "") + "\n", encoding="utf-8")
 
 
 def _identity(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
@@ -150,18 +134,18 @@ def _node(node: int | None) -> str:
 def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
     """Joins files of the same content: first over CPUs, then over the files of those CPUs."""
     plain: list[tuple[str, str]] = []
-    by_file: dict[tuple[str, str], list[int]] = {}
+    by_file: dict[tuple[str, str, str], list[int]] = {}
     for path, text in files.items():
-        if of_cpu := re.fullmatch(rf"{CPU}/cpu(\d+)/(.*)", path):
-            by_file.setdefault((of_cpu[2], text), []).append(int(of_cpu[1]))
+        if of_cpu := re.fullmatch(rf"({CPU}/cpu|{CPU}/cpufreq/policy)(\d+)/(.*)", path):
+            by_file.setdefault((of_cpu[1], of_cpu[3], text), []).append(int(of_cpu[2]))
         else:
             plain.append((path, text))
-    by_cpus: dict[tuple[str, str], list[str]] = {}
-    for (file, text), cpus in by_file.items():
-        by_cpus.setdefault((format_list(cpus), text), []).append(file)
+    by_cpus: dict[tuple[str, str, str], list[str]] = {}
+    for (folder, file, text), cpus in by_file.items():
+        by_cpus.setdefault((folder, format_list(cpus), text), []).append(file)
     merged = [
-        (f"{CPU}/cpu{_braces(cpus.split(','))}/{_braces(names)}", text)
-        for (cpus, text), names in by_cpus.items()
+        (f"{folder}{_braces(cpus.split(','))}/{_braces(names)}", text)
+        for (folder, cpus, text), names in by_cpus.items()
     ]
     return sorted(plain) + merged
 
@@ -171,21 +155,5 @@ def _braces(words: list[str]) -> str:
     return words[0] if single else "{" + ",".join(words) + "}"
 
 
-def _expand(pattern: str) -> Iterator[str]:
-    before, brace, rest = pattern.partition("{")
-    if not brace:
-        yield pattern
-        return
-    words, _, after = rest.partition("}")
-    for word in words.split(","):
-        span = re.fullmatch(r"(\d+)-(\d+)", word)
-        for item in range(int(span[1]), int(span[2]) + 1) if span else [word]:
-            yield from _expand(f"{before}{item}{after}")
-
-
 def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)

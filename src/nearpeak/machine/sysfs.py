@@ -35,7 +35,10 @@ ARM_MODELS = {
 
 
 def from_sysfs(root: Path = Path("/")) -> Machine:
-    """The machine whose /sys and /proc lie under `root`; UserError where there is none."""
+    """The machine whose /sys and /proc lie under `root`, or which was recorded in that file.
+
+    UserError where there is none.
+    """
     tree = Tree(root)
     numa_nodes = _numa_nodes(tree)
     return assemble(
@@ -99,15 +102,14 @@ def distances(tree: Tree, node: int) -> dict[int, int]:
 
 def device_node(tree: Tree, device: str, numa_nodes: list[NumaNode]) -> int | None:
     """The NUMA node of the device in this folder of sys/class; None where nobody knows."""
-    folder = tree.root / device / "device"
-    if not folder.exists():
+    if not tree.exists(f"{device}/device"):
         return None
     # A virtio or USB device has no node of its own: the PCI device above it has.
-    for place in (folder.resolve(), *folder.resolve().parents):
-        if (place / "numa_node").is_file():
-            node = Tree(place).integer("numa_node")
-            if node is not None and node >= 0:
-                return node
+    for folder in tree.above(f"{device}/device"):
+        node = tree.integer(f"{folder}/numa_node")
+        if node is not None and node >= 0:
+            return node
+        if node is not None:
             break
     with_cpus = [node.index for node in numa_nodes if node.cpus]
     return with_cpus[0] if len(with_cpus) == 1 else None

@@ -2,6 +2,7 @@
 """Reads the small text files of /sys and /proc, from this machine or from a recorded one."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -28,11 +29,56 @@ def format_list(numbers: list[int]) -> str:
     return ",".join(parts)
 
 
+def parse_recording(text: str) -> dict[str, str]:
+    """The files of a recorded machine (docs/machine.md); ValueError names a line that is none.
+
+    Each line is `PATH: CONTENT`; a later line for the same path counts. `{0-3,8}` and
+    `{level,type}` in a path stand for several files of the same content, `\\n` for a line break.
+    `#` begins a line of comment.
+    """
+    files: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        entry = re.fullmatch(r"(\S+?):(?: (.*))?", line)
+        if entry is None or entry[1].startswith("/") or ".." in entry[1].split("/"):
+            raise ValueError(f"line {number}: expected `PATH: CONTENT`, got {line!r}")
+        content = re.sub(
+            r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], entry[2] or ""
+        )
+        files.update(dict.fromkeys(_expand(entry[1]), content.strip()))
+    return files
+
+
+def _expand(pattern: str) -> Iterator[str]:
+    before, brace, rest = pattern.partition("{")
+    if not brace:
+        yield pattern
+        return
+    words, _, after = rest.partition("}")
+    for word in words.split(","):
+        span = re.fullmatch(r"(\d+)-(\d+)", word)
+        for item in range(int(span[1]), int(span[2]) + 1) if span else [word]:
+            yield from _expand(f"{before}{item}{after}")
+
+
 class Tree:
-    """Files under `root`. A file that is missing or unreadable is None: no kernel has them all."""
+    """The files under `root`: `/`, a copy of it, or the file of a recorded machine.
+
+    A file that is missing or unreadable is None: no kernel has them all.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._files: dict[str, str] | None = None
+        self._folders: dict[str, set[str]] = {}
+        if root.is_file():
+            self._files = parse_recording(root.read_text(encoding="utf-8"))
+            for path in self._files:
+                parts = path.split("/")
+                for length in range(len(parts)):
+                    folder = "/".join(parts[:length])
+                    self._folders.setdefault(folder, set()).add(parts[length])
 
     @property
     def live(self) -> bool:
@@ -41,6 +87,8 @@ class Tree:
 
     def text(self, path: str) -> str | None:
         """The file's text without white space at its ends; some files of /sys fail to be read."""
+        if self._files is not None:
+            return self._files.get(path)
         try:
             return (self.root / path).read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
@@ -67,14 +115,30 @@ class Tree:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
+        if self._files is not None:
+            return path in self._files or path in self._folders
         return (self.root / path).exists()
+
+    def above(self, path: str) -> Iterator[str]:
+        """The folder with its links followed, and those above it, as paths for this tree."""
+        if self._files is not None:
+            yield path
+            return
+        real = (self.root / path).resolve()
+        for place in (real, *real.parents):
+            if place == self.root.resolve():
+                break
+            yield str(place)  # absolute: joining it to the root gives the same
 
     def names(self, path: str, pattern: str = ".*") -> list[str]:
         """What the folder holds, names that match `pattern` whole, sorted."""
-        try:
-            found = [entry.name for entry in (self.root / path).iterdir()]
-        except OSError:
-            return []
+        if self._files is not None:
+            found = list(self._folders.get(path, ()))
+        else:
+            try:
+                found = [entry.name for entry in (self.root / path).iterdir()]
+            except OSError:
+                return []
         return sorted(name for name in found if re.fullmatch(pattern, name))
 
     def indices(self, path: str, word: str) -> list[int]:

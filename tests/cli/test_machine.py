@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak machine`, as a user runs it."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nearpeak.cli.main import build_app
+from nearpeak.errors import UserError
+from nearpeak.machine import discover as discovery
+from nearpeak.machine.model import Nic
+from nearpeak.machine.sysfs import from_sysfs
+
+MACHINES = Path(__file__).parent.parent / "machines"
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes this machine look like a recorded one."""
+
+    def become(name: str) -> None:
+        machine = from_sysfs(MACHINES / f"{name}.txt")
+        monkeypatch.setattr(discovery, "discover", lambda: machine)
+
+    return become
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(build_app(), ["machine", *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_this_machine() -> None:
+    told = run()
+    assert os.uname().nodename in told
+    assert "host-memory node0" in told
+    assert "host-host two-nodes: no hosts given" in told
+
+
+def test_json() -> None:
+    told = json.loads(run("--json"))
+    assert told["schema"] == 1
+    assert told["machine"]["hostname"] == os.uname().nodename
+    named = {path["id"] for path in told["paths"]} | {
+        reason.partition(":")[0] for reason in told["missing"]
+    }
+    assert "host-host same-numa" in named
+    assert "host-host cross-numa" in named
+
+
+def test_hosts() -> None:
+    told = json.loads(run("--json", "--hosts", f"{os.uname().nodename},192.0.2.99"))
+    path = next(path for path in told["paths"] if path["id"] == "host-host two-nodes")
+    assert [end["host"] for end in path["ends"]] == [os.uname().nodename, "192.0.2.99"]
+    with pytest.raises(UserError, match="name two"):
+        run("--hosts", "alone")
+
+
+def test_a_large_machine(pretend: Callable[[str], None]) -> None:
+    pretend("epyc-nps4")
+    told = run()
+    assert "128 cores in 2 packages, SMT 2, 256 CPUs usable here" in told
+    assert "16 x L3 32 MiB" in told
+    assert "64 local memory paths, host-memory node0 to host-memory node7 from node6" in told
+
+
+def test_gpu_memory_is_marked(pretend: Callable[[str], None]) -> None:
+    pretend("power9-ac922")
+    assert "15.75 GiB (GPU)" in run()
+
+
+def test_names_are_not_obeyed_as_markup(
+    pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import msgspec
+
+    pretend("one-socket")
+    nic = Nic(name="[red]x[/]", kind="virtual", numa_node=None, rate_gbs=None, addresses=[])
+    odd = msgspec.structs.replace(discovery.discover(), hostname="[bold]h", nics=[nic])
+    monkeypatch.setattr(discovery, "discover", lambda: odd)
+    told = run()
+    assert "[bold]h" in told
+    assert "[red]x[/]" in told
+
+
+def test_record(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    assert "look through it" in run("--record", str(file)).replace("\n", " ")
+    assert from_sysfs(file).cores == from_sysfs().cores
+
+
+def test_an_unwritable_file_is_the_users_to_mend(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot write"):
+        run("--record", str(tmp_path / "nowhere" / "mine.txt"))

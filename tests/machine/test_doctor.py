@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What spoils a measurement, on recorded machines."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.machine import doctor
+from nearpeak.machine.doctor import Finding, examine, user_settings_files
+
+Recorded = Callable[[str], Path]
+Put = Callable[[Path, str, str], None]
+
+
+def find(root: Path, name: str, ranks: int = 2, files: list[Path] | None = None) -> Finding:
+    findings = examine(root, ranks, files or [])
+    return next(finding for finding in findings if finding.id == name)
+
+
+def test_a_finding_that_is_not_ok_says_what_to_do(any_machine: Path) -> None:
+    for ranks in (2, 1000):
+        findings = examine(any_machine, ranks, [])
+        assert {finding.severity for finding in findings} <= {"bad", "warn", "ok"}
+        for finding in findings:
+            assert (finding.hint != "") == (finding.severity != "ok"), finding
+            assert "\n" not in finding.message + finding.hint
+
+
+def test_a_quiet_server_is_healthy(recorded: Recorded) -> None:
+    findings = examine(recorded("two-sockets-smt"), 2, [])
+    assert [finding for finding in findings if finding.severity != "ok"] == []
+    assert {"cores", "smt", "shared-memory", "single-copy", "governor", "turbo", "load"} <= {
+        finding.id for finding in findings
+    }
+
+
+def test_fewer_cores_than_ranks(recorded: Recorded, put: Put) -> None:
+    root = recorded("two-sockets-smt")
+    assert find(root, "cores", 40).severity == "ok"
+    assert find(root, "cores", 41).severity == "bad"
+    put(root, "proc/self/status", "Cpus_allowed_list: 0,40")
+    assert find(root, "cores").severity == "bad"  # two logical CPUs, but one core
+    assert "1 of 40 cores" in find(root, "cores").message
+
+
+def test_siblings_that_belong_to_others(recorded: Recorded, put: Put) -> None:
+    root = recorded("two-sockets-smt")
+    put(root, "proc/self/status", "Cpus_allowed_list: 0,2")
+    finding = find(root, "smt")
+    assert finding.severity == "warn"
+    assert "40,42" in finding.message
+
+
+def test_small_shared_memory(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    mount = "25 24 0:23 / /dev/shm rw - tmpfs shm rw,size={}k"
+    for size, severity in ((65536, "bad"), (200 * 1024, "warn"), (256 * 1024, "ok")):
+        put(root, "proc/self/mountinfo", mount.format(size))
+        assert find(root, "shared-memory").severity == severity
+    put(root, "proc/self/mountinfo", mount.format(65536))
+    assert "--shm-size=256m" in find(root, "shared-memory").hint
+    assert "--shm-size=512m" in find(root, "shared-memory", 4).hint
+    put(root, "proc/self/mountinfo", "")
+    assert "not mounted" in find(root, "shared-memory").message
+
+
+@pytest.mark.parametrize(
+    ("scope", "capabilities", "severity", "words"),
+    [
+        (0, "0", "ok", "works"),
+        (1, "0", "warn", "only for ranks that permit it"),
+        (2, "0", "warn", "forbidden"),
+        (2, f"{1 << 19:x}", "ok", "works"),
+        (3, f"{1 << 19:x}", "warn", "forbidden"),
+    ],
+)
+def test_ptrace_scope(
+    recorded: Recorded, put: Put, scope: int, capabilities: str, severity: str, words: str
+) -> None:
+    root = recorded("one-socket")
+    put(root, "proc/sys/kernel/yama/ptrace_scope", str(scope))
+    put(root, "proc/self/status", f"CapEff: {capabilities}")
+    finding = find(root, "single-copy")
+    assert finding.severity == severity
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    ("plain", "permitted", "severity", "words"),
+    [
+        (0, 0, "ok", "works"),
+        (errno.EPERM, 0, "warn", "only for ranks that permit it"),
+        (errno.EPERM, errno.EPERM, "warn", "forbidden (EPERM"),
+        (errno.ENOSYS, errno.ENOSYS, "warn", "forbidden (ENOSYS"),
+    ],
+)
+def test_the_attempt_decides_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, plain: int, permitted: int, severity: str, words: str
+) -> None:
+    monkeypatch.setattr(doctor, "read_sibling", lambda permit: permitted if permit else plain)
+    finding = find(Path("/"), "single-copy")
+    assert finding.severity == severity
+    assert words in finding.message
+
+
+def test_memory_binding(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find(recorded("one-socket"), "memory-binding").severity == "ok"
+    # GPU memory and empty nodes are no reason to bind.
+    assert "memory-binding" not in [f.id for f in examine(recorded("two-sockets-smt"), 2, [])]
+    two = doctor.discover(recorded("two-sockets-smt"))
+    monkeypatch.setattr(doctor, "discover", lambda _: two)
+    for result, severity in ((0, "ok"), (errno.EPERM, "bad")):
+        monkeypatch.setattr(doctor, "bind_memory", lambda _, result=result: result)
+        assert find(Path("/"), "memory-binding").severity == severity
+    monkeypatch.setattr(doctor, "bind_memory", lambda _: None)
+    assert "memory-binding" not in [finding.id for finding in examine(Path("/"), 2, [])]
+
+
+def test_governor_and_turbo(recorded: Recorded) -> None:
+    assert find(recorded("one-socket"), "governor").severity == "warn"
+    assert "powersave" in find(recorded("one-socket"), "governor").message
+    assert find(recorded("two-sockets-smt"), "turbo").message == "turbo is off"
+    assert find(recorded("epyc-nps4"), "turbo").message.startswith("turbo is on")
+    assert find(recorded("cloud-vm"), "governor").severity == "ok"
+
+
+def test_cpu_quota(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    assert find(root, "cpu-quota").severity == "ok"
+    put(root, "sys/fs/cgroup/cpu.max", "200000 100000")
+    assert find(root, "cpu-quota", 2).severity == "warn"
+    assert find(root, "cpu-quota", 3).severity == "bad"
+
+
+def test_memory(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    assert find(root, "memory").severity == "ok"
+    put(root, "proc/meminfo", "MemTotal: 32768000 kB\nMemAvailable: 1000000 kB")
+    assert find(root, "memory").severity == "bad"
+    put(root, "proc/meminfo", "MemTotal: 32768000 kB\nMemAvailable: 30000000 kB")
+    put(root, "sys/fs/cgroup/memory.max", "536870912")
+    assert "512 MiB" in find(root, "memory").message
+    assert find(root, "memory").severity == "bad"
+
+
+def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> None:
+    root = recorded("one-socket")
+    stray = tmp_path / "ucx.conf"
+    assert find(root, "settings-file", files=[stray]).severity == "ok"
+    stray.write_text("UCX_TLS=tcp\n")
+    finding = find(root, "settings-file", files=[stray])
+    assert finding.severity == "bad"
+    assert str(stray) in finding.message
+    put(root, "etc/ucx/ucx.conf", "")
+    assert find(root, "settings-file").severity == "warn"
+
+
+def test_where_settings_files_are_read() -> None:
+    files = user_settings_files(
+        {"HOME": "/home/somebody", "UCX_CONFIG_DIR": "/opt/conf"}, Path("/work")
+    )
+    assert [str(file) for file in files] == [
+        "/work/ucx.conf",
+        "/home/somebody/ucx.conf",
+        "/home/somebody/.openmpi/mca-params.conf",
+        "/opt/conf/ucx.conf",
+    ]
+    assert user_settings_files({"HOME": "/work"}, Path("/work"))[0] == Path("/work/ucx.conf")
+    assert len(user_settings_files({"HOME": "/work"}, Path("/work"))) == 2
+
+
+def test_load_of_others(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")  # 8 cores
+    for load, severity in (("5.9", "ok"), ("6.5", "warn"), ("7.5", "bad")):
+        put(root, "proc/loadavg", f"{load} 0.1 0.1 1/900 4242")
+        assert find(root, "load").severity == severity
+
+
+def test_steal_time(recorded: Recorded, put: Put) -> None:
+    root = recorded("cloud-vm")
+    stat = "cpu  600 0 300 9999999 0 0 0 {} 0 0\ncpu0 1 2 3"
+    for steal, severity in ((5, "ok"), (50, "warn"), (500, "bad")):
+        put(root, "proc/stat", stat.format(steal))
+        assert find(root, "steal").severity == severity
+    assert "steal" not in [finding.id for finding in examine(recorded("one-socket"), 2, [])]
+
+
+def test_this_machine() -> None:
+    findings = examine()
+    assert {"cores", "shared-memory", "single-copy"} <= {finding.id for finding in findings}
+    assert msgspec.json.decode(msgspec.json.encode(findings), type=list[Finding]) == findings

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data paths of recorded machines."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Machine, Nic
+from nearpeak.machine.model import Path as DataPath
+from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.sysfs import from_sysfs
+
+Load = Callable[[str], Machine]
+
+
+@pytest.fixture
+def load(recorded: Callable[[str], Path]) -> Load:
+    return lambda name: from_sysfs(recorded(name))
+
+
+def limited(machine: Machine, cpus: list[int], nodes: list[int] | None = None) -> Machine:
+    return msgspec.structs.replace(machine, allowed_cpus=cpus, allowed_nodes=nodes)
+
+
+def by_id(machine: Machine) -> dict[str, DataPath]:
+    paths, _ = discover_paths(machine)
+    assert len({path.id for path in paths}) == len(paths)
+    return {path.id: path for path in paths}
+
+
+def ends(path: DataPath) -> list[tuple[list[int], int]]:
+    return [(end.cpus, end.numa_node) for end in path.ends]
+
+
+def reason(machine: Machine, name: str) -> str:
+    _, missing = discover_paths(machine)
+    return next(line for line in missing if line.startswith(f"{name}:"))
+
+
+def test_every_path_stands_on_usable_cores(any_machine: Path) -> None:
+    machine = from_sysfs(any_machine)
+    paths, missing = discover_paths(machine)
+    home = {cpu: core for core in machine.cores for cpu in core.cpus}
+    for path in paths:
+        one, other = path.ends
+        assert {*one.cpus, *other.cpus} <= set(machine.allowed_cpus)
+        assert all(home[cpu].numa_node == one.numa_node for cpu in one.cpus)
+        if path.transport == "local":
+            assert one.cpus == other.cpus
+        else:
+            assert home[one.cpus[0]] != home[other.cpus[0]]
+            assert [len(one.cpus), len(other.cpus)] == [1, 1]
+    names = [path.id for path in paths] + [line.partition(":")[0] for line in missing]
+    for name in ("same-numa", "cross-numa", "tcp-loopback", "two-nodes"):
+        assert names.count(f"host-host {name}") == 1
+    assert discover_paths(machine) == (paths, missing)
+
+
+def test_one_socket(load: Load) -> None:
+    machine = load("one-socket")
+    paths = by_id(machine)
+    assert list(paths) == ["host-host same-numa", "host-host tcp-loopback", "host-memory node0"]
+    assert ends(paths["host-host same-numa"]) == [([0], 0), ([1], 0)]
+    assert paths["host-host same-numa"].transport == "memory"
+    assert "one L3 cache" in paths["host-host same-numa"].summary
+    assert paths["host-host tcp-loopback"].transport == "network"
+    assert reason(machine, "host-host cross-numa").endswith(
+        "the machine has one NUMA node with cores"
+    )
+
+
+def test_two_sockets_with_smt(load: Load) -> None:
+    paths = by_id(load("two-sockets-smt"))
+    # Neither the sibling 40 of CPU 0 nor CPU 1, which is on the other socket.
+    assert ends(paths["host-host same-numa"]) == [([0], 0), ([2], 0)]
+    assert ends(paths["host-host cross-numa"]) == [([0], 0), ([1], 1)]
+    assert "of two packages" in paths["host-host cross-numa"].summary
+    assert "host-host cross-numa same-package" not in paths
+    assert [name for name in paths if name.startswith("host-memory")] == [
+        "host-memory node0",
+        "host-memory node0 from node1",
+        "host-memory node1",
+        "host-memory node1 from node0",
+    ]
+    far = paths["host-memory node0 from node1"]
+    assert far.ends[0].cpus == list(range(1, 40, 2))  # one logical CPU of each core of node 1
+    assert [end.numa_node for end in far.ends] == [1, 0]
+
+
+def test_epyc_has_two_classes_of_distance(load: Load) -> None:
+    paths = by_id(load("epyc-nps4"))
+    assert ends(paths["host-host same-numa"]) == [([0], 0), ([1], 0)]
+    assert ends(paths["host-host cross-numa"]) == [([0], 0), ([64], 4)]
+    assert "distance 32" in paths["host-host cross-numa"].summary
+    assert ends(paths["host-host cross-numa same-package"]) == [([0], 0), ([16], 1)]
+    assert "distance 12" in paths["host-host cross-numa same-package"].summary
+    assert sum(1 for path in paths.values() if path.transport == "local") == 64
+
+
+def test_one_package_of_several_nodes_has_one_cross_path(load: Load) -> None:
+    machine = load("epyc-nps4")
+    paths = by_id(limited(machine, list(range(64))))
+    assert ends(paths["host-host cross-numa"]) == [([0], 0), ([16], 1)]
+    assert "host-host cross-numa same-package" not in paths
+
+
+def test_power9_leaves_pairs_of_cores_and_gpu_memory_alone(load: Load) -> None:
+    paths = by_id(load("power9-ac922"))
+    # Cores 0 and 1 share L2 and L3: between them no path is seen.
+    assert ends(paths["host-host same-numa"]) == [([0], 0), ([8], 0)]
+    assert "no cache in common" in paths["host-host same-numa"].summary
+    assert ends(paths["host-host cross-numa"]) == [([0], 0), ([88], 8)]
+    assert sum(1 for path in paths.values() if path.transport == "local") == 4
+    assert paths["host-memory node8"].ends[0].cpus == list(range(88, 176, 4))
+
+
+def test_grace_hopper_has_one_host_memory(load: Load) -> None:
+    paths = by_id(load("grace-hopper"))
+    assert [name for name in paths if name.startswith("host-memory")] == ["host-memory node0"]
+
+
+def test_memory_without_cores_is_measured_from_other_nodes(load: Load) -> None:
+    machine = load("grace-hopper")
+    nodes = [msgspec.structs.replace(node, memory="host") for node in machine.numa_nodes]
+    machine = msgspec.structs.replace(machine, numa_nodes=nodes)  # as if the HBM were the host's
+    assert "host-memory node1 from node0" in by_id(machine)
+    assert "it has no cores" in reason(machine, "host-memory node1")
+
+
+def test_one_allowed_core_has_no_pair(load: Load) -> None:
+    machine = limited(load("two-sockets-smt"), [2, 42])
+    assert [name for name in by_id(machine) if name.startswith("host-host")] == []
+    assert "no two cores" in reason(machine, "host-host same-numa")
+    assert "one core only" in reason(machine, "host-host tcp-loopback")
+    assert "one NUMA node only" in reason(machine, "host-host cross-numa")
+    assert "none of its cores" in reason(machine, "host-memory node1")
+
+
+def test_only_allowed_cpus(load: Load) -> None:
+    paths = by_id(limited(load("two-sockets-smt"), [43, 44, 46]))
+    assert ends(paths["host-host same-numa"]) == [([44], 0), ([46], 0)]
+    assert ends(paths["host-host cross-numa"]) == [([44], 0), ([43], 1)]
+
+
+def test_one_core_in_each_of_two_nodes(load: Load) -> None:
+    paths = by_id(limited(load("two-sockets-smt"), [0, 1]))
+    assert "host-host same-numa" not in paths
+    assert ends(paths["host-host tcp-loopback"]) == [([0], 0), ([1], 1)]
+
+
+def test_forbidden_memory_is_said(load: Load) -> None:
+    machine = load("two-sockets-smt")
+    machine = limited(machine, machine.allowed_cpus, [0])
+    assert "no memory of NUMA node 1" in reason(machine, "host-memory node1")
+    assert "host-memory node1 from node0" not in by_id(machine)
+
+
+def test_two_nodes_through_infiniband(load: Load) -> None:
+    machine = load("two-sockets-smt")
+    paths, missing = discover_paths(machine, ["recorded.example.org", "node2"])
+    path = next(path for path in paths if path.id == "host-host two-nodes")
+    assert path.transport == "network"
+    assert [end.host for end in path.ends] == ["recorded.example.org", "node2"]
+    # Near the adapter, and two cores, for both hosts may be containers of one machine.
+    assert ends(path) == [([1], 1), ([3], 1)]
+    assert path.theoretical_gbs == 12.5
+    assert "mlx5_0:1" in path.summary
+    assert not any(line.startswith("host-host two-nodes") for line in missing)
+
+
+def test_two_nodes_by_the_route(load: Load) -> None:
+    nic = Nic(name="lo9", kind="ethernet", numa_node=0, rate_gbs=1.25, addresses=["127.0.0.1"])
+    machine = msgspec.structs.replace(load("one-socket"), nics=[nic])
+    path = discover_paths(machine, ["recorded", "127.0.0.1"])[0][2]
+    assert path.id == "host-host two-nodes"
+    assert path.theoretical_gbs == 1.25
+
+
+def test_two_other_nodes_have_no_known_rate(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unresolved(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unresolved)
+    for hosts in (["a", "b"], ["recorded", "b"]):
+        path = discover_paths(load("one-socket"), hosts)[0][2]
+        assert path.theoretical_gbs is None
+        assert path.summary == f"{hosts[0]} to {hosts[1]}"
+
+
+@pytest.mark.parametrize("hosts", [["a"], ["a", "b", "c"]])
+def test_a_path_joins_two_hosts(load: Load, hosts: list[str]) -> None:
+    with pytest.raises(UserError, match="name two"):
+        discover_paths(load("one-socket"), hosts)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording a machine, and reading it again."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from nearpeak.machine.doctor import examine
+from nearpeak.machine.recording import record
+from nearpeak.machine.sysfs import from_sysfs
+
+MACHINES = Path(__file__).parent.parent / "machines"
+
+
+def again(text: str, folder: Path) -> Path:
+    file = folder / "again.txt"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_recording_of_a_recording_is_the_same(any_machine: Path, tmp_path: Path) -> None:
+    machine = from_sysfs(any_machine)
+    copy = again(record(machine, any_machine), tmp_path)
+    assert from_sysfs(copy) == machine
+    assert examine(copy, settings_files=[]) == examine(any_machine, settings_files=[])
+
+
+def test_every_file_says_where_it_is_from() -> None:
+    for file in MACHINES.iterdir():
+        first = file.read_text(encoding="utf-8").partition("\n")[0]
+        assert re.search(r"ecorded (by|with)|[Ww]ritten by hand", first), file
+
+
+def test_recording_this_machine_tells_no_secrets(tmp_path: Path) -> None:
+    machine = from_sysfs()
+    text = record(machine)
+    assert not re.search(r"\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b", text)
+    for nic in machine.nics:
+        for address in nic.addresses:
+            assert address not in text
+    assert "serial" not in text.lower()
+    copy = from_sysfs(again(text, tmp_path))
+    assert copy.hostname == "recorded"
+    assert copy.cores == machine.cores
+    assert copy.caches == machine.caches
+    assert [nic.numa_node for nic in copy.nics] == [nic.numa_node for nic in machine.nics]
+
+
+def test_names_made_of_mac_addresses_are_changed(
+    recorded: Callable[[str], Path], tmp_path: Path
+) -> None:
+    root = recorded("one-socket")
+    text = root.read_text(encoding="utf-8").replace("enp3s0", "enx0123456789ab")
+    root.write_text(text, encoding="utf-8")
+    text = record(from_sysfs(root), root)
+    assert "0123456789ab" not in text
+    assert len(from_sysfs(again(text, tmp_path)).nics) == 1
+
+
+def test_limits_are_recorded_without_the_names_of_groups(
+    recorded: Callable[[str], Path], put: Callable[[Path, str, str], None], tmp_path: Path
+) -> None:
+    root = recorded("one-socket")
+    put(root, "proc/self/cgroup", "0::/user-alice/job-7")
+    put(root, "sys/fs/cgroup/user-alice/job-7/cpu.max", "150000 100000")
+    put(root, "sys/fs/cgroup/user-alice/job-7/memory.max", "1000000")
+    text = record(from_sysfs(root), root)
+    assert "alice" not in text
+    copy = again(text, tmp_path)
+    assert "1.5 CPUs" in next(f for f in examine(copy, 2, []) if f.id == "cpu-quota").message
+    assert examine(copy, settings_files=[]) == examine(root, settings_files=[])

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded machines read from /sys."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Cache, Core, Machine, Nic
+from nearpeak.machine.sysfs import from_sysfs
+
+Recorded = Callable[[str], Path]
+Put = Callable[[Path, str, str], None]
+
+
+def nic(machine: Machine, name: str) -> Nic:
+    return next(nic for nic in machine.nics if nic.name == name)
+
+
+def interface(put: Put, file: Path, name: str, **files: str) -> None:
+    """Adds a network interface that is up."""
+    for path, text in {"flags": "0x1003", "operstate": "up", "type": "1", **files}.items():
+        put(file, f"sys/class/net/{name}/{path}", text)
+
+
+def test_every_machine_is_consistent(any_machine: Path) -> None:
+    machine = from_sysfs(any_machine)
+    cpus = sorted(cpu for core in machine.cores for cpu in core.cpus)
+    assert len(cpus) == len(set(cpus))
+    assert sorted(cpu for node in machine.numa_nodes for cpu in node.cpus) == cpus
+    assert machine.allowed_cpus == cpus
+    nodes = {node.index: node for node in machine.numa_nodes}
+    for core in machine.cores:
+        assert set(core.cpus) <= set(nodes[core.numa_node].cpus)
+    for node in machine.numa_nodes:
+        assert node.distances.keys() == nodes.keys()
+        assert node.distances[node.index] == 10
+    for level, kind in ((1, "data"), (2, "unified"), (3, "unified")):
+        caches = [cache for cache in machine.caches if (cache.level, cache.kind) == (level, kind)]
+        assert sorted(cpu for cache in caches for cpu in cache.cpus) == cpus
+    assert machine.cpu_model != "unknown"
+    assert "lo" not in [nic.name for nic in machine.nics]
+
+
+def test_one_socket(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("one-socket"))
+    assert machine.cores == [Core(cpus=[cpu], package=0, numa_node=0) for cpu in range(8)]
+    assert machine.caches[-1] == Cache(
+        level=3, kind="unified", size_bytes=12 << 20, cpus=list(range(8))
+    )
+    assert not machine.virtual
+    assert machine.source == "sysfs"
+    # The firmware says no node (-1); there is but one.
+    assert machine.nics == [
+        Nic(name="enp3s0", kind="ethernet", numa_node=0, rate_gbs=0.125, addresses=[])
+    ]
+
+
+def test_two_sockets_with_smt_numbered_alternately(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("two-sockets-smt"))
+    assert len(machine.cores) == 40
+    assert machine.cores[1] == Core(cpus=[1, 41], package=1, numa_node=1)
+    assert machine.numa_nodes[1].distances == {0: 21, 1: 10}
+    assert [nic.name for nic in machine.nics] == ["eno1", "ib0", "mlx5_0:1"]  # eno2 is down
+    assert nic(machine, "eno1").rate_gbs == 1.25
+    assert nic(machine, "ib0").kind == "infiniband"
+    assert nic(machine, "mlx5_0:1") == Nic(
+        name="mlx5_0:1", kind="infiniband", numa_node=1, rate_gbs=12.5, addresses=[]
+    )
+
+
+def test_epyc_in_nps4(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("epyc-nps4"))
+    assert [len(node.cpus) for node in machine.numa_nodes] == [32] * 8
+    assert machine.cores[127] == Core(cpus=[127, 255], package=1, numa_node=7)
+    assert sum(1 for cache in machine.caches if cache.level == 3) == 16
+    # mlx5_2 is Ethernet (RoCE), and a network interface already.
+    assert [nic.numa_node for nic in machine.nics if ":" in nic.name] == [3, 7]
+
+
+def test_power9_with_gpu_memory_as_nodes(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("power9-ac922"))
+    assert machine.cpu_model == "POWER9, altivec supported"
+    assert machine.architecture == "ppc64le"
+    assert len(machine.cores) == 43
+    assert 20 not in machine.allowed_cpus
+    assert machine.cores[5] == Core(cpus=[24, 25, 26, 27], package=0, numa_node=0)
+    assert {core.package for core in machine.cores} == {0, 8}
+    assert [node.index for node in machine.numa_nodes] == [0, 8, 250, 251, 252, 253, 254, 255]
+    assert [node.memory for node in machine.numa_nodes] == ["host"] * 2 + ["gpu"] * 6
+    assert machine.numa_nodes[2].cpus == []
+    assert machine.numa_nodes[0].distances[8] == 40
+
+
+def test_grace_hopper(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("grace-hopper"))
+    assert machine.cpu_model == "Arm Neoverse V2"
+    assert [node.memory for node in machine.numa_nodes][:3] == ["host", "gpu", "host"]
+    assert machine.numa_nodes[2].memory_bytes == 0
+
+
+def test_cloud_vm(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("cloud-vm"))
+    assert machine.virtual
+    assert [core.cpus for core in machine.cores] == [[0], [1]]
+    assert nic(machine, "eth0").rate_gbs is None  # -1: the hypervisor does not say
+
+
+def test_affinity_limits_the_usable_cpus(recorded: Recorded, put: Put) -> None:
+    root = recorded("two-sockets-smt")
+    put(root, "proc/self/status", "Cpus_allowed_list:\t2,4,99\nMems_allowed_list:\t0")
+    machine = from_sysfs(root)
+    assert machine.allowed_cpus == [2, 4]
+    assert machine.allowed_nodes == [0]
+
+
+def test_offline_cpus_are_left_out(recorded: Recorded, put: Put) -> None:
+    root = recorded("two-sockets-smt")
+    put(root, "sys/devices/system/cpu/online", "0-39")  # SMT switched off
+    machine = from_sysfs(root)
+    assert machine.cores[1].cpus == [1]
+    assert machine.caches[0].cpus == [0]
+
+
+def test_virtual_interfaces_have_no_believable_rate(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    interface(put, root, "veth0", speed="10000")
+    interface(put, root, "br0", speed="10000")
+    interface(put, root, "bond0", speed="2000", **{"bonding/mode": "802.3ad 4"})
+    interface(put, root, "tun9", operstate="unknown", speed="10")
+    interface(put, root, "dead0", operstate="down")
+    machine = from_sysfs(root)
+    assert nic(machine, "veth0").kind == "virtual"
+    assert nic(machine, "veth0").rate_gbs is None
+    assert nic(machine, "br0").kind == "virtual"
+    assert nic(machine, "bond0").kind == "ethernet"
+    assert nic(machine, "bond0").rate_gbs == 0.25
+    assert nic(machine, "tun9").kind == "virtual"
+    assert "dead0" not in [nic.name for nic in machine.nics]
+
+
+def test_a_device_takes_the_node_of_the_device_above(tmp_path: Path) -> None:
+    for node in (0, 1):
+        (tmp_path / f"sys/devices/system/cpu/cpu{node}").mkdir(parents=True)
+        (tmp_path / f"sys/devices/system/node/node{node}").mkdir(parents=True)
+        (tmp_path / f"sys/devices/system/node/node{node}/cpulist").write_text(f"{node}\n")
+    pci = tmp_path / "sys/devices/pci0000:80/0000:80:01.0"
+    (pci / "virtio3").mkdir(parents=True)
+    (pci / "numa_node").write_text("1\n")
+    eth9 = tmp_path / "sys/class/net/eth9"
+    eth9.mkdir(parents=True)
+    for file, text in (("flags", "0x1003"), ("operstate", "up"), ("type", "1")):
+        (eth9 / file).write_text(f"{text}\n")
+    (eth9 / "device").symlink_to(pci / "virtio3")
+    assert nic(from_sysfs(tmp_path), "eth9").numa_node == 1
+    (pci / "numa_node").write_text("-1\n")
+    assert nic(from_sysfs(tmp_path), "eth9").numa_node is None
+
+
+def test_a_kernel_without_numa_or_topology(tmp_path: Path) -> None:
+    for cpu in (0, 1):
+        (tmp_path / f"sys/devices/system/cpu/cpu{cpu}").mkdir(parents=True)
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 4096 kB\n")
+    machine = from_sysfs(tmp_path)
+    assert [core.cpus for core in machine.cores] == [[0], [1]]
+    assert machine.numa_nodes[0].memory_bytes == 4 << 20
+    assert machine.allowed_cpus == [0, 1]
+    assert machine.allowed_nodes is None
+    assert machine.caches == []
+
+
+def test_no_sys_is_the_users_to_mend(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no CPUs in"):
+        from_sysfs(tmp_path)
+
+
+def test_this_machine() -> None:
+    machine = from_sysfs()
+    assert machine.hostname == os.uname().nodename
+    assert machine.architecture == os.uname().machine
+    assert machine.allowed_cpus == sorted(os.sched_getaffinity(0))
