@@ -64,6 +64,7 @@ def test_no_name_becomes_markup(browser: "Browser", results: Results, tmp_path: 
     browser.evaluate("new Promise((done) => setTimeout(done, 300))")
     browser.evaluate("document.querySelectorAll('#rows button').forEach((one) => one.click())")
     assert browser.evaluate("document.querySelectorAll('#rows code').length") == 200
+    assert "5 % below" in browser.evaluate("document.querySelector('#rows .inner').innerText")
     assert browser.evaluate("document.querySelectorAll('img, iframe, object, embed').length") == 0
     dialogs = [event for event in browser.events if event["method"].startswith("Page.javascriptD")]
     assert dialogs == []

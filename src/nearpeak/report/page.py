@@ -305,6 +305,10 @@ class _Data:
             ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
             self._commands(cell.command),
             int(summary.is_defect(cell)),
+            _short(cell.minimum),
+            _short(cell.p05),
+            _short(cell.p95),
+            _short(cell.first_use_us),
         ]
 
     def _ceiling(self, point: CeilingPoint) -> list[Any]:

@@ -6,7 +6,7 @@
   // The columns of a cell and of a ceiling's point, as page.py writes them.
   const C = { who: 0, path: 1, variant: 2, size: 3, median: 4, low: 5, high: 6, isInterval: 7,
     launches: 8, ceiling: 9, method: 10, fraction: 11, fractionLow: 12, fractionHigh: 13,
-    status: 14, flags: 15, command: 16, defect: 17 };
+    status: 14, flags: 15, command: 16, defect: 17, minimum: 18, p05: 19, p95: 20, firstUse: 21 };
   const P = { size: 0, value: 1, low: 2, high: 3, isInterval: 4, method: 5, launches: 6 };
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
@@ -95,10 +95,10 @@
       traces.push(edge("low"));
       traces.push({ ...edge("high"), fill: "tonexty", fillcolor: faint(style.colour, 0.18) });
     }
-    traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: style.symbol ? "lines+markers" : "lines",
+    traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: "lines+markers",
       name: style.name, text: points.map(text), hovertemplate: "%{text}<extra></extra>",
       line: { color: style.colour, width: style.width, dash: style.dash },
-      marker: { color: style.colour, size: 5.5, symbol: style.symbol } });
+      marker: { color: style.colour, size: style.marker, symbol: style.symbol } });
     return traces;
   }
 
@@ -112,7 +112,7 @@
       const points = ceiling.map((row) => ({ size: row[P.size], y: row[P.value], low: row[P.low], high: row[P.high], row }));
       points.forEach((point) => places.push(place(point.size)));
       traces.push(...curveTraces(points,
-        { colour: look.fg, width: 1.6, dash: "solid", name: "ceiling" },
+        { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: "ceiling" },
         ({ row }) => `ceiling ${number(row[P.value])} ${variant.unit} by ${plain(data.methods[row[P.method]])}`
           + ` ${spread(row[P.low], row[P.high], row[P.isInterval])}`, true));
     }
@@ -133,7 +133,7 @@
       const colour = look.colours[contender.colour % PALETTE];
       const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
       traces.push(...curveTraces(points,
-        { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, name: plain(brief(contender.label)) },
+        { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
         ({ cell }) => {
           const part = cell[C.fraction] === null ? "no ceiling" : `${percent(cell[C.fraction])} % of ceiling`;
           return `${plain(brief(contender.label))} ${number(cell[C.median])} ${variant.unit}`
@@ -310,11 +310,15 @@
     if (cell[C.method] !== null) ceiling.append(element("small", data.methods[cell[C.method]]));
     const benchmark = element("td", `${variant.benchmark} `);
     benchmark.append(element("small", variant.detail));
-    const button = element("button", "command", "plain small");
+    const button = element("button", "details", "plain small");
     button.type = "button";
     button.setAttribute("aria-expanded", "false");
     button.addEventListener("click", () => toggleBelow(button, () => {
       const box = element("div", undefined, "command");
+      if (cell[C.p05] !== null) {
+        box.append(element("p", `Samples of all launches: 5 % below ${number(cell[C.p05])}, 95 % below ${number(cell[C.p95])},`
+          + ` smallest ${number(cell[C.minimum])} ${variant.unit}; first use ${number(cell[C.firstUse])} µs (median over launches).`));
+      }
       box.append(element("code", data.commands[cell[C.command]]), " ", copyButton());
       return box;
     }));
