@@ -60,10 +60,8 @@ def discover() -> Discovery:
         _look(prefix, "prefix", found, seen)
     for module in modules.available():
         env = modules.environment_of(module)
-        new = [
-            *env.get("PATH", "").split(":"),
-            *(f"{env.get(x, '')}/bin" for x in PREFIX_VARIABLES),
-        ]
+        new = env.get("PATH", "").split(":")
+        new += [f"{env[name]}/bin" for name in PREFIX_VARIABLES if env.get(name)]
         known = os.environ.get("PATH", "").split(":")
         folders = ":".join(folder for folder in new if folder not in known)
         for prefix in prefixes_on_path(folders):

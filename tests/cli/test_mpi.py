@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak mpi`, run as a user runs it."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from nearpeak.libraries import catalogue
+
+
+def nearpeak(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    program = "from nearpeak.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_list_names_what_can_be_installed(tmp_path: Path) -> None:
+    done = nearpeak("mpi", "list", NEARPEAK_CACHE=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    for entry in catalogue.entries().values():
+        assert f"nearpeak mpi add {entry.name}" in done.stdout
+        assert entry.summary in done.stdout
+
+
+def test_list_as_json() -> None:
+    catalogue.add("mpich")
+    whole = json.loads(nearpeak("mpi", "list", "--json").stdout)
+    assert whole["schema"] == 1
+    mpich = next(one for one in whole["libraries"] if one["name"] == "mpich")
+    assert mpich["family"] == "mpich"
+    assert mpich["version"] == catalogue.entry("mpich").version
+    assert mpich["launcher_kind"] == "hydra"
+    assert Path(mpich["launcher"]).exists()
+    assert {one["name"] for one in whole["catalogue"]} == set(catalogue.entries())
+
+
+def test_show_gives_a_launch_line_that_runs() -> None:
+    catalogue.add("mpich")
+    shown = nearpeak("mpi", "show", "mpich").stdout
+    assert "MPICH Version:" in shown
+    words = shlex.split(shown.strip().splitlines()[-1])
+    words = ["true" if word == "nearpeak-mpi" else word for word in words]
+    words = [word if word != "1" or words[at - 1] != "-c" else "0" for at, word in enumerate(words)]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_add_is_done_when_it_is_there() -> None:
+    catalogue.add("mpich")
+    done = nearpeak("mpi", "add", "mpich")
+    assert done.returncode == 0
+    assert "is there: " in done.stdout
+
+
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
+    for words, said in (
+        (("add", "mpich", "nompi"), "unknown library 'nompi'"),
+        (("show", "nompi"), "unknown MPI library 'nompi': choose "),
+        (("show", "openmpi"), "nearpeak mpi add openmpi"),
+        (("show", "/nowhere"), "there is no /nowhere"),
+    ):
+        done = nearpeak("mpi", *words, NEARPEAK_CACHE=str(tmp_path / "cache"))
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert done.stdout == ""
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building on first use, with a small project in place of the measuring programs."""
+
+import multiprocessing
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import build, catalogue
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.model import Library
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.22)
+project(sample LANGUAGES CXX)
+add_executable(nearpeak-native main.cpp)
+if(NEARPEAK_MPI_LIBRARY)
+  add_executable(nearpeak-mpi mpi.cpp)
+  target_include_directories(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_INCLUDE})
+  set_target_properties(nearpeak-mpi PROPERTIES SKIP_BUILD_RPATH ON)
+  target_compile_definitions(nearpeak-mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_link_libraries(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_LIBRARY})
+  target_link_options(nearpeak-mpi PRIVATE -Wl,--allow-shlib-undefined)
+endif()
+"""
+MPI = """
+#include <mpi.h>
+#include <cstdio>
+int main() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(text, &length);
+  puts(text);
+}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small project, built into an empty build folder beside the real MPI libraries."""
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(CMAKE)
+    (folder / "main.cpp").write_text('#include <cstdio>\nint main() { puts("one"); }\n')
+    (folder / "mpi.cpp").write_text(MPI)
+    real = catalogue.entry("mpich").prefix.parent
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "mpi").symlink_to(real)
+    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NEARPEAK_BENCH", str(folder))
+    forget()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def forgetful() -> Any:
+    yield
+    forget()
+
+
+def forget() -> None:
+    """As a new process would: what was built is looked for again."""
+    build.build_native.cache_clear()
+    build._build_mpi.cache_clear()
+
+
+def says(program: Path, **env: str) -> str:
+    return subprocess.run(
+        [program], env={**os.environ, **env}, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_built_once_and_again_when_a_source_changes(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = build.build_native()
+    assert says(first) == "one"
+    assert "Building nearpeak-native" in capfd.readouterr().err
+    stamp = first.stat().st_mtime_ns
+    forget()
+    assert build.build_native() == first
+    assert first.stat().st_mtime_ns == stamp
+    assert capfd.readouterr().err == ""
+    (project / "main.cpp").write_text('#include <cstdio>\nint main() { puts("two"); }\n')
+    forget()
+    second = build.build_native()
+    assert (says(first), says(second)) == ("one", "two")
+    assert (second.parent / "build.log").stat().st_size > 0
+
+
+def test_only_the_program_and_its_log_are_kept(project: Path) -> None:
+    program = build.build_native()
+    assert sorted(one.name for one in program.parent.iterdir()) == ["build.log", program.name]
+    assert not list(program.parents[1].glob(".building-*"))
+    assert project.exists()
+
+
+def test_tests_of_the_programs_do_not_matter(project: Path) -> None:
+    first = build.build_native()
+    (project / "tests").mkdir()
+    (project / "tests" / "test.cpp").touch()
+    forget()
+    assert build.build_native() == first
+
+
+def test_failure_shows_and_keeps_the_compilers_words(
+    project: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (project / "main.cpp").write_text("int main() { return undeclared_thing; }\n")
+    with pytest.raises(UserError, match=r"nearpeak-native could not be built .*: see /") as error:
+        build.build_native()
+    assert "undeclared_thing" in capfd.readouterr().err
+    log = Path(str(error.value).split("see ")[1].split(",")[0])
+    assert "undeclared_thing" in log.read_text()
+    left = [one.name for one in (tmp_path / "cache/build").iterdir() if one.is_dir()]
+    assert left == []
+    (project / "main.cpp").write_text("int main() {}\n")
+    forget()
+    assert build.build_native().exists()
+
+
+def test_two_processes_build_once(project: Path, tmp_path: Path) -> None:
+    lines = (project / "CMakeLists.txt").read_text()
+    note = f'file(APPEND "{tmp_path}/configured" "x")\n'
+    (project / "CMakeLists.txt").write_text(lines + note)
+    context = multiprocessing.get_context("fork")
+    runs = [context.Process(target=build.build_native) for _ in range(2)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join(60)
+    assert [run.exitcode for run in runs] == [0, 0]
+    assert (tmp_path / "configured").read_text() == "x"
+
+
+def test_no_compiler(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(project))
+    with pytest.raises(UserError, match="no C\\+\\+ compiler was found: install one"):
+        build.build_native()
+
+
+def test_named_compiler(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
+    with pytest.raises(UserError, match=r"'no-such-compiler -O2' \(CXX\) was not found"):
+        build.build_native()
+    wrapper = project.parent / "my c++"
+    monkeypatch.delenv("CXX")
+    wrapper.write_text(f'#!/bin/sh\ntouch {project.parent}/used\nexec {build.compiler()[0]} "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("CXX", f"'{wrapper}'")
+    assert says(build.build_native()) == "one"
+    assert (project.parent / "used").exists()
+
+
+def test_no_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARPEAK_BENCH", str(tmp_path))
+    with pytest.raises(UserError, match="set NEARPEAK_BENCH"):
+        build.build_native()
+
+
+@pytest.mark.usefixtures("project")
+def test_unwritable_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="set NEARPEAK_CACHE"):
+        build.build_native()
+
+
+def test_sources_of_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEARPEAK_BENCH", raising=False)
+    assert (build.sources() / "CMakeLists.txt").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_each_library_runs_the_build_of_its_abi(library: Library) -> None:
+    program = build.build_mpi(library)
+    assert library.version in says(program, LD_LIBRARY_PATH=str(library.libmpi.parent))
+
+
+@pytest.mark.usefixtures("project")
+def test_one_build_for_an_abi(library: Library) -> None:
+    lender = resolve(library.abi)
+    assert build.kit_for(library).header.samefile(lender.prefix / "include/mpi.h")
+    assert build.build_mpi(library) == build.build_mpi(lender)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "include",
+        "lib/x86_64-linux-gnu/mpich/include",
+        "include/mpich-x86_64",
+        "include/x86_64-linux-gnu/mpich",
+    ],
+)
+def test_header_that_belongs_to_a_library(
+    fake_library: Callable[..., Path], tmp_path: Path, place: str
+) -> None:
+    text, lib = "MPICH Version:      4.2.1\n", "lib/x86_64-linux-gnu"
+    prefix = fake_library(tmp_path / "usr", text, says="HYDRA", lib=lib)
+    library = resolve(str(prefix))
+    assert build.own_header(library) is None
+    header = prefix / place / "mpi.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#define OMPI_MAJOR_VERSION 4\n")  # that of another library
+    assert build.own_header(library) is None
+    header.write_text("#define MPICH_NUMVERSION 40201300\n")
+    assert build.own_header(library) == header
+
+
+def test_a_run_time_of_another_name_keeps_its_own_library(mpich: Library) -> None:
+    prefix = Path("/nowhere")
+    other = msgspec.structs.replace(
+        mpich, prefix=prefix, libmpi=prefix / "lib/libmpich.so.12", origin="given"
+    )
+    kit = build.kit_for(other)
+    assert kit.library == other.libmpi
+    assert kit.header == mpich.prefix / "include/mpi.h"

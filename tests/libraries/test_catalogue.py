@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue, and installing from it by real pip, with a made-up wheel and no network."""
+
+import hashlib
+import platform
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.families import all_families
+
+HERE = platform.machine()
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A tiny wheel that pip can find, the only one; returns its hash."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    file = folder / "tinympi-1.0-py3-none-any.whl"
+    info = "tinympi-1.0.dist-info"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("tinympi-1.0.data/data/bin/mpirun", "#!/bin/sh\n")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tinympi\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def catalogue_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Replaces the catalogue by one entry `tiny`, and the cache by an empty one."""
+
+    def make(**hashes: str) -> None:
+        tiny = catalogue.Entry(
+            name="tiny", family="mpich", summary="", wheel="tinympi", version="1.0", sha256=hashes
+        )
+        monkeypatch.setattr(catalogue, "entries", lambda: {"tiny": tiny})
+        monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
+
+    return make
+
+
+def left_in(folder: Path) -> list[Path]:
+    return list((folder / "cache" / "mpi").iterdir())
+
+
+def test_its_entries_are_complete() -> None:
+    assert set(catalogue.entries()) == {"openmpi", "mpich", "intel"}
+    for entry in catalogue.entries().values():
+        assert entry.family in all_families()
+        assert "x86_64" in entry.sha256
+        assert all(len(value) == 64 for value in entry.sha256.values())
+        assert all(other in catalogue.entries() for other in entry.needs)
+
+
+def test_add_installs_once(
+    wheel: str, catalogue_of: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue_of(**{HERE: wheel})
+    assert not catalogue.entry("tiny").installed
+    prefix = catalogue.add("tiny")
+    assert (prefix / "bin" / "mpirun").exists()
+    assert catalogue.entry("tiny").installed
+    assert left_in(tmp_path) == [prefix]
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    assert catalogue.add("tiny") == prefix  # without asking pip
+
+
+def test_a_wrong_hash_installs_nothing(
+    wheel: str, catalogue_of: Callable[..., None], tmp_path: Path
+) -> None:
+    catalogue_of(**{HERE: wheel[::-1]})
+    with pytest.raises(UserError, match=r"cannot install tinympi 1\.0"):
+        catalogue.add("tiny")
+    assert left_in(tmp_path) == []
+
+
+def test_no_index_is_one_clear_line(
+    catalogue_of: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue_of(**{HERE: "0" * 64})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(UserError, match="make sure that a package index can be reached") as error:
+        catalogue.add("tiny")
+    assert "\n" not in str(error.value)
+    assert left_in(tmp_path) == []
+
+
+def test_a_crash_leaves_nothing_that_looks_installed(
+    catalogue_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_wanted: catalogue.Entry, prefix: Path) -> None:
+        (prefix / "lib").mkdir()
+        raise KeyboardInterrupt
+
+    catalogue_of(**{HERE: "0" * 64})
+    monkeypatch.setattr(catalogue, "_install", crash)
+    with pytest.raises(KeyboardInterrupt):
+        catalogue.add("tiny")
+    assert not catalogue.entry("tiny").installed
+
+
+def test_no_wheel_for_this_machine(catalogue_of: Callable[..., None]) -> None:
+    catalogue_of(m68k="0" * 64)
+    with pytest.raises(UserError, match=f"no wheel for {HERE} \\(only for m68k\\)"):
+        catalogue.add("tiny")
+
+
+def test_unwritable_cache(
+    catalogue_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    catalogue_of(**{HERE: "0" * 64})
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="set NEARPEAK_CACHE"):
+        catalogue.add("tiny")
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(UserError, match=r"unknown library 'mpi': the catalogue has openmpi"):
+        catalogue.add("mpi")

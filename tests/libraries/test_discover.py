@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding libraries: made-up ones in every place where libraries lie, and the real ones."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.discover import discover, find_libraries, resolve, usual_prefixes
+from nearpeak.libraries.model import Library
+
+MPICH = "MPICH Version:      4.2.1\n"
+OPEN_MPI = "Open MPI v4.1.6, package: x\n"
+HYDRA = "HYDRA build details:"
+ORTE = "mpirun (Open MPI) 4.1.6"
+
+Fake = Callable[..., Path]
+
+
+def on_path(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    monkeypatch.setenv("PATH", ":".join([*map(str, folders), os.environ["PATH"]]))
+
+
+def in_prefixes(monkeypatch: pytest.MonkeyPatch, *patterns: object) -> None:
+    monkeypatch.setattr("nearpeak.libraries.discover.USUAL_PREFIXES", tuple(map(str, patterns)))
+
+
+def test_nothing_on_a_bare_machine(bare: Path) -> None:
+    assert bare.exists()
+    found = discover()
+    assert (found.libraries, found.problems) == ([], [])
+
+
+def test_on_path(bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefix = fake_library(bare / "mpi", MPICH, says=HYDRA)
+    on_path(monkeypatch, prefix / "bin")
+    (library,) = find_libraries()
+    assert library == Library(
+        name="mpich-4.2.1",
+        family="mpich",
+        version="4.2.1",
+        version_text=MPICH,
+        abi="mpich",
+        prefix=prefix,
+        origin="path",
+        launcher=prefix / "bin/mpirun",
+        libmpi=prefix / "lib/libmpi.so.12",
+    )
+
+
+def test_the_name_of_a_folder_means_nothing(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_path(monkeypatch, fake_library(bare / "openmpi-5.0", MPICH, says=HYDRA) / "bin")
+    assert [one.family for one in find_libraries()] == ["mpich"]
+
+
+def test_one_library_seen_in_many_ways_is_one(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = fake_library(bare / "mpi", MPICH, says=HYDRA)
+    (prefix / "lib64").symlink_to("lib")
+    (prefix / "lib/libmpi.so").symlink_to("libmpi.so.12")
+    (bare / "link").symlink_to(prefix)
+    (bare / "bin").mkdir()
+    (bare / "bin/mpiexec").symlink_to(prefix / "bin/mpirun")
+    on_path(monkeypatch, bare / "bin", prefix / "bin")
+    in_prefixes(monkeypatch, bare / "*")
+    monkeypatch.setenv("MPI_HOME", str(prefix))
+    assert len(find_libraries()) == 1
+
+
+@pytest.mark.parametrize("lib", ["lib", "lib64", "lib/release", "lib/x86_64-linux-gnu"])
+def test_folders_of_a_prefix(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch, lib: str
+) -> None:
+    fake_library(bare / "mpi", MPICH, says=HYDRA, lib=lib)
+    in_prefixes(monkeypatch, bare / "m*")
+    (library,) = find_libraries()
+    assert (library.libmpi.parent, library.origin) == (bare / "mpi" / lib, "prefix")
+
+
+@pytest.mark.parametrize("variable", ["MPI_HOME", "MPI_ROOT", "I_MPI_ROOT", "MPICH_DIR"])
+def test_variables_name_prefixes(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(fake_library(bare / "mpi", MPICH, says=HYDRA)))
+    assert [one.name for one in find_libraries()] == ["mpich-4.2.1"]
+
+
+def two_in_one_prefix(prefix: Path, fake_library: Fake) -> Path:
+    """As Debian lays them out."""
+    lib = "lib/x86_64-linux-gnu"
+    fake_library(
+        prefix, OPEN_MPI, says=ORTE, lib=lib, soname="libmpi.so.40", launcher="mpirun.openmpi"
+    )
+    fake_library(
+        prefix, MPICH, says=HYDRA, lib=lib, soname="libmpich.so.12", launcher="mpirun.mpich"
+    )
+    (prefix / "bin/mpirun").symlink_to("mpirun.openmpi")
+    return prefix
+
+
+def test_two_in_one_prefix_get_their_own_launchers(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = two_in_one_prefix(bare / "usr", fake_library)
+    on_path(monkeypatch, prefix / "bin")
+    found = {one.name: one for one in find_libraries()}
+    assert found["openmpi-4.1.6"].launcher == prefix / "bin/mpirun"
+    assert found["mpich-4.2.1"].launcher == prefix / "bin/mpirun.mpich"
+    assert resolve(str(prefix / "bin/mpirun.openmpi")).family == "openmpi"
+    assert resolve(str(prefix / "bin/mpirun.mpich")).family == "mpich"
+    with pytest.raises(UserError, match=r"several MPI libraries: name a launcher \(.*mpirun"):
+        resolve(str(prefix))
+
+
+def test_equal_names_are_told_apart(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        fake_library(bare / "opt" / name, MPICH, says=HYDRA)
+    in_prefixes(monkeypatch, bare / "opt/*")
+    assert [one.name for one in find_libraries()] == ["mpich-4.2.1", "mpich-4.2.1-2"]
+    assert resolve("mpich-4.2.1-2").prefix == bare / "opt/b"
+
+
+def test_what_cannot_be_used_is_named(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_library(bare / "a", "Strange MPI 7", says=HYDRA)
+    fake_library(bare / "b", MPICH, says="something else")
+    (bare / "c/lib").mkdir(parents=True)
+    (bare / "c/lib/libmpi.so.40").write_text("not a library")
+    in_prefixes(monkeypatch, bare / "?")
+    found = discover()
+    assert found.libraries == []
+    strange, alone, broken = found.problems
+    assert "of no known family (it says 'Strange MPI 7')" in strange
+    assert "MPICH 4.2.1, but no launcher" in alone
+    assert str(bare / "c/lib/libmpi.so.40") in broken
+
+
+def test_srun_starts_what_has_no_launcher(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_library(bare / "cray", "CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)", says="nothing")
+    srun = fake_library(bare / "slurm", MPICH, says="slurm 23.11", launcher="srun") / "bin"
+    on_path(monkeypatch, srun)
+    in_prefixes(monkeypatch, bare / "cray")
+    (library,) = find_libraries()
+    assert (library.family, library.launcher) == ("cray", srun / "srun")
+
+
+def test_from_a_module(
+    bare: Path,
+    fake_library: Fake,
+    module_command: Callable[[str, str], None],
+) -> None:
+    prefix = fake_library(bare / "apps/mpi", MPICH, says=HYDRA)
+    module_command(
+        "mpich/4.2.1\ngcc/12\n",
+        f"export PATH={prefix}/bin:$PATH LD_LIBRARY_PATH={bare}/deps UCX_TLS=all MANPATH=/man",
+    )
+    (library,) = find_libraries()
+    assert (library.origin, library.prefix) == ("module", prefix)
+    assert library.env == {"LD_LIBRARY_PATH": f"{bare}/deps", "UCX_TLS": "all"}
+
+
+def test_usual_prefixes_exist() -> None:
+    assert Path("/usr") in usual_prefixes()
+    assert all(prefix.is_dir() for prefix in usual_prefixes())
+
+
+def test_real_libraries_are_found_under_their_names(library: Library) -> None:
+    found = {one.name: one for one in find_libraries()}
+    assert found[library.name] == library
+    assert library.family == library.name
+    assert library.version == catalogue.entry(library.name).version
+    assert library.origin == "installed"
+
+
+def test_real_library_by_path_and_alias(library: Library) -> None:
+    for path in (library.prefix, library.launcher):
+        given = resolve(str(path))
+        assert (given.family, given.origin) == (library.family, "given")
+        assert given.libmpi == library.libmpi
+    alias = resolve(f"again={library.name}")
+    assert (alias.name, alias.prefix) == ("again", library.prefix)
+    assert resolve(f"again={library.prefix}").name == "again"
+
+
+def test_not_yet_installed(bare: Path) -> None:
+    assert bare.exists()
+    with pytest.raises(UserError, match="openmpi is not installed: run `nearpeak mpi add openmpi`"):
+        resolve("openmpi")
+
+
+def test_a_broken_installation_says_how_to_mend_it(bare: Path) -> None:
+    lib = catalogue.entry("openmpi").prefix / "lib"
+    lib.mkdir(parents=True)
+    (lib / "libmpi.so.40").write_text("half a library")
+    with pytest.raises(UserError, match=r"does not work .* remove that folder and run") as error:
+        resolve("openmpi")
+    assert str(bare) in str(error.value)
+
+
+def test_unknown_name_lists_the_known_ones(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_path(monkeypatch, fake_library(bare / "mpi", MPICH, says=HYDRA) / "bin")
+    with pytest.raises(UserError, match=r"'nope': choose intel, mpich, mpich-4\.2\.1, openmpi, or"):
+        resolve("nope")
+
+
+@pytest.mark.parametrize("spec", ["/nowhere/at/all", "./nothing", "x=/nowhere", "~/no-such-mpi"])
+def test_no_such_path(spec: str) -> None:
+    with pytest.raises(UserError, match="there is no /"):
+        resolve(spec)
+
+
+def test_a_path_without_a_library(bare: Path) -> None:
+    with pytest.raises(UserError, match="no MPI library that works at"):
+        resolve(str(bare))
+    with pytest.raises(UserError, match="no MPI library that works at"):
+        resolve(str(bare / "tools/sh"))

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch lines: what they hold, and real launches of every library, on one host and on two."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.launch import command_line, environment, join_paths, shell_line
+from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
+
+CPUS = sorted(os.sched_getaffinity(0))
+Where = Callable[[Library], str]
+
+
+def made_up(family: str, version: str = "1.0", **more: Any) -> Library:
+    return Library(
+        name=family,
+        family=family,
+        version=version,
+        version_text="",
+        abi="mpich",
+        prefix=Path("/opt/mpi"),
+        origin=more.pop("origin", "given"),
+        launcher=Path("/opt/mpi/bin/mpirun"),
+        libmpi=Path("/opt/mpi/lib/libmpi.so.12"),
+        **more,
+    )
+
+
+def test_own_folder_comes_first_in_the_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/x:/opt/mpi/lib")
+    assert environment(made_up("mpich"))["LD_LIBRARY_PATH"] == "/opt/mpi/lib:/x"
+    module = made_up("mpich", env={"LD_LIBRARY_PATH": "/deps", "UCX_TLS": "all"})
+    assert environment(module) == {"LD_LIBRARY_PATH": "/opt/mpi/lib:/deps", "UCX_TLS": "all"}
+
+
+def test_only_a_moved_open_mpi_is_told_its_prefix() -> None:
+    assert environment(made_up("openmpi", origin="installed"))["OPAL_PREFIX"] == "/opt/mpi"
+    assert "OPAL_PREFIX" not in environment(made_up("openmpi"))
+
+
+def test_settings_overrule_and_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    settings = Settings(name="x", env={"LD_LIBRARY_PATH": "/ucx", "UCX_TLS": "sm"}, flags=["-v"])
+    ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
+    line = command_line(
+        made_up("mpich"), Launch(program=["p"], ranks=ranks, settings=settings, network_only=True)
+    )
+    assert line.env["LD_LIBRARY_PATH"] == "/ucx:/opt/mpi/lib"
+    assert line.env["UCX_TLS"] == "sm"
+    assert line.env["MPIR_CVAR_NOLOCAL"] == "1"
+    assert line.argv.index("-v") < line.argv.index("p")
+
+
+def test_between_hosts_the_network_is_the_librarys_choice() -> None:
+    ranks = [Rank(cpus=[0], host="a"), Rank(cpus=[0], host="b")]
+    launch = Launch(program=["p"], ranks=ranks, network_only=True)
+    assert "UCX_TLS" not in command_line(made_up("mpich"), launch).env
+
+
+def test_no_known_way_to_force_the_network() -> None:
+    launch = Launch(program=["p"], ranks=[Rank(cpus=[0])] * 2, network_only=True)
+    with pytest.raises(UserError, match="MVAPICH has no known setting that forces the network"):
+        command_line(made_up("mvapich"), launch)
+
+
+def test_without_ranks_the_environment_is_there() -> None:
+    assert "LD_LIBRARY_PATH" in command_line(made_up("mpich"), Launch(program=[], ranks=[])).env
+
+
+def test_join_paths() -> None:
+    assert join_paths("/a:/b", "", "/b::/c") == "/a:/b:/c"
+
+
+def test_shell_line_is_read_back_by_a_shell() -> None:
+    words = ["a b", "$HOME", "it's", '"', "x;y", ""]
+    line = CommandLine(argv=["printf", "%s\\n", *words], env={"WORD": "1 $2 '3'"})
+    said = subprocess.run(["sh", "-c", shell_line(line)], capture_output=True, text=True).stdout
+    assert said == "".join(f"{word}\n" for word in words)
+    assert shlex.split(shell_line(line))[:2] == ["env", "WORD=1 $2 '3'"]
+    assert shell_line(CommandLine(argv=["true"], env={})) == "true"
+
+
+def start(line: CommandLine, **more: Any) -> dict[int, tuple[str, str, list[int]]]:
+    """Runs the shell line with no terminal and no input: rank -> host, word, CPUs."""
+    done = subprocess.run(
+        ["sh", "-c", shell_line(line)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **more,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return parse(done.stdout)
+
+
+def parse(output: str) -> dict[int, tuple[str, str, list[int]]]:
+    """What ranks said; launchers may mix the lines, but not what one write holds."""
+    said = re.findall(r"rank (\d+)\|([^|]*)\|([^|]*)\|([\d ]*)\|", output)
+    return {
+        int(rank): (host, word, [int(cpu) for cpu in cpus.split()])
+        for rank, host, word, cpus in said
+    }
+
+
+def test_binding_is_exact(library: Library, where: Where) -> None:
+    wanted = [CPUS[-1:], CPUS[:1], CPUS[:2]]  # not the order that a launcher would choose
+    ranks = [Rank(cpus=cpus) for cpus in wanted]
+    started = start(command_line(library, Launch(program=[where(library)], ranks=ranks)))
+    assert {rank: cpus for rank, (_, _, cpus) in started.items()} == dict(enumerate(wanted))
+
+
+def test_more_ranks_than_cores(library: Library, where: Where) -> None:
+    ranks = [Rank(cpus=CPUS[:1])] * (len(CPUS) + 1)
+    started = start(command_line(library, Launch(program=[where(library)], ranks=ranks)))
+    assert sorted(started) == list(range(len(ranks)))
+
+
+def test_settings_reach_every_rank(library: Library, where: Where) -> None:
+    word = "two  words, $HOME, 'quoted'; \"twice\""
+    settings = Settings(name="x", env={"NEARPEAK_TEST_WORD": word})
+    ranks = [Rank(cpus=CPUS[:1]), Rank(cpus=CPUS[-1:])]
+    launch = Launch(program=[where(library)], ranks=ranks, settings=settings)
+    assert [said for _, said, _ in start(command_line(library, launch)).values()] == [word, word]
+
+
+def test_a_good_launch_leaves_nothing(library: Library, where: Where, tmp_path: Path) -> None:
+    ranks = [Rank(cpus=CPUS[:1]), Rank(cpus=CPUS[-1:])]
+    line = command_line(library, Launch(program=[where(library)], ranks=ranks))
+    start(line, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def loopback_bytes(hosts: Any) -> int:
+    counters = hosts.run(["cat", "/proc/net/dev"]).stdout
+    line = next(one for one in counters.splitlines() if one.strip().startswith("lo:"))
+    return int(line.split(":")[1].split()[0])
+
+
+@pytest.mark.parametrize("network_only", [False, True])
+def test_network_only_moves_the_bytes_over_tcp(
+    library: Library, where: Where, two_hosts: Any, network_only: bool
+) -> None:
+    size, times = 1_000_000, 20
+    ranks = [Rank(cpus=CPUS[:1]), Rank(cpus=CPUS[-1:])]
+    launch = Launch(
+        program=[where(library), str(size), str(times)], ranks=ranks, network_only=network_only
+    )
+    # On a test host, because nobody else uses its loopback.
+    before = loopback_bytes(two_hosts)
+    done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
+    assert sorted(parse(done.stdout)) == [0, 1], done.stderr
+    moved = loopback_bytes(two_hosts) - before
+    assert (moved >= size * times) == network_only
+
+
+@pytest.mark.parametrize("by", ["names", "addresses"])
+def test_two_hosts(
+    library: Library,
+    where: Where,
+    two_hosts: Any,
+    by: str,
+) -> None:
+    size, times = 1_000_000, 10
+    first, second = getattr(two_hosts, by)
+    # Each rank gets its own CPUs, which differ between the hosts.
+    ranks = [Rank(cpus=CPUS[-1:], host=first), Rank(cpus=CPUS[:1], host=second)]
+    settings = Settings(name="x", env={"NEARPEAK_TEST_WORD": "a b"})
+    launch = Launch(
+        program=[where(library), str(size), str(times)],
+        ranks=ranks,
+        settings=settings,
+        network_only=True,
+        remote_shell=two_hosts.remote_shell,
+    )
+    before = two_hosts.bytes_sent()
+    done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
+    assert parse(done.stdout) == {
+        0: (two_hosts.names[0], "a b", CPUS[-1:]),
+        1: (two_hosts.names[1], "a b", CPUS[:1]),
+    }, done.stderr
+    assert two_hosts.bytes_sent() - before >= size * times
+
+
+def test_ranks_in_any_order_over_two_hosts(library: Library, where: Where, two_hosts: Any) -> None:
+    hosts = [two_hosts.names[index] for index in (0, 1, 0)]
+    ranks = [Rank(cpus=CPUS[:1], host=host) for host in hosts]
+    launch = Launch(program=[where(library)], ranks=ranks, remote_shell=two_hosts.remote_shell)
+    done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
+    assert [host for _, (host, _, _) in sorted(parse(done.stdout).items())] == hosts, done.stderr
