@@ -30,18 +30,6 @@ std::size_t parse_size(const std::string& text) {
   return size;
 }
 
-// Of the first CPU, in bytes. The kernel's word: sysconf's is the whole package's on some machines.
-std::uint64_t largest_cache() {
-  std::uint64_t largest = std::uint64_t{32} << 20;  // where the kernel says nothing
-  for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
-                       "/size");
-    if (std::string text; file >> text)
-      largest = std::max<std::uint64_t>(largest, parse_bytes(text));
-  }
-  return largest;
-}
-
 }  // namespace
 
 std::size_t parse_bytes(const std::string& text) {
@@ -100,6 +88,18 @@ std::vector<int> parse_cpus(const std::string& text) {
     for (int cpu = low; cpu <= high; ++cpu) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+// Of the first CPU, in bytes. The kernel's word: sysconf's is the whole package's on some machines.
+std::uint64_t largest_cache() {
+  std::uint64_t largest = std::uint64_t{32} << 20;  // where the kernel says nothing
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    if (std::string text; file >> text)
+      largest = std::max<std::uint64_t>(largest, parse_bytes(text));
+  }
+  return largest;
 }
 
 std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window) {

@@ -54,6 +54,9 @@ std::vector<std::size_t> parse_sizes(const std::string& text);
 // "0,2,5-7" -> {0, 2, 5, 6, 7}. Throws BadInput.
 std::vector<int> parse_cpus(const std::string& text);
 
+// Bytes of the largest cache of this machine's first CPU.
+std::uint64_t largest_cache();
+
 // How many windows of `window` messages of `bytes` a rotating case goes through: at least 2, more
 // than twice the largest cache in all, but at most 1 GiB and about 65,536 messages, so that tiny
 // messages do not spend the slot on visiting them all.

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/mode.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace nearpeak {
+namespace {
+
+std::vector<Mode*>& registry() {
+  static std::vector<Mode*> all;
+  return all;
+}
+
+}  // namespace
+
+RegisterMode::RegisterMode(Mode& mode) { registry().push_back(&mode); }
+
+std::vector<Mode*> modes() {
+  auto all = registry();
+  std::sort(all.begin(), all.end(),
+            [](const Mode* a, const Mode* b) { return a->info().name < b->info().name; });
+  return all;
+}
+
+std::string describe_modes() {
+  using Json = nlohmann::ordered_json;
+  Json out;
+  out["schema"] = 1;
+  out["program"] = "nearpeak-native";
+  out["version"] = kVersion;
+  out["modes"] = Json::array();
+  for (const Mode* mode : modes()) {
+    const ModeInfo& info = mode->info();
+    Json entry;
+    entry["name"] = info.name;
+    entry["summary"] = info.summary;
+    entry["metrics"] = Json::array();
+    for (const Metric& metric : info.metrics)
+      entry["metrics"].push_back(
+          {{"name", metric.name}, {"unit", metric.unit}, {"better", metric.better}});
+    entry["axes"] = Json::array();
+    for (const ModeAxis& axis : info.axes)
+      entry["axes"].push_back(
+          {{"name", axis.name}, {"values", axis.values}, {"default", axis.values.front()}});
+    out["modes"].push_back(entry);
+  }
+  return out.dump(2);
+}
+
+std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& known,
+                                const std::string& kind) {
+  if (list.empty()) return known;
+  std::vector<std::string> out;
+  std::stringstream stream(list);
+  for (std::string name; std::getline(stream, name, ',');) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string all;
+      for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
+      throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
+    }
+    out.push_back(name);
+  }
+  return out;
+}
+
+std::vector<Metric> chosen_metrics(const std::string& list, const std::vector<Metric>& known) {
+  std::vector<std::string> names;
+  for (const Metric& metric : known) names.push_back(metric.name);
+  std::vector<Metric> out;
+  for (const std::string& name : chosen(list, names, "metric"))
+    out.push_back(known[std::find(names.begin(), names.end(), name) - names.begin()]);
+  return out;
+}
+
+void check_writable(const std::string& path) {
+  if (path.empty()) return;
+  try {
+    const RecordWriter writer(path);
+  } catch (const std::runtime_error& error) {
+    throw BadInput(std::string(error.what()) + ": give another file to --jsonl");
+  }
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a mode of nearpeak-native is: one kind of data path whose ceilings it measures. Each is one
+// file that registers itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "options/options.hpp"
+#include "record/record.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace nearpeak {
+
+struct Metric {
+  std::string name;
+  std::string unit;    // "us" or "GB/s"
+  std::string better;  // "lower" or "higher"
+};
+
+struct ModeAxis {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+struct ModeInfo {
+  std::string name;
+  std::string summary;
+  std::vector<Metric> metrics;
+  std::vector<ModeAxis> axes;
+};
+
+class Mode {
+ public:
+  explicit Mode(ModeInfo info) : info_(std::move(info)) {}
+  virtual ~Mode() = default;
+  const ModeInfo& info() const { return info_; }
+  virtual void add_options(CLI::App& app) = 0;
+  // Returns the exit status. Throws BadInput before anything is measured or written, and
+  // std::runtime_error.
+  virtual int run() = 0;
+
+ private:
+  ModeInfo info_;
+};
+
+// A static object of this type in a mode's file makes the mode known.
+struct RegisterMode {
+  explicit RegisterMode(Mode& mode);
+};
+
+std::vector<Mode*> modes();  // by name
+std::string describe_modes();
+
+// The names in a comma list that are to be measured: all of `known` where the list is empty.
+// Throws BadInput for an unknown one, saying what kind of name it is.
+std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& known,
+                                const std::string& kind);
+
+// The metrics of `known` that a comma list names. Throws BadInput.
+std::vector<Metric> chosen_metrics(const std::string& list, const std::vector<Metric>& known);
+
+// Throws BadInput where records cannot be appended to this file; an empty path is none.
+void check_writable(const std::string& path);
+
+// A copy of 16 MiB on this CPU for about 50 ms: its drift over the launches of a study shows that
+// the machine has changed.
+void run_probe(RecordWriter& writer, const Table& table, const ClockQuality& clock);
+
+}  // namespace nearpeak

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// nearpeak-native: what each data path can carry without MPI.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "native/mode.hpp"
+
+namespace {
+
+using namespace nearpeak;
+
+// Returns the mode to run; exits the program for --help and --describe. Throws BadInput.
+Mode& parse(int argc, char** argv) {
+  CLI::App app(
+      "Measures what data paths can carry without MPI: the ceilings. Examples:\n"
+      "  nearpeak-native pair --cpus 0,1\n"
+      "  nearpeak-native pair --cpus 0,1 --sizes 1K:1M --metrics latency --methods cma,mapped\n"
+      "  nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 --jsonl tcp.jsonl\n"
+      "  mpirun -n 2 --host a,b nearpeak-native tcp --peer a --port 7777\n"
+      "  nearpeak-native memory --cpus 0-3 --memory-node 0",
+      "nearpeak-native");
+  app.add_flag_callback(
+      "--describe",
+      [] {
+        std::cout << describe_modes() << std::endl;
+        std::exit(kGood);
+      },
+      "print the modes, their metrics and axes as JSON");
+  app.require_subcommand(1);
+  Mode* chosen_mode = nullptr;
+  for (Mode* mode : modes()) {
+    CLI::App* command = app.add_subcommand(mode->info().name, mode->info().summary);
+    mode->add_options(*command);
+    command->callback([&chosen_mode, mode] { chosen_mode = mode; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) std::exit(app.exit(error));
+    throw BadInput(std::string(error.what()) + "; see nearpeak-native --help");
+  }
+  return *chosen_mode;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse(argc, argv).run();
+  } catch (const BadInput& error) {
+    std::cerr << "nearpeak-native: " << error.what() << std::endl;
+    return kBadInput;
+  } catch (const std::exception& error) {
+    std::cerr << "nearpeak-native: " << error.what() << std::endl;
+    return kFailed;
+  }
+}
