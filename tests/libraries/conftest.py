@@ -53,7 +53,6 @@ int main(int argc, char** argv) {
 """
 
 
-@functools.cache
 def installed(name: str) -> Library:
     """A library of the catalogue, installed if it is not; skips where that cannot be."""
     try:
