@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs of the real modes have in common in the tests.
+#pragma once
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "options/options.hpp"
+#include "record/record.hpp"
+
+// Options of a run that is short.
+inline nearpeak::CommonOptions short_run(const std::string& sizes, const std::string& jsonl) {
+  nearpeak::CommonOptions common;
+  common.sizes = sizes;
+  common.jsonl = jsonl;
+  common.slot_ms = 0.5;
+  common.min_samples = 2;
+  return common;
+}
+
+// Two CPUs that this process may use; the same one twice where it has only one.
+inline std::vector<int> two_cpus() {
+  const auto cpus = nearpeak::this_place(0).cpus;
+  return {cpus.front(), cpus.back()};
+}
+
+// The exit status of `body`, run in a process of its own with its output thrown away. It may bind
+// itself, forbid itself system calls and die.
+inline int in_own_process(const std::function<int()>& body) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)!std::freopen("/dev/null", "w", stdout);
+    (void)!std::freopen("/dev/null", "w", stderr);
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

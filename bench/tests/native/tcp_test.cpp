@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/tcp.hpp"
+
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <set>
+#include <thread>
+
+#include "tests/native/quiet.hpp"
+#include "tests/records.hpp"
+
+using namespace nearpeak;
+
+namespace {
+
+TcpOptions short_tcp(const std::string& sizes, const RecordFile& file) {
+  TcpOptions options;
+  options.common = short_run(sizes, file.path());
+  options.common.window = 5;
+  options.cpus = two_cpus();
+  options.address = "127.0.0.1";
+  options.probe = false;
+  return options;
+}
+
+void forget_ranks() {
+  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    unsetenv(name);
+}
+
+int free_port() { return port_of(listen_on("127.0.0.1", 0)); }
+
+}  // namespace
+
+TEST_CASE("every TCP method moves every size of every metric rightly") {
+  const RecordFile file;
+  const TcpOptions options = short_tcp("0,1,1000,20000,3000001", file);
+  CHECK(in_own_process([&] { return run_tcp_forked(options, tcp_methods()); }) == kGood);
+  CHECK(file.records("problem").empty());
+  std::set<std::string> seen;
+  for (const auto& record : file.records("samples")) {
+    seen.insert(record["method"]);
+    CHECK(record["benchmark"] == "tcp");
+    CHECK((record["size_bytes"] > 0 || record["metric"] == "latency"));
+    for (const double value : record["samples"]) CHECK(value > 0);
+  }
+  CHECK(seen.size() == tcp_methods().size());
+}
+
+TEST_CASE("two launched ranks find each other, however early the second one is") {
+  for (const char* variable : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    const RecordFile file;
+    TcpOptions options = short_tcp("8", file);
+    options.metrics = {pair_metrics()[0]};
+    options.cpus.clear();
+    options.peer = "127.0.0.1";
+    options.port = free_port();
+    const auto launch = [&](const char* rank) {
+      return in_own_process([&] {
+        forget_ranks();
+        setenv(variable, rank, 1);
+        return run_tcp_launched(options, {tcp_methods()[0]});
+      });
+    };
+    int second = -1;
+    std::thread early([&] { second = launch("1"); });
+    usleep(100'000);
+    CHECK(launch("0") == kGood);
+    early.join();
+    CHECK(second == kGood);
+    REQUIRE(file.records("environment").size() == 1);  // rank 0 alone writes
+    CHECK(file.records("samples").size() == 1);
+  }
+}
+
+TEST_CASE("a launched process that has no good rank or port is refused") {
+  CHECK(in_own_process([] {
+          TcpOptions options;
+          options.peer = "127.0.0.1";
+          options.port = 1;
+          int refused = 0;
+          const auto expect = [&] {
+            try {
+              run_tcp_launched(options, tcp_methods());
+            } catch (const BadInput&) {
+              ++refused;
+            }
+          };
+          forget_ranks();
+          expect();
+          for (const char* bad : {"2", "-1", "x", ""}) {
+            setenv("PMI_RANK", bad, 1);
+            expect();
+          }
+          setenv("PMI_RANK", "0", 1);
+          options.port = 0;
+          expect();
+          return refused;
+        }) == 6);
+}
+
+TEST_CASE("an address that is not this host's is refused") {
+  const RecordFile file;
+  TcpOptions options = short_tcp("8", file);
+  options.address = "192.0.2.1";  // kept for documentation: nobody's
+  CHECK_THROWS_AS(run_tcp_forked(options, tcp_methods()), BadInput);
+}
+
+TEST_CASE("strangers are not taken for the other end") {
+  const Socket listener = listen_on("127.0.0.1", 0);
+  const int port = port_of(listener);
+  std::thread others([port] {
+    const Socket stranger(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connect(stranger.file(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    const std::string text = "GET / HTTP/1.1\r\n\r\n";
+    send_all(stranger.file(), text.data(), text.size());
+    const Connections right = make_connections("127.0.0.1", port, {0, 65536});
+    const char greeting = 'x';
+    send_all(right.streams[1].file(), &greeting, 1);
+  });
+  const Connections all = accept_connections(listener, {0, 65536});
+  char greeting = 0;
+  receive_all(all.streams[1].file(), &greeting, 1);
+  CHECK(greeting == 'x');
+  others.join();
+  CHECK_THROWS_WITH(receive_all(all.streams[0].file(), &greeting, 1),
+                    "the other end has closed its connection");
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace nearpeak;
+using Sizes = std::vector<std::size_t>;
+
+TEST_CASE("sizes are bytes, powers of 1024, ranges and lists of them") {
+  CHECK(parse_bytes("0") == 0);
+  CHECK(parse_bytes("4K") == 4096);
+  CHECK(parse_bytes("64M") == 64u << 20);
+  CHECK(parse_bytes("1G") == 1u << 30);
+  CHECK(parse_sizes("0:8") == Sizes{0, 1, 2, 4, 8});
+  CHECK(parse_sizes("3:9") == Sizes{4, 8});
+  CHECK(parse_sizes("8,1000,8,1K") == Sizes{8, 1000, 1024});
+  CHECK(parse_sizes("0:64M").size() == 28);
+}
+
+TEST_CASE("what is no size is refused") {
+  for (const char* bad : {"", "x", "-1", "4KB", "1.5K", "8,", ",8", "8:4", "1:2:3", "3G",
+                          "99999999999999999999", "99999999999G"})
+    CHECK_THROWS_AS(parse_sizes(bad), BadInput);
+}
+
+TEST_CASE("CPUs are numbers and ranges") {
+  CHECK(parse_cpus("0,2,5-7") == std::vector<int>{0, 2, 5, 6, 7});
+  for (const char* bad : {"", "a", "1-", "3-1", "1-2-3", "-1", "1,"})
+    CHECK_THROWS_AS(parse_cpus(bad), BadInput);
+}
+
+TEST_CASE("large messages have a smaller window, and always one") {
+  CommonOptions options;
+  CHECK(options.window_at(1) == 64);
+  CHECK(options.window_at(1 << 20) == 64);
+  CHECK(options.window_at(16 << 20) == 4);
+  CHECK(options.window_at(128 << 20) == 1);
+  CHECK(options.window_at(0) == 64);
+}
+
+TEST_CASE("a seed shuffles the sizes, and the same seed in the same way") {
+  CommonOptions options;
+  options.seed = 3;
+  const auto once = options.ordered_sizes();
+  CHECK(once == options.ordered_sizes());
+  auto sorted = once;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(sorted == parse_sizes("0:64M"));
+  CHECK(once != sorted);
+}
+
+TEST_CASE("rotating buffers are more than the caches hold") {
+  for (const std::size_t bytes : {0u, 1u, 4096u, 1u << 20, 64u << 20}) {
+    const auto windows = rotating_windows(bytes, 4);
+    CHECK(windows >= 2);
+    if (bytes >= 4096) CHECK(windows * 4 * bytes > 2 * largest_cache());
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/record.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "tests/records.hpp"
+
+using namespace nearpeak;
+
+namespace {
+
+const CaseName kName{"pair", "bw", 8, "H,H", {{"reuse", "fixed"}}, "ring"};
+
+}  // namespace
+
+TEST_CASE("a samples record holds everything that was measured") {
+  const RecordFile file;
+  CaseResult result;
+  result.name = kName;
+  result.unit = "GB/s";
+  result.better = "higher";
+  result.samples = {1.23456789, 2};
+  result.measurement.batch = 3;
+  result.measurement.limited = "why";
+  result.window = 64;
+  RecordWriter(file.path()).samples(result);
+  const auto records = file.records();
+  REQUIRE(records.size() == 1);
+  const auto& record = records[0];
+  CHECK(record["record"] == "samples");
+  CHECK(record["benchmark"] == "pair");
+  CHECK(record["metric"] == "bw");
+  CHECK(record["method"] == "ring");
+  CHECK(record["axes"]["reuse"] == "fixed");
+  CHECK(record["samples"][0].get<double>() == doctest::Approx(1.234568).epsilon(1e-9));
+  CHECK(record["batch"] == 3);
+  CHECK(record["window"] == 64);
+  CHECK(record["limited"] == "why");
+  CHECK(record["subtracted_us"].is_null());
+}
+
+TEST_CASE("problems name the first bad byte, or why nothing was measured") {
+  const RecordFile file;
+  {
+    RecordWriter writer(file.path());
+    writer.wrong_data(kName, {1, {5, 0x10, 0x11}});
+    writer.skipped(kName, "forbidden");
+  }
+  const auto records = file.records("problem");
+  REQUIRE(records.size() == 2);
+  CHECK(records[0]["status"] == "wrong data");
+  CHECK(records[0]["rank"] == 1);
+  CHECK(records[0]["byte"] == 5);
+  CHECK(records[0]["expected"] == 0x10);
+  CHECK(records[0]["got"] == 0x11);
+  CHECK(records[1]["status"] == "skipped");
+  CHECK(records[1]["message"] == "forbidden");
+}
+
+TEST_CASE("the environment is recorded by name, and never a secret") {
+  const char* const variables[] = {"UCX_TLS=tcp",      "HOME=/root",     "PMIX_SERVER_TOKEN=x",
+                                   "OMPI_MCA_btl=a=b", "UCX_AUTH_KEY=x", nullptr};
+  const auto found = relevant_environment(variables);
+  CHECK(found == std::map<std::string, std::string>{{"UCX_TLS", "tcp"}, {"OMPI_MCA_btl", "a=b"}});
+}
+
+TEST_CASE("a file that cannot be written is said so") {
+  CHECK_THROWS_AS(RecordWriter("/nowhere/records.jsonl"), std::runtime_error);
+  RecordWriter full("/dev/full");
+  CHECK_THROWS_AS(full.skipped(kName, "x"), std::runtime_error);
+}
+
+TEST_CASE("a process knows its host and its CPUs") {
+  const RankPlace place = this_place(4);
+  CHECK(place.rank == 4);
+  CHECK_FALSE(place.host.empty());
+  CHECK_FALSE(place.cpus.empty());
+  const auto json = nlohmann::json::parse(to_json(place));
+  CHECK(json["cpus"].size() == place.cpus.size());
+}
