@@ -22,7 +22,7 @@ MPICH_4 = (
     "MPICH ABI:\t14:2:2\nMPICH Device:\tch4:ucx\n"
 )
 INTEL = "Intel(R) MPI Library 2021.19.0 for Linux* OS\n"
-# Written by hand, after the form that their manuals show.
+# Written by hand, from memory of the form; the real libraries were not at hand.
 MVAPICH2 = "MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date :\tWed March 02 2022\n"
 MVAPICH2_GDR = "MVAPICH2-GDR Version      :\t2.3.7\n"
 MVAPICH = "MVAPICH Version:      3.0\nMVAPICH Release date: 02/29/2024\n"
