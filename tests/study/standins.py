@@ -73,7 +73,9 @@ def small_plan(
     options = Options(
         launches=launches, sizes=[8, 100], slot_ms=1, seed=5, launch_limit_seconds=limit
     )
-    variant = Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"})
+    variant = Variant(
+        benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"}, metric="latency"
+    )
     return make_plan(options, contenders or [contender()], [variant], paths)
 
 

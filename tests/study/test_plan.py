@@ -14,7 +14,8 @@ from nearpeak.study.plan import SIZES, make_plan, summary
 
 
 def latency(**axes: str) -> Variant:
-    return Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed", **axes})
+    axes = {"calls": "blocking", "reuse": "fixed", **axes}
+    return Variant(benchmark="latency", axes=axes, metric="latency")
 
 
 def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
@@ -84,11 +85,12 @@ def test_a_budget_takes_the_slot_first(standins: ModuleType) -> None:
 
 def test_a_budget_takes_sizes_next_and_launches_last(standins: ModuleType) -> None:
     least = seconds(plan_for(standins, slot_ms=50), 6)
-    thin = plan_for(standins, budget_seconds=least * 0.8)
+    thin = plan_for(standins, budget_seconds=least)
     assert (thin.slot_ms, thin.looks) == (50, [6, 9, 12])
     assert thin.sizes == [0, *(4**power for power in range(14))]
-    few = plan_for(standins, budget_seconds=least * 0.3)
+    few = plan_for(standins, budget_seconds=least * 0.2)
     assert few.slot_ms == 50
+    assert few.sizes == [0, *(4 * 16**power for power in range(7))]
     assert 2 <= few.looks[0] < 6
     assert len(few.looks) == 1
     assert few.launches[-1].block == few.looks[0] - 1

@@ -80,11 +80,14 @@ def _ceiling(
     plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
 ) -> CommandLine:
     program = str(tools.native_program())
-    reuse = ["--reuse", planned.axes["reuse"]]
+    metrics = sorted({variant.metric for variant in plan.variants} - {""})
+    what = ["--reuse", planned.axes["reuse"]]
+    what += ["--metrics", ",".join(metrics)] if metrics else []
     if path.transport == "local":
         cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
         where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
-        return CommandLine(argv=[program, *where, *common], env={})
+        # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
+        return CommandLine(argv=[program, *where, *common[2:]], env={})
     if _two_hosts(path):
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + (plan.seed + planned.launch) % PORTS
@@ -92,7 +95,7 @@ def _ceiling(
         return tools.command_line(
             plan.contenders[0].library,
             Launch(
-                program=[program, *where, *reuse, *common],
+                program=[program, *where, *what, *common],
                 ranks=rank_places(path),
                 remote_shell=plan.remote_shell,
             ),
@@ -101,7 +104,7 @@ def _ceiling(
     where = ["pair", "--cpus", cpus]
     if path.transport == "network":
         where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]
-    return CommandLine(argv=[program, *where, *reuse, *common], env={})
+    return CommandLine(argv=[program, *where, *what, *common], env={})
 
 
 def _two_hosts(path: machine.Path) -> bool:

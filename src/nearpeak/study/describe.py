@@ -102,4 +102,4 @@ def parse_variant(description: Description, text: str) -> Variant:
             raise UserError(f"benchmark {text!r}: write {part!r} as AXIS=VALUE")
         check_axis(benchmark, key, value)
         axes[key] = value
-    return Variant(benchmark=benchmark.name, axes=axes)
+    return Variant(benchmark=benchmark.name, axes=axes, metric=benchmark.metric)

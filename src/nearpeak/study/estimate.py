@@ -3,16 +3,32 @@
 
 import statistics
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from nearpeak.study.model import Plan, PlannedLaunch
 
-# What one launch is taken to be, before anything was measured.
-START_SECONDS = {"mpi": 1.0, "ceiling": 0.2}  # launcher, MPI_Init, wiring, ending
-GUESSED_GBS = {"memory": 3.0, "network": 1.0, "local": 5.0}
-LEAST_SAMPLES = 11
-WARM_UP = 1.15  # warm-up may take a tenth of a slot, first use and verification the rest
-# (metric, method) pairs that a ceiling launch measures at every size, by transport.
-CEILING_CASES = {"memory": 9, "network": 3, "local": 2}
+LEAST_SAMPLES = 11  # of a case, however long one takes
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What launches of one kind are taken to cost before any was measured."""
+
+    start: float  # seconds: launcher, MPI_Init, ending
+    case: float  # seconds for each case: buffers, first use, verification
+    slots: float  # for each case, warm-up included; a ceiling tries several methods
+    samples: float  # times the least samples, for messages too large for the slot
+    gbs: float  # GB/s
+
+
+# From studies of a small virtual machine (2 cores), so that larger ones are early, not late.
+GUESSES = {
+    ("mpi", "memory"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.5, gbs=5.0),
+    ("mpi", "network"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.0, gbs=2.5),
+    ("ceiling", "memory"): Guess(start=0.2, case=0.15, slots=2.5, samples=2.5, gbs=5.0),
+    ("ceiling", "network"): Guess(start=0.2, case=0.2, slots=1.5, samples=2.5, gbs=2.5),
+}
+LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
 Key = tuple[str, str, int | None, int | None, tuple[tuple[str, str], ...]]
 
@@ -23,29 +39,35 @@ def key_of(launch: PlannedLaunch) -> Key:
     return (launch.role, launch.path, launch.contender, launch.variant, axes)
 
 
-def guess_seconds(
-    launch: PlannedLaunch, transport: str, sizes: Iterable[int], slot_ms: float
-) -> float:
-    """Seconds of one launch, from its sizes (bytes), its slot and a guessed bandwidth."""
-    rate = GUESSED_GBS[transport] * 1e9
-    # A sample moves its message there and back; verification and first use move it again.
-    one_case = sum(
-        max(slot_ms / 1000 * WARM_UP, size / rate * 2 * LEAST_SAMPLES) + 4 * size / rate
-        for size in sizes
-    )
-    cases = CEILING_CASES[transport] if launch.role == "ceiling" else 1
-    return START_SECONDS[launch.role] + cases * one_case
+def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
+    """Seconds of one launch, from its sizes, its slot and a guessed bandwidth."""
+    transport = next(path.transport for path in plan.paths if path.id == launch.path)
+    if transport == "local":
+        return LOCAL_SECONDS
+    guess = GUESSES[launch.role, transport]
+    if launch.variant is not None:
+        metrics = {plan.variants[launch.variant].metric}
+    else:
+        metrics = {variant.metric for variant in plan.variants}
+    seconds = guess.start
+    for metric in metrics:
+        for size in plan.sizes:
+            moved = LEAST_SAMPLES * guess.samples * _sample_bytes(plan, metric, size)
+            seconds += guess.case + guess.slots * plan.slot_ms / 1000 + moved / (guess.gbs * 1e9)
+    return seconds
+
+
+def _sample_bytes(plan: Plan, metric: str, size: int) -> int:
+    """Bytes that one sample moves at least: a round trip, or a window each way."""
+    window = max(size, min(plan.window * size, plan.in_flight_bytes))
+    return {"latency": 2 * size, "bw": window}.get(metric, 2 * window)
 
 
 class Estimate:
     """Seconds that launches of a plan will take; knows better with each that was measured."""
 
     def __init__(self, plan: Plan) -> None:
-        transports = {path.id: path.transport for path in plan.paths}
-        self._guesses = {
-            key_of(launch): guess_seconds(launch, transports[launch.path], plan.sizes, plan.slot_ms)
-            for launch in plan.launches
-        }
+        self._guesses = {key_of(launch): guess_seconds(plan, launch) for launch in plan.launches}
         self._measured: dict[Key, list[float]] = {}
 
     def add(self, launch: PlannedLaunch, seconds: float) -> None:

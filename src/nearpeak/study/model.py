@@ -15,6 +15,7 @@ class Variant(msgspec.Struct, kw_only=True, frozen=True):
     benchmark: str
     axes: dict[str, str]
     buffers: str = "H,H"
+    metric: str = ""  # what its ceilings measure
 
 
 class Contender(msgspec.Struct, kw_only=True, frozen=True):

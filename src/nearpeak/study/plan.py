@@ -17,6 +17,9 @@ LOOKS = (6, 9, 12)  # launches a cell at which precision is judged (docs/methodo
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
 SLOT_MS = 100
 SLOTS_MS = (200, 150, 100, 75, 50)  # what a budget may choose from
+SIZE_STEPS = (2, 3, 4)  # every so-many-th power of two
+BUDGET_SHARE = 0.85  # of a budget is planned: a launch too few costs more than a minute too many
+LEAST_LAUNCHES = 2
 WINDOW = 64
 IN_FLIGHT_BYTES = 64 * 1024**2
 LEAST_LIMIT_SECONDS = 30.0
@@ -72,18 +75,20 @@ def fit(plan: Plan, options: Options) -> None:
     What the user fixed stays. At least 2 launches stay, even when they do not fit.
     """
     assert plan.budget_seconds is not None
+    goal = plan.budget_seconds * BUDGET_SHARE
+    launches = plan.looks[0]
     for slot_ms in SLOTS_MS if options.slot_ms is None else (options.slot_ms,):
         plan.slot_ms = slot_ms
-        if _seconds(plan, plan.looks[0]) <= plan.budget_seconds:
+        if _seconds(plan, launches) <= goal:
             return
-    if not options.sizes:
-        # 0 and every second power of two, the largest kept.
-        plan.sizes = [plan.sizes[0], *plan.sizes[:0:-2][::-1]]
-    launches = plan.looks[0]
+    for step in () if options.sizes else SIZE_STEPS:
+        # 0, and every so-many-th power of two down from the largest.
+        plan.sizes = [SIZES[0], *SIZES[:0:-step][::-1]]
+        if _seconds(plan, launches) <= goal:
+            return
     if options.launches is None:
-        while launches > 2 and _seconds(plan, launches) > plan.budget_seconds:
+        while launches > LEAST_LAUNCHES and _seconds(plan, launches) > goal:
             launches -= 1
-    if launches < plan.looks[0]:
         plan.looks = [launches]
 
 
@@ -94,11 +99,7 @@ def _seconds(plan: Plan, launches: int) -> float:
 
 
 def _limit(plan: Plan) -> float:
-    transports = {path.id: path.transport for path in plan.paths}
-    longest = max(
-        guess_seconds(launch, transports[launch.path], plan.sizes, plan.slot_ms)
-        for launch in plan.launches
-    )
+    longest = max(guess_seconds(plan, launch) for launch in plan.launches)
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 

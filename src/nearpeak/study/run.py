@@ -19,6 +19,7 @@ from nearpeak.libraries.model import CommandLine
 from nearpeak.study.commands import Tools, find_path, make_command, wanted_cpus
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
 from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
@@ -33,7 +34,6 @@ from nearpeak.study.records import (
 )
 from nearpeak.study.state import GIVE_UP_AFTER, State
 
-LEAST_BLOCKS = 2  # are run even when the budget is too small for them
 WRONG_DATA_EXIT = 3  # of the measuring programs
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
 _MEASURED = EnvironmentRecord | SamplesRecord | ProblemRecord
@@ -143,7 +143,7 @@ class StudyRun:
     def _fits(self, block: int) -> bool:
         """Whether the budget still holds this block; at a look, all blocks to the next one."""
         budget = self._plan.budget_seconds
-        if budget is None or block < LEAST_BLOCKS:
+        if budget is None or block < LEAST_LAUNCHES:
             return True
         until = block + 1
         if block in self._plan.looks:
@@ -247,6 +247,7 @@ class _Reader:
     ) -> None:
         self._plan = plan
         self._planned = planned
+        self._metrics = {variant.metric for variant in plan.variants}
         self._file = file
         self._record = record
         self._decode = msgspec.json.Decoder(_MEASURED).decode
@@ -302,7 +303,7 @@ class _Reader:
             if (record.benchmark, record.axes, record.buffers) != asked:
                 raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
         if isinstance(record, SamplesRecord):
-            if record.benchmark != "probe" and record.size_bytes not in self._plan.sizes:
+            if record.metric in self._metrics and record.size_bytes not in self._plan.sizes:
                 raise ValueError(f"size {record.size_bytes} was not asked for")
             if not record.samples:
                 raise ValueError(f"size {record.size_bytes}: no samples")
