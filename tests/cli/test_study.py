@@ -1,79 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak study` on stand-in launches: options, output, exit status, bad input."""
 
-import importlib.util
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from nearpeak.cli.main import main
-from nearpeak.errors import UserError
 from nearpeak.study import prepare
 
 Nearpeak = Callable[..., tuple[int, str, str]]
-
-
-def load_standins() -> ModuleType:
-    file = Path(__file__).parents[1] / "study" / "standins.py"
-    spec = importlib.util.spec_from_file_location("study_standins", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """Stand-ins in place of every library and measuring program."""
-    module = load_standins()
-    tools = module.make_tools(tmp_path)
-
-    def resolve(spec: str) -> Any:
-        if spec not in ("one", "two"):
-            raise UserError(f"unknown MPI library {spec!r}")
-        return module.library(spec)
-
-    # Described by the same program that takes the place of nearpeak-native.
-    monkeypatch.setattr(prepare, "TOOLS", tools)
-    monkeypatch.setattr(prepare, "build_native", tools.native_program)
-    monkeypatch.setattr(prepare, "build_mpi", lambda _library: tools.native_program())
-    monkeypatch.setattr(prepare, "environment", lambda _library: {})
-    monkeypatch.setattr(prepare, "resolve", resolve)
-    monkeypatch.setattr(prepare, "find_libraries", lambda: [module.library("one")])
-    monkeypatch.setattr(prepare, "shell_line", module.fake_shell_line)
-    paths = [
-        module.data_path(),
-        module.data_path("host-host tcp-loopback", "network"),
-        module.data_path("host-memory node0", "local"),
-    ]
-    reasons = ["host-host cross-numa: the machine has one NUMA node with cores"]
-    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts: (paths, reasons))
-    monkeypatch.chdir(tmp_path)
-    return module
-
-
-@pytest.fixture
-def nearpeak(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], standins: ModuleType
-) -> Nearpeak:
-    assert standins
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["nearpeak", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
-
 
 SMALL = ("--benchmark", "latency", "--sizes", "8,100", "--paths", "host-host same-numa")
 
@@ -179,36 +116,3 @@ def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak) -> None
     assert "block 1: " not in out
     code, out, _ = nearpeak("study", "--resume", "--dry-run")
     assert (code, out) == (0, "")
-
-
-def test_run_prints_its_line_and_the_programs_exit_status(
-    nearpeak: Nearpeak,
-) -> None:
-    words = ["latency", "--mpi", "one", "--sizes", "8", "--calls", "blocking", "--reuse", "fixed"]
-    code, _, err = nearpeak("run", *words)
-    assert code == 0
-    assert "latency --sizes 8 --calls blocking" in err
-    code, _, err = nearpeak("run", *words, "--settings-env", "NEARPEAK_FAKE=wrong")
-    assert code == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of latency, bw"),
-        (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
-        (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),
-        (("latency", "--mpi", "one", "--calls=x"), "calls cannot be 'x'"),
-        (("latency", "--mpi", "one", "--sizes", "x"), "'x' is no size"),
-        (("latency", "--mpi", "one", "--path", "x"), "unknown path 'x'"),
-        (("latency", "--mpi", "one", "--hosts", "a"), "name two different hosts"),
-        (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
-    ],
-)
-def test_bad_input_of_run_is_one_line(
-    nearpeak: Nearpeak, words: tuple[str, ...], message: str
-) -> None:
-    code, _, err = nearpeak("run", *words)
-    assert code == 2
-    assert message in err
-    assert err.count("\n") == 1

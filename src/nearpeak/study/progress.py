@@ -7,6 +7,7 @@ from types import TracebackType
 
 import rich.console
 import rich.progress
+import rich.table
 
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.plan import variant_label
@@ -60,8 +61,13 @@ class BarProgress:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._bar = rich.progress.Progress(
-            rich.progress.BarColumn(),
-            rich.progress.TextColumn("{task.description}", markup=False),
+            rich.progress.BarColumn(bar_width=16),
+            rich.progress.TextColumn(
+                "{task.description}",
+                markup=False,
+                table_column=rich.table.Column(no_wrap=True, overflow="ellipsis", ratio=1),
+            ),
+            expand=True,
             auto_refresh=False,  # no thread of its own: it would run beside the measurement
             console=rich.console.Console(emoji=False, markup=False, highlight=False),
         )

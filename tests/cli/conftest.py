@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the command line's tests: commands on stand-ins for libraries and programs."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearpeak.cli.main import main
+from nearpeak.errors import UserError
+from nearpeak.study import prepare
+
+Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+def load_standins() -> ModuleType:
+    file = Path(__file__).parents[1] / "study" / "standins.py"
+    spec = importlib.util.spec_from_file_location("study_standins", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """Stand-ins in place of every library and measuring program."""
+    module = load_standins()
+    tools = module.make_tools(tmp_path)
+
+    def resolve(spec: str) -> Any:
+        if spec not in ("one", "two"):
+            raise UserError(f"unknown MPI library {spec!r}")
+        return module.library(spec)
+
+    # Described by the same program that takes the place of nearpeak-native.
+    monkeypatch.setattr(prepare, "TOOLS", tools)
+    monkeypatch.setattr(prepare, "build_native", tools.native_program)
+    monkeypatch.setattr(prepare, "build_mpi", lambda _library: tools.native_program())
+    monkeypatch.setattr(prepare, "environment", lambda _library: {})
+    monkeypatch.setattr(prepare, "resolve", resolve)
+    monkeypatch.setattr(prepare, "find_libraries", lambda: [module.library("one")])
+    monkeypatch.setattr(prepare, "shell_line", module.fake_shell_line)
+    paths = [
+        module.data_path(),
+        module.data_path("host-host tcp-loopback", "network"),
+        module.data_path("host-memory node0", "local"),
+    ]
+    reasons = ["host-host cross-numa: the machine has one NUMA node with cores"]
+    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts: (paths, reasons))
+    monkeypatch.chdir(tmp_path)
+    return module
+
+
+@pytest.fixture
+def nearpeak(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], standins: ModuleType
+) -> Nearpeak:
+    assert standins
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["nearpeak", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
