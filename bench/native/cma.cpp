@@ -20,7 +20,8 @@ struct CmaPull {
   std::size_t stride;
   std::size_t bytes;
 
-  void operator()(char* to, std::size_t slot) const {
+  void offer(std::size_t) const {}
+  void take(char* to, std::size_t slot) const {
     std::size_t done = 0;
     while (done < bytes) {
       const iovec local{to + done, bytes - done};
@@ -42,7 +43,7 @@ CmaPull pull_of(const PairEnd& end) {
 std::optional<std::string> unavailable(const PairEnd& end) {
   if (!end.exchange.receives()) return std::nullopt;
   try {
-    pull_of(end)(end.in.slot(0), 0);
+    pull_of(end).take(end.in.slot(0), 0);
   } catch (const std::runtime_error& error) {
     return error.what();
   }

@@ -64,13 +64,7 @@ class PairProcess {
     auto& ends = memory_.control().ends;
     ends[rank_] = {getpid(), out.slot(0)};
     team_.agree(0);
-    const PairEnd end{exchange,
-                      memory_,
-                      wait_,
-                      out,
-                      in,
-                      memory_.out[exchange.peer()].data(),
-                      SlotBuffer::stride(bytes)};
+    const PairEnd end{exchange, memory_, wait_, out, in, SlotBuffer::stride(bytes)};
     std::vector<Candidate> candidates;
     for (const PairMethod& method : methods_) {
       if (bytes < method.smallest || bytes > method.largest) continue;

@@ -52,8 +52,7 @@ struct PairEnd {
   Wait wait;
   const SlotBuffer& out;  // private; of no bytes where this end sends nothing
   const SlotBuffer& in;
-  const char* peer_shared_out;  // the other's slots, in memory that both have mapped
-  std::size_t stride;           // from slot to slot, at both ends
+  std::size_t stride;  // from slot to slot, at both ends
 
   Counter& posted() const { return memory.control().posted[exchange.rank]; }
   Counter& peer_posted() const { return memory.control().posted[exchange.peer()]; }

@@ -7,8 +7,8 @@
 
 namespace nearpeak {
 
-// Pull: void operator()(char* to, std::size_t slot) copies the other's slot; it throws when it
-// cannot.
+// Pull: void offer(std::size_t slot) readies one's own slot; void take(char* to, std::size_t slot)
+// copies the other's slot, and throws when it cannot.
 template <class Pull>
 class PullTransfer final : public Transfer {
  public:
@@ -36,50 +36,58 @@ class PullTransfer final : public Transfer {
   }
 
  private:
-  // A round's window is ready, or has been taken.
-  void tell(Counter& counter) { counter.value.store(round_, std::memory_order_release); }
-  void hear(const Counter& counter) {
-    end_.wait.until([&] { return counter.value.load(std::memory_order_acquire) == round_; });
+  void tell(Counter& counter, std::uint64_t value) {
+    counter.value.store(value, std::memory_order_release);
+  }
+  void hear(const Counter& counter, std::uint64_t value) {
+    end_.wait.until([&] { return counter.value.load(std::memory_order_acquire) >= value; });
+  }
+
+  void offer() {
+    for (std::uint64_t m = 0; m < end_.exchange.window; ++m) {
+      pull_.offer(slots_.first() + m);
+      tell(end_.posted(), ++offered_);
+    }
   }
 
   void take() {
     for (std::uint64_t m = 0; m < end_.exchange.window; ++m) {
       const std::size_t slot = slots_.first() + m;
-      pull_(end_.in.slot(slot), slot);
+      hear(end_.peer_posted(), ++taken_);
+      pull_.take(end_.in.slot(slot), slot);
     }
   }
 
   // The message back says that the first has been taken.
   void ping_pong() {
-    if (end_.exchange.rank == 0) tell(end_.posted());
-    hear(end_.peer_posted());
+    if (end_.exchange.rank == 0) offer();
     take();
-    if (end_.exchange.rank == 1) tell(end_.posted());
+    if (end_.exchange.rank == 1) offer();
   }
 
   void one_way() {
     if (end_.exchange.rank == 0) {
-      tell(end_.posted());
-      hear(end_.peer_done());
+      offer();
+      hear(end_.peer_done(), round_);
     } else {
-      hear(end_.peer_posted());
       take();
-      tell(end_.done());
+      tell(end_.done(), round_);
     }
   }
 
   void both_ways() {
-    tell(end_.posted());
-    hear(end_.peer_posted());
+    offer();
     take();
-    tell(end_.done());
-    hear(end_.peer_done());
+    tell(end_.done(), round_);
+    hear(end_.peer_done(), round_);
   }
 
   const PairEnd end_;
   Pull pull_;
   Slots slots_;
   std::uint64_t round_ = 0;
+  std::uint64_t offered_ = 0;  // messages
+  std::uint64_t taken_ = 0;
 };
 
 }  // namespace nearpeak

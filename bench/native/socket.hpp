@@ -30,7 +30,8 @@ int port_of(const Socket& listener);
 constexpr double kConnectSeconds = 20;  // how long the ends wait for each other
 
 // The connections of a path: one to agree through, the others for payload. `buffers` holds for each
-// payload connection the bytes of its socket buffers, or 0 where the kernel is to choose and adapt.
+// payload connection the bytes of its socket buffers, or 0 where the kernel is to choose and adapt;
+// those come first.
 struct Connections {
   Socket control;
   std::vector<Socket> streams;

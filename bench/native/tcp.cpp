@@ -31,26 +31,37 @@ class Cursor {
   void add(char* data, std::size_t bytes) { parts_.push_back({data, bytes}); }
   bool over() const { return at_ == parts_.size(); }
 
-  // One system call, of so many parts at most. False when the kernel has neither data nor room.
-  bool send(int file, std::size_t most, int flags) {
-    return move(most,
-                [=](msghdr* message) { return sendmsg(file, message, flags | MSG_NOSIGNAL); });
+  // One system call. False when the kernel has neither data nor room.
+  bool send(int file, const TcpMethod& method, int flags) {
+    flags |= MSG_NOSIGNAL;
+    const msghdr message = next(method);
+    if (message.msg_iovlen > 1) return moved(sendmsg(file, &message, flags));
+    const iovec& part = parts_[at_];  // the cheaper call
+    return moved(::send(file, part.iov_base, std::min(part.iov_len, method.most_bytes), flags));
   }
-  bool receive(int file, std::size_t most, int flags) {
-    return move(most, [=](msghdr* message) {
-      const ssize_t count = recvmsg(file, message, flags);
-      if (count == 0) throw std::runtime_error("the other end has closed its connection");
-      return count;
-    });
+  bool receive(int file, const TcpMethod& method, int flags) {
+    msghdr message = next(method);
+    const iovec& part = parts_[at_];
+    const ssize_t count =
+        message.msg_iovlen > 1
+            ? recvmsg(file, &message, flags)
+            : recv(file, part.iov_base, std::min(part.iov_len, method.most_bytes), flags);
+    if (count == 0) throw std::runtime_error("the other end has closed its connection");
+    return moved(count);
   }
 
  private:
-  template <class Call>
-  bool move(std::size_t most, Call call) {
+  msghdr next(const TcpMethod& method) {
     msghdr message{};
     message.msg_iov = &parts_[at_];
-    message.msg_iovlen = std::min(most, parts_.size() - at_);
-    const ssize_t count = call(&message);
+    const std::size_t most = std::min(method.most_parts, parts_.size() - at_);
+    std::size_t bytes = 0;
+    do bytes += parts_[at_ + message.msg_iovlen++].iov_len;
+    while (message.msg_iovlen < most && bytes < method.most_bytes);
+    return message;
+  }
+
+  bool moved(ssize_t count) {
     if (count < 0) {
       if (errno == EAGAIN || errno == EINTR) return false;
       throw std::runtime_error(std::string("TCP: ") + std::strerror(errno));
@@ -78,6 +89,7 @@ std::vector<int> buffers_of(const std::vector<TcpMethod>& methods) {
     const auto have = std::count(all.begin(), all.end(), method.buffer);
     all.insert(all.end(), std::max<std::ptrdiff_t>(0, method.streams - have), method.buffer);
   }
+  std::sort(all.begin(), all.end());
   return all;
 }
 
@@ -129,8 +141,8 @@ class TcpTransfer final : public Transfer {
   // A window of messages. An empty message is a byte: TCP shows no less.
   void exchange(bool sends, bool receives) {
     if (exchange_.bytes == 0) return token(sends, receives);
-    prepare(sending_, sends ? &out_ : nullptr);
-    prepare(receiving_, receives ? &in_ : nullptr);
+    prepare(sending_, sends ? &out_ : nullptr, exchange_.rank);
+    prepare(receiving_, receives ? &in_ : nullptr, exchange_.peer());
     progress();
   }
 
@@ -144,16 +156,16 @@ class TcpTransfer final : public Transfer {
   }
 
   // Messages go to the connections in turn; where they are fewer than the connections, each goes in
-  // equal parts over all.
-  void prepare(std::vector<Cursor>& cursors, const SlotBuffer* slots) {
+  // equal parts over all. Or all go to their sender's connection.
+  void prepare(std::vector<Cursor>& cursors, const SlotBuffer* slots, int sender) {
     for (Cursor& cursor : cursors) cursor.clear();
     if (slots == nullptr) return;
-    const std::size_t lanes = cursors.size();
+    const std::size_t lanes = method_.own_ways ? 1 : cursors.size();
     const std::size_t bytes = exchange_.bytes;
     for (std::uint64_t m = 0; m < exchange_.window; ++m) {
       char* slot = slots->slot(slots_.first() + m);
       if (exchange_.window >= lanes) {
-        cursors[m % lanes].add(slot, bytes);
+        cursors[method_.own_ways ? sender : m % lanes].add(slot, bytes);
         continue;
       }
       for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -176,10 +188,10 @@ class TcpTransfer final : public Transfer {
       const bool sleeps = !method_.spins && open == 1;
       for (std::size_t lane = 0; lane < files_.size(); ++lane) {
         if (!sending_[lane].over())
-          moved |= sending_[lane].send(files_[lane], method_.most_parts, sleeps ? 0 : MSG_DONTWAIT);
+          moved |= sending_[lane].send(files_[lane], method_, sleeps ? 0 : MSG_DONTWAIT);
         if (!receiving_[lane].over())
-          moved |= receiving_[lane].receive(files_[lane], method_.most_parts,
-                                            sleeps ? MSG_WAITALL : MSG_DONTWAIT);
+          moved |=
+              receiving_[lane].receive(files_[lane], method_, sleeps ? MSG_WAITALL : MSG_DONTWAIT);
       }
       if (moved) continue;
       if (method_.spins)
@@ -213,9 +225,10 @@ class TcpTransfer final : public Transfer {
 };
 
 bool applies(const TcpMethod& method, const Exchange& exchange) {
-  if (exchange.bytes < method.smallest || exchange.bytes > method.largest) return false;
-  if (exchange.pattern == Pattern::kPingPong) return method.for_latency;
-  return method.most_parts == 1 || exchange.window > 1 || method.streams > 1;
+  if (exchange.bytes < method.smallest) return false;
+  if (method.own_ways) return exchange.pattern == Pattern::kBothWays;
+  const bool alone = exchange.window == 1 && method.streams == 1 && method.buffer == 0;
+  return !alone || method.most_parts == 1 || exchange.bytes > method.most_bytes;
 }
 
 int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods,
@@ -301,18 +314,19 @@ const RegisterMode entry(mode);
 }  // namespace
 
 const std::vector<TcpMethod>& tcp_methods() {
-  constexpr std::size_t kBatched = std::size_t{256} << 10;  // larger ones fill a call alone
-  constexpr std::size_t kStreams = std::size_t{16} << 10;   // smaller ones are not worth a second
-  constexpr int kSmallBuffer = 256 << 10;                   // what is under way stays in the caches
-  constexpr int kLargeBuffer = 4 << 20;                     // what a long path needs
+  constexpr std::size_t kChunk = std::size_t{512} << 10;   // read while it is still in the caches
+  constexpr std::size_t kStreams = std::size_t{16} << 10;  // smaller ones are not worth a second
+  constexpr int kSmallBuffer = 512 << 10;
+  constexpr int kLargeBuffer = 4 << 20;  // what a long path needs
   static const std::vector<TcpMethod> all{
-      {"blocking", 1, false, 1, 0, 0, kAnySize, true},
-      {"spin", 1, true, 1, 0, 0, kAnySize, true},
-      {"batched", 1, true, kMostParts, 0, 0, kBatched, false},
-      {"buffers-256K", 1, true, kMostParts, kSmallBuffer, kStreams, kAnySize, true},
-      {"buffers-4M", 1, true, kMostParts, kLargeBuffer, kStreams, kAnySize, true},
-      {"streams-2", 2, true, kMostParts, 0, kStreams, kAnySize, false},
-      {"streams-4", 4, true, kMostParts, 0, kStreams, kAnySize, false}};
+      {"blocking", 1, false, false, 1, kAnySize, 0, 0},
+      {"spin", 1, false, true, 1, kAnySize, 0, 0},
+      {"batched", 1, false, true, kMostParts, kChunk, 0, 0},
+      {"buffers-512K", 1, false, true, kMostParts, kChunk, kSmallBuffer, kStreams},
+      {"buffers-4M", 1, false, true, kMostParts, kChunk, kLargeBuffer, kStreams},
+      {"own-ways", 2, true, true, kMostParts, kChunk, 0, kStreams},
+      {"streams-2", 2, false, true, kMostParts, kChunk, 0, kStreams},
+      {"streams-4", 4, false, true, kMostParts, kChunk / 2, 0, kStreams}};
   return all;
 }
 

@@ -15,12 +15,12 @@ namespace nearpeak {
 struct TcpMethod {
   std::string name;
   int streams;             // connections
+  bool own_ways;           // each of the two directions has its own
   bool spins;              // asks the kernel again and again, instead of sleeping
-  std::size_t most_parts;  // messages in one system call
+  std::size_t most_parts;  // messages in one system call,
+  std::size_t most_bytes;  // and bytes
   int buffer;              // bytes of the socket buffers; 0: as the kernel adapts them
-  std::size_t smallest;    // bytes of a message: not tried below, nor above `largest`
-  std::size_t largest;
-  bool for_latency;
+  std::size_t smallest;    // bytes of a message: not tried below
 };
 
 const std::vector<TcpMethod>& tcp_methods();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kPilotShare = 0.1;  // of the slot, for the first trial of each method
 constexpr std::uint64_t kPilotSamples = 5;
-constexpr double kClearlySlower = 1.3;
+constexpr double kClearlySlower = 1.2;
 
 // "byte expected got", or nothing.
 std::string to_text(const std::optional<Mismatch>& wrong) {
