@@ -22,6 +22,7 @@ BUDGET_SHARE = 0.9  # of a budget is planned: a launch too few costs more than a
 LEAST_LAUNCHES = 2
 WINDOW = 64
 IN_FLIGHT_BYTES = 64 * 1024**2
+IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 256 KiB
 LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
 
@@ -70,7 +71,7 @@ def make_plan(
 
 
 def fit(plan: Plan, options: Options) -> None:
-    """Makes the plan small enough for its budget: slot, then sizes, then launches.
+    """Makes the plan small enough for its budget: slot, bytes in flight, sizes, then launches.
 
     What the user fixed stays. At least 2 launches stay, even when they do not fit.
     """
@@ -79,6 +80,10 @@ def fit(plan: Plan, options: Options) -> None:
     launches = plan.looks[0]
     for slot_ms in SLOTS_MS if options.slot_ms is None else (options.slot_ms,):
         plan.slot_ms = slot_ms
+        if _seconds(plan, launches) <= goal:
+            return
+    if options.in_flight_bytes is None:
+        plan.in_flight_bytes = IN_FLIGHT_LEAST
         if _seconds(plan, launches) <= goal:
             return
     for step in () if options.sizes else SIZE_STEPS:
