@@ -185,7 +185,7 @@ class TcpTransfer final : public Transfer {
         open += (sending_[lane].over() ? 0 : 1) + (receiving_[lane].over() ? 0 : 1);
       if (open == 0) return;
       // With one thing left to do the kernel may put this process to sleep over it.
-      const bool sleeps = !method_.spins && open == 1;
+      const bool sleeps = method_.idle == Idle::kSleeps && open == 1;
       for (std::size_t lane = 0; lane < files_.size(); ++lane) {
         if (!sending_[lane].over())
           moved |= sending_[lane].send(files_[lane], method_, sleeps ? 0 : MSG_DONTWAIT);
@@ -194,21 +194,22 @@ class TcpTransfer final : public Transfer {
               receiving_[lane].receive(files_[lane], method_, sleeps ? MSG_WAITALL : MSG_DONTWAIT);
       }
       if (moved) continue;
-      if (method_.spins)
-        wait_.once();
-      else
-        sleep();
+      idle();
     }
   }
 
-  void sleep() {
-    std::vector<pollfd> waiting;
+  void idle() {
+    if (method_.idle != Idle::kSleeps) wait_.once();
+    if (method_.idle == Idle::kAsks) return;
+    std::vector<pollfd>& waiting = polled_;
+    waiting.clear();
     for (std::size_t lane = 0; lane < files_.size(); ++lane) {
       const int events =
           (sending_[lane].over() ? 0 : POLLOUT) | (receiving_[lane].over() ? 0 : POLLIN);
       waiting.push_back({events == 0 ? -1 : files_[lane], static_cast<short>(events), 0});
     }
-    poll(waiting.data(), waiting.size(), -1);
+    const int limit_ms = method_.idle == Idle::kSleeps ? -1 : 0;
+    while (poll(waiting.data(), waiting.size(), limit_ms) == 0) wait_.once();
   }
 
   Exchange exchange_;
@@ -220,15 +221,16 @@ class TcpTransfer final : public Transfer {
   Slots slots_;
   std::vector<Cursor> sending_;
   std::vector<Cursor> receiving_;
+  std::vector<pollfd> polled_;
   char token_out_ = 1;
   char token_in_ = 0;
 };
 
 bool applies(const TcpMethod& method, const Exchange& exchange) {
-  if (exchange.bytes < method.smallest) return false;
+  if (exchange.bytes < method.smallest || exchange.bytes > method.largest) return false;
   if (method.own_ways) return exchange.pattern == Pattern::kBothWays;
-  const bool alone = exchange.window == 1 && method.streams == 1 && method.buffer == 0;
-  return !alone || method.most_parts == 1 || exchange.bytes > method.most_bytes;
+  // A message alone cannot be batched.
+  return exchange.window > 1 || method.most_parts == 1 || exchange.bytes > method.most_bytes;
 }
 
 int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods,
@@ -316,17 +318,16 @@ const RegisterMode entry(mode);
 const std::vector<TcpMethod>& tcp_methods() {
   constexpr std::size_t kChunk = std::size_t{512} << 10;   // read while it is still in the caches
   constexpr std::size_t kStreams = std::size_t{16} << 10;  // smaller ones are not worth a second
-  constexpr int kSmallBuffer = 512 << 10;
-  constexpr int kLargeBuffer = 4 << 20;  // what a long path needs
+  constexpr int kLargeBuffer = 4 << 20;                    // what a long path needs
   static const std::vector<TcpMethod> all{
-      {"blocking", 1, false, false, 1, kAnySize, 0, 0},
-      {"spin", 1, false, true, 1, kAnySize, 0, 0},
-      {"batched", 1, false, true, kMostParts, kChunk, 0, 0},
-      {"buffers-512K", 1, false, true, kMostParts, kChunk, kSmallBuffer, kStreams},
-      {"buffers-4M", 1, false, true, kMostParts, kChunk, kLargeBuffer, kStreams},
-      {"own-ways", 2, true, true, kMostParts, kChunk, 0, kStreams},
-      {"streams-2", 2, false, true, kMostParts, kChunk, 0, kStreams},
-      {"streams-4", 4, false, true, kMostParts, kChunk / 2, 0, kStreams}};
+      {"blocking", 1, false, Idle::kSleeps, 1, kAnySize, 0, 0, kChunk},
+      {"spin", 1, false, Idle::kAsks, 1, kAnySize, 0, 0, kChunk},
+      {"batched", 1, false, Idle::kAsks, kMostParts, kChunk, 0, 0, kAnySize},
+      {"batched-blocking", 1, false, Idle::kSleeps, kMostParts, kChunk, 0, kStreams, kAnySize},
+      {"buffers-4M", 1, false, Idle::kAsks, 1, kChunk, kLargeBuffer, kStreams, kAnySize},
+      {"own-ways", 2, true, Idle::kPolls, kMostParts, kChunk, 0, kStreams, kAnySize},
+      {"streams-2", 2, false, Idle::kPolls, kMostParts, kChunk, 0, kStreams, kAnySize},
+      {"streams-4", 4, false, Idle::kPolls, kMostParts, kChunk / 2, 0, kStreams, kAnySize}};
   return all;
 }
 

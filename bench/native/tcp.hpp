@@ -11,16 +11,25 @@
 
 namespace nearpeak {
 
+// What a process does when the kernel has neither data nor room for it.
+enum class Idle {
+  kSleeps,
+  kAsks,  // tries again at once: the shortest latency, but it holds the socket's lock again and
+          // again
+  kPolls  // asks without taking the lock, which leaves it to the other end's data
+};
+
 // How a method uses its sockets.
 struct TcpMethod {
   std::string name;
-  int streams;             // connections
-  bool own_ways;           // each of the two directions has its own
-  bool spins;              // asks the kernel again and again, instead of sleeping
+  int streams;    // connections
+  bool own_ways;  // each of the two directions has its own
+  Idle idle;
   std::size_t most_parts;  // messages in one system call,
   std::size_t most_bytes;  // and bytes
   int buffer;              // bytes of the socket buffers; 0: as the kernel adapts them
-  std::size_t smallest;    // bytes of a message: not tried below
+  std::size_t smallest;    // bytes of a message: not tried below, as it cannot win there,
+  std::size_t largest;     // nor above
 };
 
 const std::vector<TcpMethod>& tcp_methods();

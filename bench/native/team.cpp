@@ -8,8 +8,8 @@ namespace nearpeak {
 namespace {
 
 constexpr double kPilotShare = 0.1;  // of the slot, for the first trial of each method
-constexpr std::uint64_t kPilotSamples = 5;
-constexpr double kClearlySlower = 1.2;
+constexpr std::uint64_t kPilotSamples = 3;
+constexpr double kClearlySlower = 1.15;
 
 // "byte expected got", or nothing.
 std::string to_text(const std::optional<Mismatch>& wrong) {

@@ -19,7 +19,7 @@ TEST_CASE("a pattern is found right at every length, and nothing beyond it is wr
 }
 
 TEST_CASE("each single wrong byte is found, and named with what it is and should be") {
-  std::vector<unsigned char> data(77);
+  std::vector<unsigned char> data(1101);  // blocks of words, words and bytes
   for (std::size_t i = 0; i < data.size(); ++i) {
     fill_pattern(data.data(), data.size(), 9);
     const unsigned right = data[i];
