@@ -26,7 +26,7 @@ Mode& parse(int argc, char** argv) {
         std::exit(kGood);
       },
       "print the modes, their metrics and axes as JSON");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   Mode* chosen_mode = nullptr;
   for (Mode* mode : modes()) {
     CLI::App* command = app.add_subcommand(mode->info().name, mode->info().summary);
@@ -38,6 +38,11 @@ Mode& parse(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) std::exit(app.exit(error));
     throw BadInput(std::string(error.what()) + "; see nearpeak-native --help");
+  }
+  if (chosen_mode == nullptr) {
+    std::string names;
+    for (const Mode* mode : modes()) names += (names.empty() ? "" : ", ") + mode->info().name;
+    throw BadInput("name a mode, one of " + names + "; see nearpeak-native --help");
   }
   return *chosen_mode;
 }

@@ -233,6 +233,12 @@ bool applies(const TcpMethod& method, const Exchange& exchange) {
   return exchange.window > 1 || method.most_parts == 1 || exchange.bytes > method.most_bytes;
 }
 
+// Throws BadInput while there is but one process to say so.
+void check_sizes(const CommonOptions& common) {
+  common.ordered_sizes();
+  parse_bytes(common.in_flight);
+}
+
 int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods,
             const Connections& connections, int rank, Wait wait,
             const std::function<void()>& exchange_done) {
@@ -347,7 +353,7 @@ int launched_rank() {
 int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
   if (options.cpus.size() != 2)
     throw BadInput("--cpus of tcp needs two CPUs, one for each process: --cpus 0,1");
-  options.common.ordered_sizes();
+  check_sizes(options.common);
   check_cpus(options.cpus);
   const Socket listener = listen_on(options.address, 0);
   check_writable(options.common.jsonl);
@@ -368,7 +374,7 @@ int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& meth
 int run_tcp_launched(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
   const int rank = launched_rank();
   if (options.port == 0) throw BadInput("tcp --peer needs --port N, the same on both ranks");
-  options.common.ordered_sizes();
+  check_sizes(options.common);
   const auto buffers = buffers_of(methods);
   Connections connections;
   if (rank == 0) {
