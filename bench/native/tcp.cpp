@@ -329,7 +329,7 @@ const std::vector<TcpMethod>& tcp_methods() {
       {"blocking", 1, false, Idle::kSleeps, 1, kAnySize, 0, 0, kChunk},
       {"spin", 1, false, Idle::kAsks, 1, kAnySize, 0, 0, kChunk},
       {"batched", 1, false, Idle::kAsks, kMostParts, kChunk, 0, 0, kAnySize},
-      {"batched-blocking", 1, false, Idle::kSleeps, kMostParts, kChunk, 0, kStreams, kAnySize},
+      {"batched-blocking", 1, false, Idle::kSleeps, kMostParts, kChunk, 0, kStreams, kChunk},
       {"buffers-4M", 1, false, Idle::kAsks, 1, kChunk, kLargeBuffer, kStreams, kAnySize},
       {"own-ways", 2, true, Idle::kPolls, kMostParts, kChunk, 0, kStreams, kAnySize},
       {"streams-2", 2, false, Idle::kPolls, kMostParts, kChunk, 0, kStreams, kAnySize},

@@ -98,8 +98,8 @@ class Contest {
 
   // Called at both ends with their place: the records begin.
   void open();
-  // The candidates of both ends are the same. All are verified, then tried shortly; those that are
-  // clearly slower than the best are left at that, which their record says.
+  // The candidates of both ends are the same. All are verified, then tried shortly; the best are
+  // measured, the others are left at that, which their record says.
   void run(const Exchange& exchange, SlotBuffer& in, const std::vector<Candidate>& candidates);
   void skip(const Exchange& exchange, const std::string& method, const std::string& reason);
   int status() const { return status_; }
