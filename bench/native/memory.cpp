@@ -96,7 +96,7 @@ class Workers {
 std::string node_folder(int node) { return "/sys/devices/system/node/node" + std::to_string(node); }
 
 void check_node(int node) {
-  struct stat found {};
+  struct stat found{};
   if (stat(node_folder(node).c_str(), &found) == 0) return;
   const bool no_numa = stat("/sys/devices/system/node", &found) != 0;
   if (node != 0 || !no_numa)
