@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cray MPICH, by the MPICH ABI library that it brings. Not yet run; its version text and settings are from memory."""
+"""Cray MPICH, by the MPICH ABI library that it brings.
+
+Not yet run: its version text and settings are from memory.
+"""
 
 from nearpeak.libraries.families import Family
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MVAPICH2 (with GDR and X) and MVAPICH 3 and later. Not yet run; its version text and settings are from memory."""
+"""MVAPICH2 (with GDR and X) and MVAPICH 3 and later.
+
+Not yet run: its version text and settings are from memory.
+"""
 
 from nearpeak.libraries.families import Family
 from nearpeak.libraries.model import Library
