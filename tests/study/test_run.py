@@ -75,12 +75,13 @@ def test_a_launch_that_hangs_is_ended_with_all_it_started(
     plan = standins.small_plan(
         standins.contender("good"), standins.contender("bad", mode), limit=1.5, launches=2
     )
+    before = set(psutil.Process().children(recursive=True))  # another test's browser, say
     study.run(plan)
     assert {end.status for end in ends_of(study, "good")} == {"ok"}
     assert {end.status for end in ends_of(study, "bad")} == {"hung"}
     # What it measured before it hung is kept.
     assert all(len(samples_of(study, end.launch)) == 2 for end in ends_of(study, "bad"))
-    assert psutil.Process().children(recursive=True) == []
+    assert set(psutil.Process().children(recursive=True)) <= before
 
 
 def test_a_program_that_cannot_be_started_is_a_failed_launch(
