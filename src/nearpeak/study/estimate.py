@@ -25,8 +25,8 @@ class Guess:
 GUESSES = {
     ("mpi", "memory"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.5, gbs=5.0),
     ("mpi", "network"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.0, gbs=2.5),
-    ("ceiling", "memory"): Guess(start=0.2, case=0.15, slots=2.5, samples=2.5, gbs=5.0),
-    ("ceiling", "network"): Guess(start=0.2, case=0.2, slots=1.5, samples=2.5, gbs=2.5),
+    ("ceiling", "memory"): Guess(start=0.2, case=0.05, slots=1.8, samples=1.5, gbs=5.0),
+    ("ceiling", "network"): Guess(start=0.2, case=0.06, slots=1.8, samples=1.2, gbs=2.5),
 }
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
