@@ -56,6 +56,11 @@ Request parse(int argc, char** argv) {
             throw CLI::ValidationError("--buffers", "only H,H (host memory) is known");
         },
         "kind of each rank's buffer: H,H");
+    command
+        ->add_option("--offset", request.offset,
+                     "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
+        ->check(CLI::Range(0, 4095))
+        ->capture_default_str();
     command->callback([&request, &benchmark] { request.benchmark = &benchmark; });
   }
   try {

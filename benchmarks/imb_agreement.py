@@ -3,10 +3,13 @@
 
 Runs IMB-MPI1 PingPong (from the catalogue's `intel`; it runs on any library of the MPICH ABI) and
 `nearpeak-mpi latency` in interleaved launches: same library, same CPUs, same sizes. Prints for
-each size both medians over the launches and their ratio.
+each size the medians over the launches and the ratio of ours to IMB's, paired by turn, with its
+interval.
 
-IMB reports the mean over a launch, we the median; so that the two can be told apart, the mean of
-our samples stands beside it.
+Two things differ between the tools, and can be told apart here. IMB reports the mean over a
+launch, we the median: the mean of our samples stands beside it. And IMB takes its buffers from
+malloc, which puts them 16 bytes behind a page boundary, where ours, like OMB's, begin on one: our
+launches are run with either.
 
     .venv/bin/python benchmarks/imb_agreement.py mpich intel --launches 8
 """
@@ -17,6 +20,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -26,8 +30,12 @@ from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.model import Launch, Library, Rank
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
+from nearpeak.study.precision import interval
 
 SIZES = [8, 1024, 65536, 1048576]
+OURS = {"ours": "0", "ours, as malloc": "16"}  # bytes from a page boundary to the buffers
+
+Times = dict[tuple[str, int], list[float]]  # (who, size): us of each launch
 
 
 def main() -> None:
@@ -38,32 +46,31 @@ def main() -> None:
     paths, _ = discover_paths(discover(), [])
     path = next(p for p in paths if p.id == "host-host same-numa")
     ranks = [Rank(cpus=end.cpus[:1]) for end in path.ends]
-    imb = resolve("intel").prefix / "bin" / "IMB-MPI1"
     print(f"{path.id}, CPUs {[rank.cpus for rank in ranks]}, {arguments.launches} launches each")
-    print(
-        f"{'library':10} {'bytes':>8} {'IMB us':>9} {'ours us':>9} {'our mean':>9} "
-        f"{'ours/IMB':>9} {'mean/IMB':>9}"
-    )
     for name in arguments.libraries:
-        library = resolve(name)
-        theirs: dict[int, list[float]] = {size: [] for size in SIZES}
-        ours: dict[int, list[float]] = {size: [] for size in SIZES}
-        means: dict[int, list[float]] = {size: [] for size in SIZES}
-        for turn in range(arguments.launches):
-            steps = [
-                partial(run_imb, library, imb, ranks, theirs),
-                partial(run_ours, library, ranks, ours, means),
-            ]
-            for step in steps if turn % 2 else reversed(steps):
-                step()
+        times = interleaved(resolve(name), ranks, arguments.launches)
         for size in SIZES:
-            imb_us, our_us, mean_us = (
-                statistics.median(values[size]) for values in (theirs, ours, means)
-            )
-            print(
-                f"{name:10} {size:8} {imb_us:9.3f} {our_us:9.3f} {mean_us:9.3f} "
-                f"{our_us / imb_us:9.3f} {mean_us / imb_us:9.3f}"
-            )
+            theirs = times["IMB", size]
+            print(f"{name:6} {size:8} B  IMB {statistics.median(theirs):9.3f} us")
+            for who in [who for who, one in times if one == size and who != "IMB"]:
+                ours = times[who, size]
+                ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+                low, high = interval(ratios) or (min(ratios), max(ratios))
+                print(
+                    f"    {who:22} {statistics.median(ours):9.3f} us, ratio "
+                    f"{statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
+                )
+
+
+def interleaved(library: Library, ranks: list[Rank], launches: int) -> Times:
+    """Every alternative once a turn, in an order that changes from turn to turn."""
+    times: Times = defaultdict(list)
+    steps = [partial(run_imb, library, ranks, times)]
+    steps += [partial(run_ours, library, ranks, times, who) for who in OURS]
+    for turn in range(launches):
+        for index in range(len(steps)):
+            steps[(turn + index) % len(steps)]()
+    return times
 
 
 def launch(library: Library, ranks: list[Rank], program: list[str]) -> str:
@@ -81,35 +88,30 @@ def launch(library: Library, ranks: list[Rank], program: list[str]) -> str:
     return done.stdout
 
 
-def run_imb(library: Library, imb: Path, ranks: list[Rank], into: dict[int, list[float]]) -> None:
+def run_imb(library: Library, ranks: list[Rank], times: Times) -> None:
+    imb = resolve("intel").prefix / "bin" / "IMB-MPI1"
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as lengths:
         lengths.write("".join(f"{size}\n" for size in SIZES))
         lengths.flush()
         output = launch(library, ranks, [str(imb), "PingPong", "-msglen", lengths.name])
     for line in output.splitlines():
         fields = line.split()
-        if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in into:
-            into[int(fields[0])].append(float(fields[2]))
+        if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in SIZES:
+            times["IMB", int(fields[0])].append(float(fields[2]))
 
 
-def run_ours(
-    library: Library,
-    ranks: list[Rank],
-    medians: dict[int, list[float]],
-    means: dict[int, list[float]],
-) -> None:
+def run_ours(library: Library, ranks: list[Rank], times: Times, who: str) -> None:
+    sizes = ",".join(str(size) for size in SIZES)
+    options = ["--sizes", sizes, "--offset", OURS[who]]
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
-        sizes = ",".join(str(size) for size in SIZES)
-        launch(
-            library,
-            ranks,
-            [str(build_mpi(library)), "latency", "--sizes", sizes, "--jsonl", records.name],
-        )
+        program = [str(build_mpi(library)), "latency", *options, "--jsonl", records.name]
+        launch(library, ranks, program)
         for line in Path(records.name).read_text().splitlines():
             record = json.loads(line)
             if record["record"] == "samples":
-                medians[record["size_bytes"]].append(statistics.median(record["samples"]))
-                means[record["size_bytes"]].append(statistics.fmean(record["samples"]))
+                samples, size = record["samples"], record["size_bytes"]
+                times[who, size].append(statistics.median(samples))
+                times[f"{who}, mean", size].append(statistics.fmean(samples))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 
 namespace nearpeak {
 namespace {
@@ -12,12 +12,13 @@ std::uint64_t slot_seed(std::uint64_t seed, std::size_t slot) {
 
 }  // namespace
 
-SlotBuffer::SlotBuffer(Accelerator& memory, std::size_t bytes, std::size_t slots)
+SlotBuffer::SlotBuffer(Memory& memory, std::size_t bytes, std::size_t slots, std::size_t offset)
     : memory_(memory),
       bytes_(bytes),
       stride_(stride(bytes)),
       slots_(slots),
-      base_(static_cast<char*>(memory.allocate(stride_ * slots))) {}
+      offset_(offset),
+      base_(static_cast<char*>(memory.allocate(stride_ * slots + offset)) + offset) {}
 
 std::size_t SlotBuffer::stride(std::size_t bytes) {
   return bytes == 0 ? kCacheLine : (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 #include "options/options.hpp"
 #include "record/record.hpp"
 #include "sampling/sampler.hpp"
@@ -49,6 +49,7 @@ struct CaseContext {
   int rank;
   std::size_t size_bytes;
   std::uint64_t window;  // messages in flight, where the benchmark has a window
+  std::size_t offset;    // of the buffers, after a page boundary
   Axes axes;             // every axis of the benchmark
 
   bool rotating() const { return axes.at(kReuse) == "rotating"; }
@@ -100,6 +101,7 @@ struct Request {
   const Benchmark* benchmark = nullptr;
   Axes axes;
   std::vector<std::size_t> sizes;  // in the order of measurement
+  std::size_t offset = 0;          // bytes of the buffers after a page boundary
   CommonOptions common;
 };
 

@@ -121,7 +121,8 @@ class Runner {
   // False when wrong data arrived.
   bool run_size(std::size_t size) {
     const BenchmarkInfo& info = request_.benchmark->info;
-    const CaseContext context{comm_, rank_, size, request_.common.window_at(size), request_.axes};
+    const CaseContext context{comm_,           rank_,        size, request_.common.window_at(size),
+                              request_.offset, request_.axes};
     CaseResult result;
     result.name = {info.name, info.metric, size, "H,H", request_.axes, std::nullopt};
     const auto made = make_case(request_, context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 #include "native/mode.hpp"
 
 namespace nearpeak {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 #include "native/team.hpp"
 
 namespace nearpeak {
@@ -26,7 +26,7 @@ void bind_to_cpu(int cpu);
 
 // Anonymous memory that the processes forked after it share; nothing of it outlives them. Pages
 // are taken when they are first written, on the writer's NUMA node.
-class SharedMemory final : public Accelerator {
+class SharedMemory final : public Memory {
  public:
   explicit SharedMemory(std::size_t bytes);  // throws std::bad_alloc
   ~SharedMemory() override;

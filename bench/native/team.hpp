@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 #include "native/mode.hpp"
 #include "options/options.hpp"
 #include "record/record.hpp"

@@ -16,8 +16,8 @@ class Latency final : public Case {
         direction_(context.axes.at("direction")),
         there_(direction_ == "1to0" ? 0 : static_cast<int>(context.size_bytes)),
         back_(direction_ == "0to1" ? 0 : static_cast<int>(context.size_bytes)),
-        out_(host_memory(), context.size_bytes, slots_),
-        in_(host_memory(), context.size_bytes, slots_) {
+        out_(host_memory(), context.size_bytes, slots_, context.offset),
+        in_(host_memory(), context.size_bytes, slots_, context.offset) {
     out_.fill_pattern(context.seed(context.rank));
     in_.fill_inverse(context.seed(peer()));
   }

@@ -15,8 +15,8 @@ class WindowCase : public Case {
   WindowCase(const CaseContext& context, bool sends, bool receives)
       : Case(context),
         windows_(context.rotating() ? rotating_windows(context.size_bytes, context.window) : 1),
-        out_(host_memory(), sends ? context.size_bytes : 0, slots()),
-        in_(host_memory(), receives ? context.size_bytes : 0, slots()),
+        out_(host_memory(), sends ? context.size_bytes : 0, slots(), context.offset),
+        in_(host_memory(), receives ? context.size_bytes : 0, slots(), context.offset),
         receives_(receives) {
     out_.fill_pattern(context.seed(context.rank));
     in_.fill_inverse(context.seed(peer()));

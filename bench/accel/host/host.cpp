@@ -3,14 +3,14 @@
 #include <cstdlib>
 #include <new>
 
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 
 namespace nearpeak {
 namespace {
 
 constexpr std::size_t kPage = 4096;
 
-class HostMemory final : public Accelerator {
+class HostMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
@@ -32,7 +32,7 @@ class HostMemory final : public Accelerator {
 
 }  // namespace
 
-Accelerator& host_memory() {
+Memory& host_memory() {
   static HostMemory memory;
   return memory;
 }

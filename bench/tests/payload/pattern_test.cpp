@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "accel/memory.hpp"
 
 using namespace nearpeak;
 

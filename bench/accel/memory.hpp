@@ -11,9 +11,9 @@
 
 namespace nearpeak {
 
-class Accelerator {
+class Memory {
  public:
-  virtual ~Accelerator() = default;
+  virtual ~Memory() = default;
   // Page-aligned memory; throws std::bad_alloc.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
@@ -23,14 +23,14 @@ class Accelerator {
                                                 std::uint64_t seed) = 0;
 };
 
-Accelerator& host_memory();
+Memory& host_memory();
 
 // Equal slots of `bytes` each, one message a slot, in one allocation. A slot is whole cache lines,
-// so that neighbours never share one.
+// so that neighbours never share one. The first begins `offset` bytes after a page boundary.
 class SlotBuffer {
  public:
-  SlotBuffer(Accelerator& memory, std::size_t bytes, std::size_t slots);
-  ~SlotBuffer() { memory_.release(base_); }
+  SlotBuffer(Memory& memory, std::size_t bytes, std::size_t slots, std::size_t offset = 0);
+  ~SlotBuffer() { memory_.release(base_ - offset_); }
   SlotBuffer(const SlotBuffer&) = delete;
   SlotBuffer& operator=(const SlotBuffer&) = delete;
 
@@ -45,10 +45,11 @@ class SlotBuffer {
   std::optional<Mismatch> find_mismatch(std::uint64_t seed) const;
 
  private:
-  Accelerator& memory_;
+  Memory& memory_;
   std::size_t bytes_;
   std::size_t stride_;
   std::size_t slots_;
+  std::size_t offset_;
   char* base_;
 };
 
