@@ -75,6 +75,28 @@ def test_no_ceiling(make_study: MakeStudy) -> None:
     assert (cell.status, cell.ceiling, cell.fraction) == ("no ceiling", None, None)
 
 
+@pytest.mark.parametrize(
+    ("metric", "samples", "value"),
+    [("bw", [5.0] * 6 + [10.0] * 4, 10.0), ("latency", [2.0] * 6 + [1.0] * 4, 1.0)],
+)
+def test_a_method_with_two_paces_is_a_ceiling_at_the_better_one(
+    make_study: MakeStudy, metric: str, samples: list[float], value: float
+) -> None:
+    study = make_study()
+    number = study.ceiling(0, {})
+    study.records.insert(
+        -1,
+        study.samples(
+            "pair", 8, samples, launch=number, metric=metric, method="m", axes={"reuse": "fixed"}
+        ),
+    )
+    study.launch(0, "alpha", metric, {8: value})
+    cell = study.cell()
+    assert cell.ceiling is not None
+    assert cell.ceiling.value == value
+    assert cell.fraction == pytest.approx(1.0)
+
+
 def test_axes_that_both_have_must_agree(make_study: MakeStudy) -> None:
     study = make_study()
     number = study.ceiling(0, {})
