@@ -91,7 +91,7 @@ def test_a_method_with_two_paces_is_a_ceiling_at_the_better_one(
         ),
     )
     study.launch(0, "alpha", metric, {8: value})
-    cell = study.cell()
+    cell = study.cell(metric, 8)
     assert cell.ceiling is not None
     assert cell.ceiling.value == value
     assert cell.fraction == pytest.approx(1.0)
