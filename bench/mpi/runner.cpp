@@ -93,14 +93,13 @@ class Runner {
         clock_(measure_clock()),
         coordinator_(comm, rank_),
         sampler_(coordinator_, clock_),
-        writer_(leads() && !request.common.jsonl.empty() ? RecordWriter(request.common.jsonl)
-                                                         : RecordWriter()) {}
+        writer_(open_writer()) {}
 
   int run() {
     const auto places = gather(to_json(this_place(rank_)), comm_);
     const BenchmarkInfo& info = request_.benchmark->info;
     if (leads()) {
-      writer_.environment("nearpeak-mpi", library_version(), places, clock_);
+      writer_->environment("nearpeak-mpi", library_version(), places, clock_);
       table_.heading(title(request_));
       table_.columns(info.metric, info.unit);
     }
@@ -118,6 +117,21 @@ class Runner {
   }
   bool leads() const { return rank_ == kLeader; }
 
+  // The leader's writes records. A file that it cannot open is every rank's bad input.
+  std::unique_ptr<RecordWriter> open_writer() {
+    auto writer = std::make_unique<RecordWriter>();
+    std::string error;
+    try {
+      if (leads() && !request_.common.jsonl.empty())
+        writer = std::make_unique<RecordWriter>(request_.common.jsonl);
+    } catch (const std::runtime_error& failure) {
+      error = failure.what();
+    }
+    error = gather(error, comm_)[kLeader];
+    if (!error.empty()) throw BadInput(error);
+    return writer;
+  }
+
   // False when wrong data arrived.
   bool run_size(std::size_t size) {
     const BenchmarkInfo& info = request_.benchmark->info;
@@ -128,7 +142,7 @@ class Runner {
     const auto made = make_case(request_, context);
     if (!made) {
       if (leads()) {
-        writer_.skipped(result.name, "out of memory");
+        writer_->skipped(result.name, "out of memory");
         table_.problem(size, "skipped: out of memory");
       }
       return true;
@@ -141,7 +155,7 @@ class Runner {
     if (request_.common.verify) {
       if (const auto wrong = first_wrong(made->verify(), comm_)) {
         if (leads()) {
-          writer_.wrong_data(result.name, *wrong);
+          writer_->wrong_data(result.name, *wrong);
           table_.problem(size, "WRONG DATA: rank " + std::to_string(wrong->rank) + ", byte " +
                                    std::to_string(wrong->where.byte));
         }
@@ -155,7 +169,7 @@ class Runner {
       result.subtracted_us = made->subtracted_us();
       for (const double us : result.measurement.samples_us)
         result.samples.push_back(made->value(us));
-      writer_.samples(result);
+      writer_->samples(result);
       table_.row(result);
     }
     return true;
@@ -167,7 +181,7 @@ class Runner {
   ClockQuality clock_;
   MpiCoordinator coordinator_;
   Sampler sampler_;
-  RecordWriter writer_;
+  std::unique_ptr<RecordWriter> writer_;
   Table table_;
 };
 

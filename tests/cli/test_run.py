@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak run`: on stand-ins, and for real where a library is installed."""
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,24 +49,72 @@ def test_bad_input_of_run_is_one_line(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_a_real_launch_prints_its_table(name: str) -> None:
+def run_for_real(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [NEARPEAK, "run", *words], capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def library(request: pytest.FixtureRequest) -> str:
+    """The name of a library that is there."""
     from nearpeak.libraries.discover import resolve
 
     try:
-        resolve(name)
+        resolve(request.param)
     except UserError as error:
-        pytest.skip(f"{name} is not there: {error}")
+        pytest.skip(f"{request.param} is not there: {error}")
+    return str(request.param)
+
+
+def test_a_real_launch_prints_its_table(library: str) -> None:
     options = ["--sizes", "8,1K", "--slot-ms", "5", "--calls", "nonblocking"]
-    done = subprocess.run(
-        [NEARPEAK, "run", "latency", "--mpi", name, *options],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run_for_real("latency", "--mpi", library, *options)
     assert done.returncode == 0, done.stderr
     assert "nearpeak-mpi latency --sizes 8,1K" in done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
     assert [row[0] for row in rows] == ["8", "1024"]
     assert all(0 < float(row[1]) < 1e5 for row in rows)
+
+
+def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) -> None:
+    from nearpeak.libraries.build import build_mpi
+    from nearpeak.libraries.discover import resolve
+    from nearpeak.libraries.launch import environment
+
+    found = resolve(library)
+    told = subprocess.run(
+        [build_mpi(found), "--describe"],
+        env={**os.environ, **environment(found)},
+        capture_output=True,
+        check=True,
+    )
+    for benchmark in json.loads(told.stdout)["benchmarks"]:
+        for axis in benchmark["axes"]:
+            for value in axis["values"]:
+                name = f"{benchmark['name']}-{axis['name']}-{value}"
+                file = tmp_path / f"{name}.jsonl"
+                options = [f"--{axis['name']}", value, "--sizes", "1,1000,65537,1M"]
+                options += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
+                done = run_for_real(benchmark["name"], "--mpi", library, *options)
+                assert done.returncode == 0, (name, done.stderr)
+                cases = [json.loads(line) for line in file.read_text().splitlines()][1:]
+                assert {case["record"] for case in cases} == {"samples"}, name
+                assert {case["size_bytes"] for case in cases} == {1, 1000, 65537, 1 << 20}, name
+                assert {case["axes"][axis["name"]] for case in cases} == {value}, name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--jsonl", "/nosuch/file"), "nearpeak-mpi: cannot write /nosuch/file"),
+        (("--window", "0"), "nearpeak-mpi: --window"),
+    ],
+)
+def test_bad_input_of_the_program_ends_with_status_2(
+    library: str, words: tuple[str, ...], said: str
+) -> None:
+    done = run_for_real("latency", "--mpi", library, "--sizes", "8", *words)
+    assert done.returncode == 2
+    assert done.stderr.count("nearpeak-mpi: ") == 1
+    assert said in done.stderr

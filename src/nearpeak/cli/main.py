@@ -6,6 +6,7 @@ import pkgutil
 import sys
 
 import typer
+from typer._click.exceptions import UsageError  # typer shows it as a box of several lines
 
 import nearpeak.cli
 from nearpeak.errors import UserError
@@ -28,7 +29,15 @@ def build_app() -> typer.Typer:
 def main() -> None:
     """Runs one command; bad input ends with one line and exit status 2."""
     try:
-        build_app()()
+        status = build_app()(prog_name="nearpeak", standalone_mode=False)
+    except UsageError as error:
+        command = error.ctx.command_path if error.ctx else "nearpeak"
+        if message := error.format_message().rstrip("."):  # none where help was printed instead
+            print(f"nearpeak: {message}; see {command} --help", file=sys.stderr)
+        sys.exit(2)
     except UserError as error:
         print(f"nearpeak: {error}", file=sys.stderr)
         sys.exit(2)
+    except typer.Abort:
+        sys.exit(130)
+    sys.exit(status or 0)

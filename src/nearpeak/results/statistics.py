@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
+from scipy import stats
+from scipy.optimize import least_squares
 
 LEVEL = 0.05  # of every test
 MODE_GAP = 0.05  # modes nearer than this are no modes
@@ -121,7 +122,7 @@ def hockney(sizes: ArrayLike, times_us: ArrayLike) -> Hockney | None:
         return np.asarray(np.log((latency + s * us_per_byte) / t))
 
     start = [np.log(t.min()), np.log(t[s.argmax()] / s.max())]
-    found = optimize.least_squares(errors, start, loss="soft_l1", f_scale=0.1)
+    found = least_squares(errors, start, loss="soft_l1", f_scale=0.1)
     latency, us_per_byte = (float(value) for value in np.exp(found.x))
     worst = float(np.abs(np.expm1(errors(found.x))).max())
     return Hockney(latency, 1e-3 / us_per_byte, latency / us_per_byte, worst)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every command has in common: help, and bad input in one line."""
+
+from typing import Any
+
+import pytest
+
+Nearpeak = Any
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nosuch"], "No such command 'nosuch'; see nearpeak --help"),
+        (["report", "DIR", "--opn"], "No such option: --opn"),
+        (["export"], "Missing argument 'DIR'; see nearpeak export --help"),
+        (["study", "--launches", "many"], "see nearpeak study --help"),
+    ],
+)
+def test_wrong_words_get_one_line(nearpeak: Nearpeak, words: list[str], said: str) -> None:
+    status, out, err = nearpeak(*words)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("nearpeak: ")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--help"], ["study", "--help"], ["mpi", "-h"]])
+def test_help(nearpeak: Nearpeak, words: list[str]) -> None:
+    status, out, err = nearpeak(*words)
+    assert (status, err) == (0, "")
+    assert "Usage: nearpeak" in out
