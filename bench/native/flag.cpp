@@ -23,34 +23,18 @@ std::size_t box_bytes(const Exchange& exchange) {
 
 std::size_t inbox_bytes(const Exchange& exchange) { return box_bytes(exchange) * exchange.window; }
 
-class FlagTransfer final : public Transfer {
+class FlagTransfer final : public PairTransfer<FlagTransfer> {
  public:
   explicit FlagTransfer(const PairEnd& end)
-      : end_(end), bytes_(end.exchange.bytes), box_(box_bytes(end.exchange)), slots_(end.exchange) {
+      : PairTransfer(end), bytes_(end.exchange.bytes), box_(box_bytes(end.exchange)) {
     for (std::uint64_t m = 0; m < end.exchange.window; ++m)
       new (end.peer_inbox() + m * box_) Flag(0);
     end.posted().value.store(0);
   }
 
-  void iterate(std::uint64_t n) override {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      ++round_;
-      switch (end_.exchange.pattern) {
-        case Pattern::kPingPong:
-          ping_pong();
-          break;
-        case Pattern::kOneWay:
-          one_way();
-          break;
-        case Pattern::kBothWays:
-          both_ways();
-          break;
-      }
-      slots_.next();
-    }
-  }
-
  private:
+  friend PairTransfer;
+
   void put(std::uint64_t message) {
     char* box = end_.peer_inbox() + message * box_;
     std::memcpy(box + kFlag, end_.out.slot(slots_.first() + message), bytes_);
@@ -99,11 +83,8 @@ class FlagTransfer final : public Transfer {
     hear();
   }
 
-  const PairEnd end_;
   std::size_t bytes_;
   std::size_t box_;
-  Slots slots_;
-  std::uint64_t round_ = 0;
 };
 
 const RegisterPairMethod entry({"flag", 0, kLargest, inbox_bytes, always_available,

@@ -10,29 +10,14 @@ namespace nearpeak {
 // Pull: void offer(std::size_t slot) readies one's own slot; void take(char* to, std::size_t slot)
 // copies the other's slot, and throws when it cannot.
 template <class Pull>
-class PullTransfer final : public Transfer {
+class PullTransfer final : public PairTransfer<PullTransfer<Pull>> {
+  using Base = PairTransfer<PullTransfer<Pull>>;
+  friend Base;
+
  public:
-  PullTransfer(const PairEnd& end, Pull pull) : end_(end), pull_(pull), slots_(end.exchange) {
+  PullTransfer(const PairEnd& end, Pull pull) : Base(end), pull_(pull) {
     end.posted().value.store(0);
     end.done().value.store(0);
-  }
-
-  void iterate(std::uint64_t n) override {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      ++round_;
-      switch (end_.exchange.pattern) {
-        case Pattern::kPingPong:
-          ping_pong();
-          break;
-        case Pattern::kOneWay:
-          one_way();
-          break;
-        case Pattern::kBothWays:
-          both_ways();
-          break;
-      }
-      slots_.next();
-    }
   }
 
  private:
@@ -82,10 +67,10 @@ class PullTransfer final : public Transfer {
     hear(end_.peer_done(), round_);
   }
 
-  const PairEnd end_;
+  using Base::end_;
+  using Base::round_;
+  using Base::slots_;
   Pull pull_;
-  Slots slots_;
-  std::uint64_t round_ = 0;
   std::uint64_t offered_ = 0;  // messages
   std::uint64_t taken_ = 0;
 };

@@ -154,36 +154,19 @@ class Pieces {
   std::size_t offset_ = 0;
 };
 
-class RingTransfer final : public Transfer {
+class RingTransfer final : public PairTransfer<RingTransfer> {
  public:
   RingTransfer(const PairEnd& end, CopyFunction copy_out)
-      : end_(end),
-        slots_(end.exchange),
+      : PairTransfer(end),
         writer_(end.peer_inbox(), end.posted(), end.peer_done(), end.wait),
         reader_(end.inbox(), end.peer_posted(), end.done(), end.wait, copy_out) {
     end.posted().value.store(0);
     end.done().value.store(0);
   }
 
-  void iterate(std::uint64_t n) override {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      switch (end_.exchange.pattern) {
-        case Pattern::kPingPong:
-          end_.exchange.rank == 0 ? send_all(1) : receive_all(1);
-          end_.exchange.rank == 0 ? receive_all(1) : send_all(1);
-          break;
-        case Pattern::kOneWay:
-          one_way();
-          break;
-        case Pattern::kBothWays:
-          both_ways();
-          break;
-      }
-      slots_.next();
-    }
-  }
-
  private:
+  friend PairTransfer;
+
   std::size_t bytes() const { return end_.exchange.bytes; }
 
   void send_piece(Pieces& pieces) {
@@ -210,6 +193,12 @@ class RingTransfer final : public Transfer {
   void receive_all(std::uint64_t messages) {
     Pieces pieces(bytes(), messages);
     while (!pieces.over()) receive_piece(pieces, [] {});
+  }
+
+  void ping_pong() {
+    const bool first = end_.exchange.rank == 0;
+    first ? send_all(1) : receive_all(1);
+    first ? receive_all(1) : send_all(1);
   }
 
   // The answer is an empty message.
@@ -243,8 +232,6 @@ class RingTransfer final : public Transfer {
     reader_.begin_message(0, [] {});
   }
 
-  const PairEnd end_;
-  Slots slots_;
   Writer writer_;
   Reader reader_;
 };

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a study folder to its results: all of results.json, made from the records alone."""
 
-import os
 from pathlib import Path
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.files import write_whole
 from nearpeak.results import ceilings, cells, checklist, comparisons, drift, fits
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results
 from nearpeak.results.reading import StudyData, load
@@ -23,19 +22,8 @@ def build_results(folder: Path) -> Results:
 def write_results(folder: Path) -> Results:
     """The same, written to results.json in `folder` too: whole or not at all."""
     results = build_results(folder)
-    text = msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n"
-    temporary = folder / f".{NAME}.{os.getpid()}"
-    try:
-        try:
-            temporary.write_bytes(text)
-            temporary.replace(folder / NAME)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"cannot write {folder / NAME}: {error.strerror}; mend that, or copy the study to a "
-            "folder that can be written to"
-        ) from error
+    text = msgspec.json.format(msgspec.json.encode(results), indent=1).decode()
+    write_whole(folder / NAME, text + "\n")
     return results
 
 

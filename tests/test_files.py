@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.report.files import write_whole
+from nearpeak.files import write_whole
 
 
 def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
