@@ -321,10 +321,13 @@ class CudaDevice final : public Device {
     return host_memory();
   }
 
-  // Not cuMemcpy: that may return while bytes are still on their way.
+  // Not cuMemcpy: that may return while bytes are still on their way. Nothing may fail between the
+  // two calls, as the caller frees host memory when this throws.
   void copy(void* to, const void* from, std::size_t bytes) override {
-    copy_async(to, from, bytes, copies_);
-    copies_.synchronize();
+    const Driver& driver = context_.use();
+    context_.check(driver.cuMemcpyAsync(address(to), address(from), bytes, copies_.handle()),
+                   "cuMemcpyAsync", Bytes{bytes});
+    context_.check(driver.cuStreamSynchronize(copies_.handle()), "cuStreamSynchronize");
   }
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
     const StreamHandle on = static_cast<CudaStream&>(stream).handle();

@@ -507,11 +507,11 @@ EXPORT int cuStreamDestroy_v2(Stream* stream) {
   return kGood;
 }
 
+// The error of a wait is that of the work: none of it is left when it is told.
 EXPORT int cuStreamSynchronize(Stream* stream) {
+  if (state().streams.count(stream) != 0) stream->finish();
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
-  stream->finish();
-  return kGood;
+  return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
 }
 
 EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {

@@ -16,6 +16,10 @@
 
 using namespace nearpeak;
 
+// NVRTC keeps some memory of its own until the process ends.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libnvrtc"; }
+
 namespace {
 
 // A folder that goes at the end.
@@ -36,10 +40,7 @@ class Folder {
 // NVRTC, where the loader or the toolkit's usual folder has it.
 std::string find_nvrtc() {
   for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-    if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-      dlclose(handle);
-      return name;
-    }
+    if (dlopen(name, RTLD_NOW | RTLD_LOCAL) != nullptr) return name;
   glob_t found{};
   std::string first;
   if (glob("/usr/local/cuda*/lib64/libnvrtc.so", 0, nullptr, &found) == 0)
