@@ -14,7 +14,8 @@ namespace nearpeak {
 class Memory {
  public:
   virtual ~Memory() = default;
-  // Page-aligned memory; throws std::bad_alloc.
+  // Page-aligned memory, or, on a device, as its driver aligns it (256 bytes at least); throws
+  // std::bad_alloc.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
   virtual void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) = 0;

@@ -33,6 +33,7 @@ std::string describe_modes() {
   out["modes"] = Json::array();
   for (const Mode* mode : modes()) {
     const ModeInfo& info = mode->info();
+    if (info.metrics.empty()) continue;  // measures nothing
     Json entry;
     entry["name"] = info.name;
     entry["summary"] = info.summary;

@@ -29,7 +29,7 @@ struct ModeAxis {
 struct ModeInfo {
   std::string name;
   std::string summary;
-  std::vector<Metric> metrics;
+  std::vector<Metric> metrics;  // none: it measures nothing, and --describe leaves it out
   std::vector<ModeAxis> axes;
 };
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "accel/accelerator.hpp"
+
+#include <strings.h>
+
+#include <algorithm>
+
+#include "options/options.hpp"
+
+namespace nearpeak {
+namespace {
+
+std::vector<Backend>& registry() {
+  static std::vector<Backend> all;
+  return all;
+}
+
+}  // namespace
+
+RegisterBackend::RegisterBackend(Backend backend) {
+  auto& all = registry();
+  const auto place =
+      std::upper_bound(all.begin(), all.end(), backend,
+                       [](const Backend& a, const Backend& b) { return a.name < b.name; });
+  all.insert(place, std::move(backend));
+}
+
+const std::vector<Backend>& backends() { return registry(); }
+
+BufferKind buffer_kind(char letter) {
+  switch (letter) {
+    case 'H':
+      return BufferKind::kHost;
+    case 'P':
+      return BufferKind::kPinned;
+    case 'D':
+      return BufferKind::kDevice;
+    case 'M':
+      return BufferKind::kManaged;
+    default:
+      throw BadInput(std::string("unknown kind of buffer '") + letter +
+                     "': give H (host), P (pinned host), D (device) or M (managed)");
+  }
+}
+
+int Accelerator::find_device(const std::string& text) const {
+  std::string known;
+  for (const DeviceInfo& info : devices()) {
+    if (text == std::to_string(info.index) || strcasecmp(text.c_str(), info.uuid.c_str()) == 0)
+      return info.index;
+    known += (known.empty() ? "" : ", ") + std::to_string(info.index) + " (" + info.uuid + ")";
+  }
+  throw BadInput("there is no device '" + text + "': give the index or the UUID of one of " +
+                 known);
+}
+
+}  // namespace nearpeak

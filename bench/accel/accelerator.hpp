@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accelerators: one operations table for every vendor. A backend is a folder beside this file whose
+// static RegisterBackend makes it known; its vendor's library is loaded when the program runs.
+// Whatever is handed out must end before the Accelerator that handed it out, and a device serves
+// one thread at a time. Failed calls throw AcceleratorError, or AcceleratorOutOfMemory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "accel/memory.hpp"
+
+namespace nearpeak {
+
+// Names the call, the device and the driver's own error name and text.
+class AcceleratorError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The same for memory that there is not: a case too large for the device is skipped, not failed.
+class AcceleratorOutOfMemory : public std::bad_alloc {
+ public:
+  explicit AcceleratorOutOfMemory(std::string text)
+      : text_(std::make_shared<const std::string>(std::move(text))) {}
+  const char* what() const noexcept override { return text_->c_str(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // copies of an exception must not throw
+};
+
+// Why a backend was not taken, in one line.
+class BackendUnavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct DeviceInfo {
+  int index = 0;
+  std::string name;
+  std::string uuid;  // "GPU-" and 8-4-4-4-12 hexadecimal digits
+  std::string pci;   // "00000000:17:00.0"
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t l2_bytes = 0;
+  std::string unusable;  // the reason, or empty
+};
+
+enum class BufferKind { kHost, kPinned, kDevice, kManaged };
+
+// 'H', 'P', 'D' or 'M'. Throws BadInput.
+BufferKind buffer_kind(char letter);
+
+// What the driver knows a pointer as.
+enum class PointerKind { kHost, kPinned, kDevice, kManaged };
+
+class Event;
+
+// Operations of one stream run one after the other.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void synchronize() = 0;
+  // What is given to the stream from now on runs after the event's last record.
+  virtual void wait_for(Event& event) = 0;
+};
+
+// A point in a stream.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual void record(Stream& stream) = 0;
+  virtual void synchronize() = 0;
+  virtual bool reached() = 0;
+  // Device time; both must have been reached.
+  virtual double microseconds_since(Event& start) = 0;
+};
+
+struct LaunchShape {
+  unsigned blocks;
+  unsigned threads;           // of each block
+  unsigned shared_bytes = 0;  // of each block
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // One address for each argument, in order; they are read before this returns.
+  virtual void launch(const LaunchShape& shape, std::initializer_list<const void*> arguments,
+                      Stream& stream) = 0;
+};
+
+// Kernels compiled together; outlives them.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
+};
+
+// A name of device memory that another process opens.
+using IpcHandle = std::array<unsigned char, 64>;
+
+// Device memory of another process, closed at the end.
+class OpenedMemory {
+ public:
+  virtual ~OpenedMemory() = default;
+  virtual void* data() const = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+
+  // Valid as long as the device. Payloads in D and M are filled and verified by kernels on the
+  // device, and through a host buffer where there are no kernels.
+  virtual Memory& memory(BufferKind kind) = 0;
+  // Any kinds of memory on either side. copy() returns when the bytes are in their place, and waits
+  // for no other stream.
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;
+  virtual void synchronize() = 0;
+
+  virtual std::unique_ptr<Stream> new_stream() = 0;
+  virtual std::unique_ptr<Event> new_event() = 0;
+
+  // `memory` is what allocate() of the D memory returned, not an address within it.
+  virtual IpcHandle ipc_export(void* memory) = 0;
+  // Of another process; the memory must outlive what is returned.
+  virtual std::unique_ptr<OpenedMemory> ipc_open(const IpcHandle& handle) = 0;
+
+  virtual PointerKind pointer_kind(const void* pointer) = 0;
+
+  virtual bool can_access(const Device& peer) = 0;
+  // From now on this device reads and writes the peer's memory directly.
+  virtual void enable_access(Device& peer) = 0;
+
+  // Why kernels cannot run here, in one line; empty where they can.
+  virtual const std::string& why_no_kernels() = 0;
+  bool has_kernels() { return why_no_kernels().empty(); }
+  // The error of source that does not compile has the compiler's log; BackendUnavailable where
+  // there is no compiler.
+  virtual std::unique_ptr<Program> compile(const std::string& source) = 0;
+};
+
+// One backend with its devices.
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+  virtual std::string version() const = 0;  // of what was loaded, for people
+  virtual const std::vector<DeviceInfo>& devices() const = 0;
+  // Takes the device for this process at the first call: seconds and some of its memory.
+  virtual Device& device(int index) = 0;
+
+  // The index of a device given by index or by UUID. Throws BadInput that names those there are.
+  int find_device(const std::string& text) const;
+};
+
+struct Backend {
+  std::string name;                                    // that of its folder
+  std::function<std::unique_ptr<Accelerator>()> load;  // throws BackendUnavailable
+};
+
+// A static object of this type in a backend's file makes the backend known.
+struct RegisterBackend {
+  explicit RegisterBackend(Backend backend);
+};
+
+const std::vector<Backend>& backends();  // by name
+
+}  // namespace nearpeak

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend: NVIDIA's driver API in the primary context, which the CUDA runtime and so the
+// MPI libraries use too.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "accel/accelerator.hpp"
+#include "accel/cuda/driver.hpp"
+#include "accel/cuda/nvrtc.hpp"
+#include "accel/cuda/pattern_kernels.hpp"
+#include "options/options.hpp"
+
+namespace nearpeak::cuda {
+namespace {
+
+struct Bytes {
+  std::size_t count;
+};
+std::string shown(Bytes bytes) { return std::to_string(bytes.count) + " B"; }
+std::string shown(const std::string& text) { return text; }
+
+// Calls of the driver on one device. The context is set at every call, as an MPI library in the
+// same process may change it; that costs some nanoseconds.
+class Context {
+ public:
+  Context(const Driver& driver, int index, DeviceNumber number)
+      : driver_(driver), index_(index), number_(number) {
+    check(driver_.cuDevicePrimaryCtxRetain(&handle_, number_), "cuDevicePrimaryCtxRetain");
+  }
+  ~Context() { driver_.cuDevicePrimaryCtxRelease_v2(number_); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // The driver's functions, with this context current.
+  const Driver& use() const {
+    check(driver_.cuCtxSetCurrent(handle_), "cuCtxSetCurrent");
+    return driver_;
+  }
+  // The same for destructors, which cannot do anything about errors: a broken context has said so
+  // before.
+  const Driver& use_last() const noexcept {
+    driver_.cuCtxSetCurrent(handle_);
+    return driver_;
+  }
+
+  template <class... Arguments>
+  void check(int result, const char* call, const Arguments&... arguments) const {
+    if (result != kSuccess) [[unlikely]]
+      fail(result, call, {shown(arguments)...});
+  }
+
+  ContextHandle handle() const { return handle_; }
+  DeviceNumber number() const { return number_; }
+
+ private:
+  [[noreturn]] void fail(int result, const char* call,
+                         std::initializer_list<std::string> arguments) const {
+    std::string text = call;
+    if (arguments.size() != 0) {
+      std::string list;
+      for (const std::string& each : arguments) list += (list.empty() ? "" : ", ") + each;
+      text += "(" + list + ")";
+    }
+    text += " on GPU " + std::to_string(index_) + ": " + driver_.error_text(result);
+    if (result == kOutOfMemory) throw AcceleratorOutOfMemory(std::move(text));
+    throw AcceleratorError(text);
+  }
+
+  const Driver& driver_;
+  int index_;
+  DeviceNumber number_;
+  ContextHandle handle_ = nullptr;
+};
+
+DevicePointer address(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
+void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+class CudaStream final : public Stream {
+ public:
+  explicit CudaStream(const Context& context) : context_(context) {
+    context_.check(context_.use().cuStreamCreate(&handle_, kStreamNonBlocking), "cuStreamCreate");
+  }
+  ~CudaStream() override { context_.use_last().cuStreamDestroy_v2(handle_); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  void synchronize() override {
+    context_.check(context_.use().cuStreamSynchronize(handle_), "cuStreamSynchronize");
+  }
+  void wait_for(Event& event) override;
+  StreamHandle handle() const { return handle_; }
+
+ private:
+  const Context& context_;
+  StreamHandle handle_ = nullptr;
+};
+
+class CudaEvent final : public Event {
+ public:
+  explicit CudaEvent(const Context& context) : context_(context) {
+    context_.check(context_.use().cuEventCreate(&handle_, 0), "cuEventCreate");
+  }
+  ~CudaEvent() override { context_.use_last().cuEventDestroy_v2(handle_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+
+  void record(Stream& stream) override {
+    const StreamHandle on = static_cast<CudaStream&>(stream).handle();
+    context_.check(context_.use().cuEventRecord(handle_, on), "cuEventRecord");
+  }
+  void synchronize() override {
+    context_.check(context_.use().cuEventSynchronize(handle_), "cuEventSynchronize");
+  }
+  bool reached() override {
+    const int result = context_.use().cuEventQuery(handle_);
+    if (result == kNotReady) return false;
+    context_.check(result, "cuEventQuery");
+    return true;
+  }
+  double microseconds_since(Event& start) override {
+    float ms = 0;
+    const EventHandle from = static_cast<CudaEvent&>(start).handle_;
+    context_.check(context_.use().cuEventElapsedTime(&ms, from, handle_), "cuEventElapsedTime");
+    return static_cast<double>(ms) * 1e3;
+  }
+  EventHandle handle() const { return handle_; }
+
+ private:
+  const Context& context_;
+  EventHandle handle_ = nullptr;
+};
+
+void CudaStream::wait_for(Event& event) {
+  const EventHandle of = static_cast<CudaEvent&>(event).handle();
+  context_.check(context_.use().cuStreamWaitEvent(handle_, of, 0), "cuStreamWaitEvent");
+}
+
+class CudaKernel final : public Kernel {
+ public:
+  CudaKernel(const Context& context, FunctionHandle handle, std::string name)
+      : context_(context), handle_(handle), name_(std::move(name)) {}
+
+  void launch(const LaunchShape& shape, std::initializer_list<const void*> arguments,
+              Stream& stream) override {
+    const StreamHandle on = static_cast<CudaStream&>(stream).handle();
+    auto** values = const_cast<void**>(arguments.begin());
+    context_.check(context_.use().cuLaunchKernel(handle_, shape.blocks, 1, 1, shape.threads, 1, 1,
+                                                 shape.shared_bytes, on, values, nullptr),
+                   "cuLaunchKernel", name_);
+  }
+
+ private:
+  const Context& context_;
+  FunctionHandle handle_;
+  std::string name_;
+};
+
+class CudaProgram final : public Program {
+ public:
+  CudaProgram(const Context& context, const std::string& code) : context_(context) {
+    context_.check(context_.use().cuModuleLoadData(&handle_, code.data()), "cuModuleLoadData");
+  }
+  ~CudaProgram() override { context_.use_last().cuModuleUnload(handle_); }
+  CudaProgram(const CudaProgram&) = delete;
+  CudaProgram& operator=(const CudaProgram&) = delete;
+
+  std::unique_ptr<Kernel> kernel(const std::string& name) override {
+    FunctionHandle function = nullptr;
+    context_.check(context_.use().cuModuleGetFunction(&function, handle_, name.c_str()),
+                   "cuModuleGetFunction", name);
+    return std::make_unique<CudaKernel>(context_, function, name);
+  }
+
+ private:
+  const Context& context_;
+  ModuleHandle handle_ = nullptr;
+};
+
+class CudaOpenedMemory final : public OpenedMemory {
+ public:
+  CudaOpenedMemory(const Context& context, const IpcHandle& handle) : context_(context) {
+    MemoryHandle bytes;
+    std::memcpy(bytes.bytes, handle.data(), handle.size());
+    context_.check(context_.use().cuIpcOpenMemHandle_v2(&data_, bytes, kIpcLazyPeerAccess),
+                   "cuIpcOpenMemHandle_v2");
+  }
+  ~CudaOpenedMemory() override { context_.use_last().cuIpcCloseMemHandle(data_); }
+  CudaOpenedMemory(const CudaOpenedMemory&) = delete;
+  CudaOpenedMemory& operator=(const CudaOpenedMemory&) = delete;
+  void* data() const override { return pointer_to(data_); }
+
+ private:
+  const Context& context_;
+  DevicePointer data_ = 0;
+};
+
+// Pinned host memory, which every device can use; payloads are the CPU's affair.
+class PinnedMemory final : public Memory {
+ public:
+  explicit PinnedMemory(const Context& context) : context_(context) {}
+
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    const std::size_t some = std::max<std::size_t>(bytes, 1);
+    context_.check(context_.use().cuMemHostAlloc(&memory, some, kHostAllocPortable),
+                   "cuMemHostAlloc", Bytes{bytes});
+    return memory;
+  }
+  void release(void* memory) override { context_.use_last().cuMemFreeHost(memory); }
+  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
+    nearpeak::fill_pattern(target, bytes, seed);
+  }
+  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
+    nearpeak::fill_inverse(target, bytes, seed);
+  }
+  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
+                                        std::uint64_t seed) override {
+    return nearpeak::find_mismatch(data, bytes, seed);
+  }
+
+ private:
+  const Context& context_;
+};
+
+// The kernels of pattern_kernels.hpp on one device.
+class PatternKernels {
+ public:
+  PatternKernels(Device& device, Memory& memory, unsigned multiprocessors)
+      : device_(device),
+        stream_(device.new_stream()),
+        program_(device.compile(kPatternKernels)),
+        fill_(program_->kernel("fill")),
+        find_mismatch_(program_->kernel("find_mismatch")),
+        first_(memory, sizeof(std::uint64_t), 1),
+        blocks_(multiprocessors * 8) {}
+
+  void fill(void* target, std::uint64_t bytes, std::uint64_t seed, std::uint64_t flip) {
+    fill_->launch({blocks_, kThreads}, {&target, &bytes, &seed, &flip}, *stream_);
+    stream_->synchronize();
+  }
+
+  // The index of the first wrong byte.
+  std::optional<std::uint64_t> find_mismatch(const void* data, std::uint64_t bytes,
+                                             std::uint64_t seed) {
+    constexpr std::uint64_t kNone = ~std::uint64_t{0};
+    std::uint64_t first = kNone;
+    void* const target = first_.slot(0);
+    device_.copy(target, &first, sizeof(first));
+    find_mismatch_->launch({blocks_, kThreads}, {&data, &bytes, &seed, &target}, *stream_);
+    stream_->synchronize();
+    device_.copy(&first, target, sizeof(first));
+    if (first == kNone) return std::nullopt;
+    return first;
+  }
+
+ private:
+  static constexpr unsigned kThreads = 256;
+
+  Device& device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<Kernel> fill_;
+  std::unique_ptr<Kernel> find_mismatch_;
+  SlotBuffer first_;
+  unsigned blocks_;
+};
+
+class CudaDevice;
+
+// Device or managed memory. Payloads are made and checked on the device.
+class DeviceMemory final : public Memory {
+ public:
+  DeviceMemory(CudaDevice& device, const Context& context, bool managed)
+      : device_(device), context_(context), managed_(managed) {}
+
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) override { context_.use_last().cuMemFree_v2(address(memory)); }
+  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
+    fill(target, bytes, seed, 0);
+  }
+  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
+    fill(target, bytes, seed, ~std::uint64_t{0});
+  }
+  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
+                                        std::uint64_t seed) override;
+
+ private:
+  void fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip);
+
+  CudaDevice& device_;
+  const Context& context_;
+  bool managed_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(const Driver& driver, const DeviceInfo& info, DeviceNumber number)
+      : info_(info),
+        context_(driver, info.index, number),
+        copies_(context_),
+        pinned_(context_),
+        device_(*this, context_, false),
+        managed_(*this, context_, true) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Memory& memory(BufferKind kind) override {
+    switch (kind) {
+      case BufferKind::kPinned:
+        return pinned_;
+      case BufferKind::kDevice:
+        return device_;
+      case BufferKind::kManaged:
+        return managed_;
+      case BufferKind::kHost:
+        break;
+    }
+    return host_memory();
+  }
+
+  // Not cuMemcpy: that may return while bytes are still on their way. Nothing may fail between the
+  // two calls, as the caller frees host memory when this throws.
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    const Driver& driver = context_.use();
+    context_.check(driver.cuMemcpyAsync(address(to), address(from), bytes, copies_.handle()),
+                   "cuMemcpyAsync", Bytes{bytes});
+    context_.check(driver.cuStreamSynchronize(copies_.handle()), "cuStreamSynchronize");
+  }
+  void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    const StreamHandle on = static_cast<CudaStream&>(stream).handle();
+    context_.check(context_.use().cuMemcpyAsync(address(to), address(from), bytes, on),
+                   "cuMemcpyAsync", Bytes{bytes});
+  }
+  void synchronize() override {
+    context_.check(context_.use().cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+
+  std::unique_ptr<Stream> new_stream() override { return std::make_unique<CudaStream>(context_); }
+  std::unique_ptr<Event> new_event() override { return std::make_unique<CudaEvent>(context_); }
+
+  IpcHandle ipc_export(void* memory) override {
+    // A handle stands for a whole allocation: whoever opened it would be silently elsewhere.
+    const Driver& driver = context_.use();
+    DevicePointer base = 0;
+    std::size_t bytes = 0;
+    context_.check(driver.cuMemGetAddressRange_v2(&base, &bytes, address(memory)),
+                   "cuMemGetAddressRange_v2");
+    if (base != address(memory))
+      throw AcceleratorError("device memory can be given to another process only from its start");
+    MemoryHandle bytes_of_handle;
+    context_.check(driver.cuIpcGetMemHandle(&bytes_of_handle, address(memory)),
+                   "cuIpcGetMemHandle");
+    IpcHandle handle;
+    std::memcpy(handle.data(), bytes_of_handle.bytes, handle.size());
+    return handle;
+  }
+  std::unique_ptr<OpenedMemory> ipc_open(const IpcHandle& handle) override {
+    return std::make_unique<CudaOpenedMemory>(context_, handle);
+  }
+
+  PointerKind pointer_kind(const void* pointer) override {
+    const Driver& driver = context_.use();
+    unsigned type = 0;
+    const int result = driver.cuPointerGetAttribute(&type, kMemoryType, address(pointer));
+    if (result == kInvalidValue) return PointerKind::kHost;  // unknown to the driver
+    context_.check(result, "cuPointerGetAttribute");
+    unsigned managed = 0;  // the driver writes fewer bytes
+    context_.check(driver.cuPointerGetAttribute(&managed, kIsManaged, address(pointer)),
+                   "cuPointerGetAttribute");
+    if (managed != 0) return PointerKind::kManaged;
+    return type == kTypeDevice ? PointerKind::kDevice : PointerKind::kPinned;
+  }
+
+  bool can_access(const Device& peer) override {
+    const DeviceNumber other = static_cast<const CudaDevice&>(peer).context_.number();
+    int can = 0;
+    context_.check(context_.use().cuDeviceCanAccessPeer(&can, context_.number(), other),
+                   "cuDeviceCanAccessPeer", "GPU " + std::to_string(peer.info().index));
+    return can != 0;
+  }
+  void enable_access(Device& peer) override {
+    const ContextHandle other = static_cast<CudaDevice&>(peer).context_.handle();
+    const int result = context_.use().cuCtxEnablePeerAccess(other, 0);
+    if (result == kPeerAccessAlreadyEnabled) return;  // an MPI library may have done it
+    context_.check(result, "cuCtxEnablePeerAccess", "GPU " + std::to_string(peer.info().index));
+  }
+
+  const std::string& why_no_kernels() override {
+    if (pattern_ || !why_no_kernels_.empty()) return why_no_kernels_;
+    try {
+      const auto processors = static_cast<unsigned>(attribute(kMultiprocessors));
+      pattern_.emplace(*this, device_, processors);
+    } catch (const BackendUnavailable& error) {
+      why_no_kernels_ = error.what();
+    } catch (const AcceleratorError& error) {
+      const std::string text = error.what();
+      why_no_kernels_ = text.substr(0, text.find('\n'));
+    }
+    return why_no_kernels_;
+  }
+  std::unique_ptr<Program> compile(const std::string& source) override {
+    if (!compiler_) compiler_.emplace();
+    return std::make_unique<CudaProgram>(
+        context_,
+        compiler_->compile(source, attribute(kCapabilityMajor), attribute(kCapabilityMinor)));
+  }
+
+  // Null where kernels cannot run.
+  PatternKernels* pattern() { return has_kernels() ? &*pattern_ : nullptr; }
+
+ private:
+  int attribute(DeviceAttribute which) const {
+    int value = 0;
+    context_.check(context_.use().cuDeviceGetAttribute(&value, which, context_.number()),
+                   "cuDeviceGetAttribute", std::to_string(which));
+    return value;
+  }
+
+  const DeviceInfo info_;
+  const Context context_;
+  CudaStream copies_;
+  PinnedMemory pinned_;
+  DeviceMemory device_;
+  DeviceMemory managed_;
+  std::optional<Nvrtc> compiler_;
+  std::string why_no_kernels_;
+  std::optional<PatternKernels> pattern_;
+};
+
+// Words of the pattern are numbered: the part that begins at word n is the pattern of seed + n.
+constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  const Driver& driver = context_.use();
+  const std::size_t some = std::max<std::size_t>(bytes, 1);
+  DevicePointer memory = 0;
+  if (managed_)
+    context_.check(driver.cuMemAllocManaged(&memory, some, kAttachGlobal), "cuMemAllocManaged",
+                   Bytes{bytes});
+  else
+    context_.check(driver.cuMemAlloc_v2(&memory, some), "cuMemAlloc_v2", Bytes{bytes});
+  return pointer_to(memory);
+}
+
+void DeviceMemory::fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip) {
+  if (PatternKernels* kernels = device_.pattern()) return kernels->fill(target, bytes, seed, flip);
+  std::vector<char> staging(std::min(bytes, kStagingBytes));
+  for (std::size_t done = 0; done < bytes; done += kStagingBytes) {
+    const std::size_t part = std::min(bytes - done, kStagingBytes);
+    const auto host_fill = flip == 0 ? nearpeak::fill_pattern : nearpeak::fill_inverse;
+    host_fill(staging.data(), part, seed + done / 8);
+    device_.copy(static_cast<char*>(target) + done, staging.data(), part);
+  }
+}
+
+std::optional<Mismatch> DeviceMemory::find_mismatch(const void* data, std::size_t bytes,
+                                                    std::uint64_t seed) {
+  const auto* in = static_cast<const char*>(data);
+  if (PatternKernels* kernels = device_.pattern()) {
+    const auto first = kernels->find_mismatch(data, bytes, seed);
+    if (!first) return std::nullopt;
+    unsigned char expected[8];
+    nearpeak::fill_pattern(expected, 8, seed + *first / 8);
+    unsigned char got = 0;
+    device_.copy(&got, in + *first, 1);
+    return Mismatch{*first, expected[*first % 8], got};
+  }
+  std::vector<char> staging(std::min(bytes, kStagingBytes));
+  for (std::size_t done = 0; done < bytes; done += kStagingBytes) {
+    const std::size_t part = std::min(bytes - done, kStagingBytes);
+    device_.copy(staging.data(), in + done, part);
+    if (auto wrong = nearpeak::find_mismatch(staging.data(), part, seed + done / 8)) {
+      wrong->byte += done;
+      return wrong;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string uuid_text(const Uuid& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof(digits), "%02x", uuid.bytes[i]);
+    text += digits;
+    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
+  }
+  return text;
+}
+
+// A device that does not answer is listed with the reason; the others can be used.
+class Listing {
+ public:
+  Listing(const Driver& driver, int index) : driver_(driver) {
+    info_.index = index;
+    if (!good(driver_.cuDeviceGet(&number_, index), "cuDeviceGet")) return;
+    char name[256] = "";
+    Uuid uuid{};
+    std::size_t memory = 0;
+    int mode = 0, l2 = 0, domain = 0, bus = 0, slot = 0;
+    if (!good(driver_.cuDeviceGetName(name, sizeof(name), number_), "cuDeviceGetName") ||
+        !good(driver_.cuDeviceGetUuid(&uuid, number_), "cuDeviceGetUuid") ||
+        !good(driver_.cuDeviceTotalMem_v2(&memory, number_), "cuDeviceTotalMem_v2") ||
+        !attribute(mode, kComputeMode) || !attribute(l2, kL2Bytes) ||
+        !attribute(domain, kPciDomain) || !attribute(bus, kPciBus) || !attribute(slot, kPciDevice))
+      return;
+    char pci[32];
+    std::snprintf(pci, sizeof(pci), "%08x:%02x:%02x.0", static_cast<unsigned>(domain),
+                  static_cast<unsigned>(bus), static_cast<unsigned>(slot));
+    info_.name = name;
+    info_.uuid = uuid_text(uuid);
+    info_.pci = pci;
+    info_.memory_bytes = memory;
+    info_.l2_bytes = static_cast<std::uint64_t>(l2);
+    if (mode == kComputeProhibited) info_.unusable = "its compute mode is 'prohibited'";
+  }
+
+  const DeviceInfo& info() const { return info_; }
+  DeviceNumber number() const { return number_; }
+
+ private:
+  bool good(int result, const char* call) {
+    if (result != kSuccess) info_.unusable = std::string(call) + ": " + driver_.error_text(result);
+    return result == kSuccess;
+  }
+  bool attribute(int& value, DeviceAttribute which) {
+    return good(driver_.cuDeviceGetAttribute(&value, which, number_), "cuDeviceGetAttribute");
+  }
+
+  const Driver& driver_;
+  DeviceInfo info_;
+  DeviceNumber number_ = 0;
+};
+
+class CudaAccelerator final : public Accelerator {
+ public:
+  CudaAccelerator() : driver_(load_driver()) {
+    int count = 0;
+    if (const int result = driver_.cuDeviceGetCount(&count); result != kSuccess)
+      throw BackendUnavailable("cuDeviceGetCount: " + driver_.error_text(result));
+    if (count == 0) throw BackendUnavailable("the driver has no device");
+    for (int i = 0; i < count; ++i) {
+      const Listing listing(driver_, i);
+      infos_.push_back(listing.info());
+      numbers_.push_back(listing.number());
+    }
+    if (std::all_of(infos_.begin(), infos_.end(),
+                    [](const DeviceInfo& info) { return !info.unusable.empty(); }))
+      throw BackendUnavailable("no device can be used; GPU 0: " + infos_.front().unusable);
+    opened_.resize(infos_.size());
+  }
+
+  std::string version() const override {
+    return "driver for CUDA " + version_text(driver_.version);
+  }
+  const std::vector<DeviceInfo>& devices() const override { return infos_; }
+
+  Device& device(int index) override {
+    if (index < 0 || static_cast<std::size_t>(index) >= infos_.size())
+      throw BadInput("there is no GPU " + std::to_string(index) + ": this process sees " +
+                     std::to_string(infos_.size()));
+    const DeviceInfo& info = infos_[index];
+    if (!info.unusable.empty())
+      throw AcceleratorError("GPU " + std::to_string(index) + " cannot be used: " + info.unusable);
+    if (!opened_[index])
+      opened_[index] = std::make_unique<CudaDevice>(driver_, info, numbers_[index]);
+    return *opened_[index];
+  }
+
+ private:
+  const Driver driver_;
+  std::vector<DeviceInfo> infos_;
+  std::vector<DeviceNumber> numbers_;
+  std::vector<std::unique_ptr<CudaDevice>> opened_;
+};
+
+const RegisterBackend entry({"cuda", [] { return std::make_unique<CudaAccelerator>(); }});
+
+}  // namespace
+}  // namespace nearpeak::cuda

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CUDA driver without a GPU: two devices whose memory lies behind addresses that fault when the
+// CPU touches them. It is as unforgiving as the real one and more: work given to a stream is done
+// when somebody waits for it and not before, a context must be current, copies must stay within an
+// allocation, and a process forked after cuInit cannot use it. Kernels cannot run: cuModuleLoadData
+// fails. For one thread.
+//
+// The environment's NEARPEAK_FAKE_CUDA, read by cuInit, is a comma list of
+//   CALL:ERROR     this call always fails with this error
+//   CALL:ERROR:N   its Nth call does
+//   devices=N  driver=VERSION  peer=0 (no peer access)  prohibited=N (compute mode of device N)
+// FAKE_CUDA_OLD builds a driver that lacks a symbol.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using Address = unsigned long long;
+
+constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
+constexpr std::size_t kPage = 4096;
+constexpr int kMostDevices = 2;
+
+enum Error {
+  kGood = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kInvalidDevice = 101,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kMapFailed = 205,
+  kPeerUnsupported = 217,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kPeerAlready = 704,
+};
+
+struct Text {
+  int code;
+  const char* name;
+  const char* text;
+};
+const Text kTexts[] = {
+    {0, "CUDA_SUCCESS", "no error"},
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {205, "CUDA_ERROR_MAP_FAILED", "mapping of buffer object failed"},
+    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported"},
+    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
+};
+
+struct Device;
+struct Stream;
+
+enum class Kind { kPinned, kDevice, kManaged, kOpened };
+
+struct Allocation {
+  Kind kind;
+  Device* device;
+  std::size_t bytes;   // as asked for
+  std::size_t mapped;  // whole pages
+  char* seen;          // the address that was handed out
+  char* storage;       // where the bytes are: elsewhere for device memory
+  int fd = -1;
+  std::uint64_t serial = 0;
+};
+
+struct Device {
+  int number;
+  int retained = 0;
+  std::size_t used = 0;
+  std::set<Device*> peers;
+};
+
+struct Event {
+  Stream* stream = nullptr;
+  std::uint64_t recorded = 0;
+  std::uint64_t reached = 0;
+  double ms = 0;
+};
+
+struct Stream {
+  Device* device;
+  std::deque<std::function<void()>> work;
+
+  bool step() {
+    if (work.empty()) return false;
+    const auto next = std::move(work.front());
+    work.pop_front();
+    next();
+    return true;
+  }
+  void finish() {
+    while (step()) {
+    }
+  }
+};
+
+struct Fault {
+  int error;
+  int at;  // 0: always
+  int calls = 0;
+};
+
+struct State {
+  pid_t pid = 0;  // of the process that initialised
+  int devices = kMostDevices;
+  int driver = 12040;
+  bool peer = true;
+  int prohibited = -1;
+  std::map<std::string, Fault> faults;
+  Device device[kMostDevices] = {{0, 0, 0, {}}, {1, 0, 0, {}}};
+  std::map<char*, Allocation> allocations;  // by the address handed out
+  std::set<Stream*> streams;
+  std::set<Event*> events;
+  std::uint64_t serial = 0;
+};
+
+State& state() {
+  static State all;
+  return all;
+}
+
+thread_local Device* current = nullptr;
+
+void configure() {
+  State& all = state();
+  all.devices = kMostDevices;
+  all.driver = 12040;
+  all.peer = true;
+  all.prohibited = -1;
+  all.faults.clear();
+  const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
+  std::stringstream list(text == nullptr ? "" : text);
+  for (std::string item; std::getline(list, item, ',');) {
+    int value = 0;
+    if (std::sscanf(item.c_str(), "devices=%d", &value) == 1) {
+      all.devices = value;
+    } else if (std::sscanf(item.c_str(), "driver=%d", &value) == 1) {
+      all.driver = value;
+    } else if (std::sscanf(item.c_str(), "peer=%d", &value) == 1) {
+      all.peer = value != 0;
+    } else if (std::sscanf(item.c_str(), "prohibited=%d", &value) == 1) {
+      all.prohibited = value;
+    } else {
+      char call[64] = "";
+      Fault fault{0, 0};
+      if (std::sscanf(item.c_str(), "%63[^:]:%d:%d", call, &fault.error, &fault.at) < 2) {
+        std::fprintf(stderr, "fake CUDA: what is '%s'?\n", item.c_str());
+        std::abort();
+      }
+      all.faults[call] = fault;
+    }
+  }
+}
+
+int injected(const char* call) {
+  auto& faults = state().faults;
+  const auto found = faults.find(call);
+  if (found == faults.end()) return kGood;
+  Fault& fault = found->second;
+  ++fault.calls;
+  return fault.at == 0 || fault.calls == fault.at ? fault.error : kGood;
+}
+
+// What stops a call before it begins.
+#define BEGIN_CALL()                                                                      \
+  do {                                                                                    \
+    if (state().pid != getpid()) return kNotInitialized;                                  \
+    if (const int begin_error = injected(__func__); begin_error != 0) return begin_error; \
+  } while (false)
+#define BEGIN_CONTEXT_CALL()                                                  \
+  do {                                                                        \
+    BEGIN_CALL();                                                             \
+    if (current == nullptr || current->retained == 0) return kInvalidContext; \
+  } while (false)
+
+// The allocation in which [address, address + bytes) begins.
+Allocation* find(Address address) {
+  auto& all = state().allocations;
+  auto* const at = reinterpret_cast<char*>(address);
+  auto next = all.upper_bound(at);
+  if (next == all.begin()) return nullptr;
+  Allocation& found = std::prev(next)->second;
+  return at < found.seen + found.mapped ? &found : nullptr;
+}
+
+// Where the CPU finds these bytes; null where they leave their allocation.
+char* storage(Address address, std::size_t bytes) {
+  auto* const at = reinterpret_cast<char*>(address);
+  const Allocation* found = find(address);
+  if (found == nullptr) return at;  // pageable host memory
+  const auto offset = static_cast<std::size_t>(at - found->seen);
+  return offset + bytes <= found->bytes ? found->storage + offset : nullptr;
+}
+
+std::string file_name(std::uint64_t serial) {
+  return "nearpeak-fake-cuda-" + std::to_string(serial);
+}
+
+void* map(std::size_t bytes, int protection, int fd) {
+  const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+  void* at = mmap(nullptr, bytes, protection, flags, fd, 0);
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+int allocate(Kind kind, std::size_t bytes, void** out) {
+  if (bytes == 0) return kInvalidValue;
+  const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
+  const bool on_device = kind == Kind::kDevice;
+  if (mapped < bytes || (on_device && mapped > kMemory - current->used)) return kOutOfMemory;
+  Allocation made{kind, current, bytes, mapped, nullptr, nullptr};
+  made.serial = ++state().serial;
+  if (on_device) {
+    made.fd = memfd_create(file_name(made.serial).c_str(), MFD_CLOEXEC);
+    if (made.fd < 0) return kOutOfMemory;
+    if (ftruncate(made.fd, static_cast<off_t>(mapped)) != 0) {
+      close(made.fd);
+      return kOutOfMemory;
+    }
+    current->used += mapped;
+  }
+  made.storage = static_cast<char*>(map(mapped, PROT_READ | PROT_WRITE, made.fd));
+  made.seen = on_device ? static_cast<char*>(map(mapped, PROT_NONE, -1)) : made.storage;
+  if (made.storage == nullptr || made.seen == nullptr) std::abort();
+  state().allocations[made.seen] = made;
+  *out = made.seen;
+  return kGood;
+}
+
+int release(Address address, std::initializer_list<Kind> kinds) {
+  auto& all = state().allocations;
+  const auto found = all.find(reinterpret_cast<char*>(address));
+  if (found == all.end()) return kInvalidValue;
+  const Allocation gone = found->second;
+  bool fits = false;
+  for (const Kind kind : kinds) fits = fits || kind == gone.kind;
+  if (!fits) return kInvalidValue;
+  for (Stream* stream : state().streams) stream->finish();
+  munmap(gone.storage, gone.mapped);
+  if (gone.seen != gone.storage) munmap(gone.seen, gone.mapped);
+  if (gone.fd >= 0) close(gone.fd);
+  if (gone.kind == Kind::kDevice) gone.device->used -= gone.mapped;
+  all.erase(found);
+  return kGood;
+}
+
+double now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+struct Handle {
+  std::uint64_t magic;
+  pid_t pid;
+  int fd;
+  int device;
+  std::uint64_t serial;
+  std::uint64_t bytes;
+};
+constexpr std::uint64_t kMagic = 0x66616b6563756461;
+
+struct Handle64 {
+  unsigned char bytes[64];
+};
+static_assert(sizeof(Handle) <= sizeof(Handle64));
+
+bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
+
+}  // namespace
+
+// How many of everything have been made and not ended, for the tests: 0 when nothing leaked.
+EXPORT int fake_cuda_live() {
+  int retained = 0;
+  for (const Device& device : state().device) retained += device.retained;
+  return retained + static_cast<int>(state().allocations.size() + state().streams.size() +
+                                     state().events.size());
+}
+
+EXPORT int cuDriverGetVersion(int* version) {
+  configure();
+  if (const int error = injected(__func__); error != 0) return error;
+  *version = state().driver;
+  return kGood;
+}
+
+EXPORT int cuInit(unsigned flags) {
+  if (flags != 0) return kInvalidValue;
+  configure();
+  if (const int error = injected(__func__); error != 0) return error;
+  if (state().pid != 0 && state().pid != getpid()) return kNotInitialized;  // after fork
+  state().pid = getpid();
+  return kGood;
+}
+
+EXPORT int cuGetErrorName(int error, const char** name) {
+  for (const Text& each : kTexts)
+    if (each.code == error) {
+      *name = each.name;
+      return kGood;
+    }
+  *name = nullptr;
+  return kInvalidValue;
+}
+
+EXPORT int cuGetErrorString(int error, const char** text) {
+  for (const Text& each : kTexts)
+    if (each.code == error) {
+      *text = each.text;
+      return kGood;
+    }
+  *text = nullptr;
+  return kInvalidValue;
+}
+
+EXPORT int cuDeviceGetCount(int* count) {
+  BEGIN_CALL();
+  *count = state().devices;
+  return kGood;
+}
+
+EXPORT int cuDeviceGet(int* device, int index) {
+  BEGIN_CALL();
+  if (index < 0 || index >= state().devices) return kInvalidDevice;
+  *device = index;
+  return kGood;
+}
+
+EXPORT int cuDeviceGetName(char* name, int length, int device) {
+  BEGIN_CALL();
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %c", 'A' + device);
+  return kGood;
+}
+
+EXPORT int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
+  BEGIN_CALL();
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + device);
+  return kGood;
+}
+
+EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  BEGIN_CALL();
+  *bytes = kMemory;
+  return kGood;
+}
+
+EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
+  BEGIN_CALL();
+  const std::map<int, int> values{{16, 4},  // multiprocessors
+                                  {20, state().prohibited == device ? 2 : 0},
+                                  {33, 0x17 + device},  // PCI bus
+                                  {34, 0},              // PCI device
+                                  {38, 1 << 20},        // L2 bytes
+                                  {50, 0x10},           // PCI domain
+                                  {75, 9},
+                                  {76, 0}};
+  const auto found = values.find(which);
+  if (found == values.end()) return kInvalidValue;
+  *value = found->second;
+  return kGood;
+}
+
+EXPORT int cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  BEGIN_CALL();
+  *can = device != peer && state().peer ? 1 : 0;
+  return kGood;
+}
+
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
+  BEGIN_CALL();
+  ++state().device[device].retained;
+  *context = &state().device[device];
+  return kGood;
+}
+
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  BEGIN_CALL();
+  Device& released = state().device[device];
+  if (released.retained == 0) return kInvalidContext;
+  if (--released.retained == 0) released.peers.clear();
+  return kGood;
+}
+
+EXPORT int cuCtxSetCurrent(void* context) {
+  BEGIN_CALL();
+  current = static_cast<Device*>(context);
+  return kGood;
+}
+
+EXPORT int cuCtxSynchronize() {
+  BEGIN_CONTEXT_CALL();
+  for (Stream* stream : state().streams)
+    if (stream->device == current) stream->finish();
+  return kGood;
+}
+
+EXPORT int cuCtxEnablePeerAccess(void* context, unsigned flags) {
+  BEGIN_CONTEXT_CALL();
+  auto* const peer = static_cast<Device*>(context);
+  if (flags != 0 || peer == nullptr || peer == current) return kInvalidValue;
+  if (!state().peer) return kPeerUnsupported;
+  return current->peers.insert(peer).second ? kGood : kPeerAlready;
+}
+
+EXPORT int cuMemAlloc_v2(void** memory, std::size_t bytes) {
+  BEGIN_CONTEXT_CALL();
+  return allocate(Kind::kDevice, bytes, memory);
+}
+
+EXPORT int cuMemFree_v2(Address memory) {
+  BEGIN_CONTEXT_CALL();
+  return release(memory, {Kind::kDevice, Kind::kManaged});
+}
+
+EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  BEGIN_CONTEXT_CALL();
+  return allocate(Kind::kPinned, bytes, memory);
+}
+
+EXPORT int cuMemFreeHost(void* memory) {
+  BEGIN_CONTEXT_CALL();
+  return release(reinterpret_cast<Address>(memory), {Kind::kPinned});
+}
+
+#ifndef FAKE_CUDA_OLD
+EXPORT int cuMemAllocManaged(void** memory, std::size_t bytes, unsigned flags) {
+  BEGIN_CONTEXT_CALL();
+  if (flags != 1) return kInvalidValue;
+  return allocate(Kind::kManaged, bytes, memory);
+}
+#endif
+
+EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address address) {
+  BEGIN_CONTEXT_CALL();
+  const Allocation* found = find(address);
+  if (found == nullptr) return kNotFound;
+  *base = reinterpret_cast<Address>(found->seen);
+  *bytes = found->bytes;
+  return kGood;
+}
+
+EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* stream) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  char* const target = storage(to, bytes);
+  const char* const source = storage(from, bytes);
+  if (bytes == 0) return kGood;
+  if (target == nullptr || source == nullptr) return kInvalidValue;
+  stream->work.emplace_back([=] { std::memmove(target, source, bytes); });
+  return kGood;
+}
+
+EXPORT int cuPointerGetAttribute(unsigned* value, int which, Address pointer) {
+  BEGIN_CONTEXT_CALL();
+  const Allocation* found = find(pointer);
+  if (found == nullptr) return kInvalidValue;
+  if (which == 2)
+    *value = found->kind == Kind::kPinned ? 1 : 2;
+  else if (which == 8)
+    *value = found->kind == Kind::kManaged;
+  else
+    return kInvalidValue;
+  return kGood;
+}
+
+EXPORT int cuStreamCreate(Stream** stream, unsigned) {
+  BEGIN_CONTEXT_CALL();
+  *stream = new Stream{current, {}};
+  state().streams.insert(*stream);
+  return kGood;
+}
+
+EXPORT int cuStreamDestroy_v2(Stream* stream) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.erase(stream) == 0) return kInvalidHandle;
+  stream->finish();
+  for (Event* event : state().events)
+    if (event->stream == stream) event->stream = nullptr;
+  delete stream;
+  return kGood;
+}
+
+// The error of a wait is that of the work: none of it is left when it is told.
+EXPORT int cuStreamSynchronize(Stream* stream) {
+  if (state().streams.count(stream) != 0) stream->finish();
+  BEGIN_CONTEXT_CALL();
+  return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
+}
+
+EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
+  stream->work.emplace_back([event, until = event->recorded] {
+    while (event->reached < until && event->stream != nullptr) event->stream->step();
+  });
+  return kGood;
+}
+
+EXPORT int cuEventCreate(Event** event, unsigned) {
+  BEGIN_CONTEXT_CALL();
+  *event = new Event;
+  state().events.insert(*event);
+  return kGood;
+}
+
+EXPORT int cuEventDestroy_v2(Event* event) {
+  BEGIN_CONTEXT_CALL();
+  if (state().events.erase(event) == 0) return kInvalidHandle;
+  for (Stream* stream : state().streams) stream->finish();  // they may still name it
+  delete event;
+  return kGood;
+}
+
+EXPORT int cuEventRecord(Event* event, Stream* stream) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
+  event->stream = stream;
+  const std::uint64_t record = ++event->recorded;
+  stream->work.emplace_back([event, record] {
+    event->reached = record;
+    event->ms = now_ms();
+  });
+  return kGood;
+}
+
+// A step of the event's stream is made at each question, so that polling comes to an end.
+EXPORT int cuEventQuery(Event* event) {
+  BEGIN_CONTEXT_CALL();
+  if (state().events.count(event) == 0) return kInvalidHandle;
+  if (event->reached == event->recorded) return kGood;
+  if (event->stream != nullptr) event->stream->step();
+  return kNotReady;
+}
+
+EXPORT int cuEventSynchronize(Event* event) {
+  BEGIN_CONTEXT_CALL();
+  if (state().events.count(event) == 0) return kInvalidHandle;
+  while (event->reached < event->recorded) event->stream->step();
+  return kGood;
+}
+
+EXPORT int cuEventElapsedTime(float* ms, Event* start, Event* stop) {
+  BEGIN_CONTEXT_CALL();
+  if (state().events.count(start) == 0 || state().events.count(stop) == 0 || start->recorded == 0 ||
+      stop->recorded == 0)
+    return kInvalidHandle;
+  if (start->reached < start->recorded || stop->reached < stop->recorded) return kNotReady;
+  *ms = static_cast<float>(stop->ms - start->ms);
+  return kGood;
+}
+
+EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
+  BEGIN_CONTEXT_CALL();
+  const Allocation* found = find(memory);
+  if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
+  const Handle handle{kMagic,        getpid(),    found->fd, found->device->number,
+                      found->serial, found->bytes};
+  std::memset(out->bytes, 0, sizeof(out->bytes));
+  std::memcpy(out->bytes, &handle, sizeof(handle));
+  return kGood;
+}
+
+EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
+  BEGIN_CONTEXT_CALL();
+  Handle handle{};
+  std::memcpy(&handle, in.bytes, sizeof(handle));
+  if (handle.magic != kMagic || flags != 1) return kInvalidValue;
+  if (handle.pid == getpid()) return kInvalidContext;  // it has the memory already
+  Device* const owner = &state().device[handle.device];
+  if (!can_reach(current, owner)) return kPeerUnsupported;
+  const std::string path =
+      "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.fd);
+  char link[256] = "";
+  const std::string name = "/memfd:" + file_name(handle.serial) + " ";
+  if (readlink(path.c_str(), link, sizeof(link) - 1) < 0 ||
+      std::strncmp(link, name.c_str(), name.size()) != 0)
+    return kInvalidHandle;  // freed meanwhile
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return kMapFailed;
+  Allocation opened{Kind::kOpened, owner,  handle.bytes, (handle.bytes + kPage - 1) / kPage * kPage,
+                    nullptr,       nullptr};
+  opened.storage = static_cast<char*>(map(opened.mapped, PROT_READ | PROT_WRITE, fd));
+  opened.seen = static_cast<char*>(map(opened.mapped, PROT_NONE, -1));
+  close(fd);
+  if (opened.storage == nullptr || opened.seen == nullptr) std::abort();
+  state().allocations[opened.seen] = opened;
+  *memory = opened.seen;
+  return kGood;
+}
+
+EXPORT int cuIpcCloseMemHandle(Address memory) {
+  BEGIN_CONTEXT_CALL();
+  return release(memory, {Kind::kOpened});
+}
+
+EXPORT int cuModuleLoadData(void**, const void*) {
+  BEGIN_CONTEXT_CALL();
+  return kInvalidImage;
+}
+
+EXPORT int cuModuleUnload(void*) { return kInvalidHandle; }
+EXPORT int cuModuleGetFunction(void**, void*, const char*) { return kInvalidHandle; }
+EXPORT int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, Stream*, void**, void**) {
+  return kInvalidHandle;
+}
