@@ -51,10 +51,14 @@ TEST_CASE("a seed shuffles the sizes, and the same seed in the same way") {
   CHECK(once != sorted);
 }
 
-TEST_CASE("rotating buffers are more than the caches hold") {
+TEST_CASE("rotating buffers are more than the caches hold, or 65,536 messages, or 1 GiB") {
+  constexpr std::uint64_t kWindow = 4;
   for (const std::size_t bytes : {0u, 1u, 4096u, 1u << 20, 64u << 20}) {
-    const auto windows = rotating_windows(bytes, 4);
-    CHECK(windows >= 2);
-    if (bytes >= 4096) CHECK(windows * 4 * bytes > 2 * largest_cache());
+    const auto messages = rotating_windows(bytes, kWindow) * kWindow;
+    CHECK(messages >= 2 * kWindow);
+    const bool beyond_caches = messages * bytes > 2 * largest_cache();
+    const bool many = messages > 65536 - kWindow;
+    const bool large = (messages + kWindow) * bytes > std::uint64_t{1} << 30;
+    CHECK((beyond_caches || many || large));
   }
 }
