@@ -39,8 +39,8 @@ def export(
     if as_csv + as_latex + as_json != 1:
         raise UserError("export writes one form: give exactly one of --csv, --latex and --json")
 
-    from nearpeak.report.export import to_csv, to_json, to_latex
     from nearpeak.files import write_whole
+    from nearpeak.report.export import to_csv, to_json, to_latex
     from nearpeak.results.build import build_results
 
     form = to_csv if as_csv else to_latex if as_latex else to_json

@@ -60,8 +60,8 @@ def machine(
 
 
 def _record(here: Machine, file: Path) -> None:
-    from nearpeak.machine.recording import record
     from nearpeak.files import write_whole
+    from nearpeak.machine.recording import record
 
     write_whole(file, record(here))
     typer.echo(f"Recorded in {file}: look through it before you send it.")
