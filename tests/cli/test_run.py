@@ -57,13 +57,13 @@ def run_for_real(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(params=["openmpi", "mpich"])
 def library(request: pytest.FixtureRequest) -> str:
-    """The name of a library that is there."""
-    from nearpeak.libraries.discover import resolve
+    """The name of a library, installed if need be."""
+    from nearpeak.libraries import catalogue
 
     try:
-        resolve(request.param)
+        catalogue.add(request.param)
     except UserError as error:
-        pytest.skip(f"{request.param} is not there: {error}")
+        pytest.skip(f"{request.param} cannot be installed: {error}")
     return str(request.param)
 
 
