@@ -24,6 +24,21 @@ class Memory {
                                                 std::uint64_t seed) = 0;
 };
 
+// Memory that the CPU reaches: it fills and verifies there itself.
+class HostReachable : public Memory {
+ public:
+  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) final {
+    nearpeak::fill_pattern(target, bytes, seed);
+  }
+  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) final {
+    nearpeak::fill_inverse(target, bytes, seed);
+  }
+  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
+                                        std::uint64_t seed) final {
+    return nearpeak::find_mismatch(data, bytes, seed);
+  }
+};
+
 Memory& host_memory();
 
 // Equal slots of `bytes` each, one message a slot, in one allocation. A slot is whole cache lines,
@@ -38,7 +53,6 @@ class SlotBuffer {
   // Bytes from one slot to the next.
   static std::size_t stride(std::size_t bytes);
   char* slot(std::size_t index) const { return base_ + index * stride_; }
-  std::size_t slots() const { return slots_; }
 
   // Slot i is filled with the pattern of seed + i << 32.
   void fill_pattern(std::uint64_t seed);

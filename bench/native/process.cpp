@@ -71,19 +71,6 @@ void* SharedMemory::allocate(std::size_t bytes) {
   return data_;
 }
 
-void SharedMemory::fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) {
-  nearpeak::fill_pattern(target, bytes, seed);
-}
-
-void SharedMemory::fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) {
-  nearpeak::fill_inverse(target, bytes, seed);
-}
-
-std::optional<Mismatch> SharedMemory::find_mismatch(const void* data, std::size_t bytes,
-                                                    std::uint64_t seed) {
-  return nearpeak::find_mismatch(data, bytes, seed);
-}
-
 std::uint64_t SharedTeam::agree(std::uint64_t value) {
   ++round_;
   if (leads()) {

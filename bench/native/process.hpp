@@ -26,7 +26,7 @@ void bind_to_cpu(int cpu);
 
 // Anonymous memory that the processes forked after it share; nothing of it outlives them. Pages
 // are taken when they are first written, on the writer's NUMA node.
-class SharedMemory final : public Memory {
+class SharedMemory final : public HostReachable {
  public:
   explicit SharedMemory(std::size_t bytes);  // throws std::bad_alloc
   ~SharedMemory() override;
@@ -39,10 +39,6 @@ class SharedMemory final : public Memory {
   // All of it serves one SlotBuffer at a time.
   void* allocate(std::size_t bytes) override;
   void release(void*) override {}
-  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override;
-  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override;
-  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                        std::uint64_t seed) override;
 
  private:
   std::size_t bytes_;

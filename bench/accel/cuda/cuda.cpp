@@ -198,7 +198,7 @@ class CudaOpenedMemory final : public OpenedMemory {
 };
 
 // Pinned host memory, which every device can use; payloads are the CPU's affair.
-class PinnedMemory final : public Memory {
+class PinnedMemory final : public HostReachable {
  public:
   explicit PinnedMemory(const Context& context) : context_(context) {}
 
@@ -210,16 +210,6 @@ class PinnedMemory final : public Memory {
     return memory;
   }
   void release(void* memory) override { context_.use_last().cuMemFreeHost(memory); }
-  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
-    nearpeak::fill_pattern(target, bytes, seed);
-  }
-  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
-    nearpeak::fill_inverse(target, bytes, seed);
-  }
-  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                        std::uint64_t seed) override {
-    return nearpeak::find_mismatch(data, bytes, seed);
-  }
 
  private:
   const Context& context_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-class HostMemory final : public Memory {
+class HostMemory final : public HostReachable {
  public:
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
@@ -18,16 +18,6 @@ class HostMemory final : public Memory {
     return memory;
   }
   void release(void* memory) override { std::free(memory); }
-  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
-    nearpeak::fill_pattern(target, bytes, seed);
-  }
-  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
-    nearpeak::fill_inverse(target, bytes, seed);
-  }
-  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                        std::uint64_t seed) override {
-    return nearpeak::find_mismatch(data, bytes, seed);
-  }
 };
 
 }  // namespace

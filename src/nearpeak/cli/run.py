@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -44,13 +45,8 @@ def run(
         str | None,
         typer.Option(metavar="ID", help="The data path. Default: the first of `nearpeak machine`."),
     ] = None,
-    hosts: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
-    ] = None,
-    remote_shell: Annotated[
-        str | None,
-        typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. Default: ssh."),
-    ] = None,
+    hosts: Hosts = None,
+    remote_shell: RemoteShell = None,
     settings_env: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
     ] = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -73,13 +74,8 @@ def study(
     launch_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="After this time a launch is ended as hung.")
     ] = None,
-    hosts: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
-    ] = None,
-    remote_shell: Annotated[
-        str | None,
-        typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. Default: ssh."),
-    ] = None,
+    hosts: Hosts = None,
+    remote_shell: RemoteShell = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Repeat a study in the same order.")
     ] = None,
