@@ -41,6 +41,33 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     addresses: list[str]
 
 
+class Gpu(msgspec.Struct, kw_only=True, frozen=True):
+    """One GPU that this process may use, as its vendor's library or the kernel tells it."""
+
+    index: int  # as the vendor's tools number it
+    vendor: str  # "nvidia" or "amd"
+    name: str
+    uuid: str  # "GPU-..." as the driver writes it: what a rank chooses its device by
+    pci: str  # "0000:17:00.0"
+    numa_node: int | None  # of the cores near to it
+    memory_bytes: int | None
+    memory_gbs: float | None  # theoretical, of its own memory: bytes read and written
+    host_link: str  # what joins it to the CPU: "pcie", "nvlink-c2c", "nvlink", "xgmi"
+    host_gbs: float | None  # theoretical, of that link, each way
+
+
+class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
+    """What joins two GPUs: the nearest way between them."""
+
+    one: int  # Gpu.index, the smaller one first
+    other: int
+    # "nvlink", "xgmi", "pcie-switch", "host-bridge" (through a CPU's root ports),
+    # "cross-socket" (from one NUMA node to another)
+    kind: str
+    gbs: float | None  # theoretical, each way, of all lanes together; null where unknown
+    peer: str | None = None  # why one cannot copy to the other directly; null: it can
+
+
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
     """One host as far as data paths need it. `source` is "lstopo" or "sysfs"."""
 
@@ -56,14 +83,18 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     nics: list[Nic]
     allowed_cpus: list[int]  # what this process may run on (affinity, cgroup)
     allowed_nodes: list[int] | None = None  # whose memory it may take; null: of every node
+    gpus: list[Gpu] = []
+    gpu_links: list[GpuLink] = []  # of every pair
+    gpu_notes: list[str] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     """One end of a path: the memory, and the logical CPUs and NUMA node its rank is bound to."""
 
-    memory: str  # "host" (later: "gpu")
+    memory: str  # "host" or "gpu"
     cpus: list[int]
     numa_node: int
+    gpu: str | None = None  # uuid of the GPU whose memory it is
     host: str | None = None  # None: this host
 
 
@@ -81,3 +112,4 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     transport: str
     ends: tuple[Endpoint, Endpoint]
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
+    mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS

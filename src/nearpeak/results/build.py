@@ -52,6 +52,7 @@ def summarise(data: StudyData) -> Results:
         comparisons=compared,
         failures=cells.failures(data),
         skipped=skipped,
+        awareness=data.plan.awareness,
         drift=blocks,
         checklist=checklist.judge(data, found, compared, log_ratios, skipped),
     )

@@ -4,6 +4,7 @@
 import msgspec
 
 from nearpeak.machine.model import Machine, Path
+from nearpeak.study.model import Awareness
 
 SCHEMA = 1
 
@@ -179,5 +180,6 @@ class Results(msgspec.Struct, kw_only=True):
     comparisons: list[Comparison]
     failures: list[Failure]
     skipped: list[Skip] = []
+    awareness: list[Awareness] = []
     drift: list[Drift]
     checklist: list[Rule]

@@ -32,6 +32,18 @@ class Contender(msgspec.Struct, kw_only=True, frozen=True):
         return f"{self.library.name}@{self.settings.name}"
 
 
+class Awareness(msgspec.Struct, kw_only=True, frozen=True):
+    """One operation of a library, tried with one kind of buffers in a job of its own."""
+
+    library: str
+    settings: str
+    buffers: str  # of each rank: "D,D"
+    operation: str  # "send", "isend", ...
+    status: str  # "ok", "crashed", "hung", "wrong data" or "failed"
+    message: str  # the evidence
+    command: str  # repeats the trial
+
+
 class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
     """One launch. A ceiling has no contender and no variant."""
 
@@ -65,3 +77,4 @@ class Plan(msgspec.Struct, kw_only=True):
     variants: list[Variant]
     paths: list[Path]
     launches: list[PlannedLaunch]
+    awareness: list[Awareness] = []
