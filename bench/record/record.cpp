@@ -124,6 +124,9 @@ std::string to_json(const RankPlace& place) {
   out["host"] = place.host;
   out["cpus"] = place.cpus;
   out["numa_nodes"] = place.numa_nodes;
+  out["device"] = nullptr;
+  if (const auto& device = place.device)
+    out["device"] = {{"uuid", device->uuid}, {"name", device->name}, {"pci", device->pci}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

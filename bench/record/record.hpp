@@ -17,12 +17,20 @@ inline constexpr const char* kVersion = "0.1.0";
 
 using Axes = std::map<std::string, std::string>;  // axis name -> value
 
+// The accelerator that a participant took, as its driver names it.
+struct RankDevice {
+  std::string uuid;
+  std::string name;
+  std::string pci;
+};
+
 // What a participant is bound to; host is its own word for itself.
 struct RankPlace {
   int rank = 0;
   std::string host;
   std::vector<int> cpus;
   std::vector<int> numa_nodes;
+  std::optional<RankDevice> device;
 };
 
 RankPlace this_place(int rank);

@@ -40,7 +40,7 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
     program: str
     version: str
     library_version: str | None  # MPI_Get_library_version; null for nearpeak-native
-    ranks: list[dict[str, Any]]  # rank, host, cpus (affinity), numa_nodes
+    ranks: list[dict[str, Any]]  # rank, host, cpus (affinity), numa_nodes, device
     clock: dict[str, float]  # tick_ns, read_ns
     env: dict[str, str]  # by allow-list
 
