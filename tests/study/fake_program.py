@@ -2,7 +2,8 @@
 """A stand-in for the measuring programs: answers at once with records that it makes up.
 
 NEARPEAK_FAKE says how it fails: crash, hang, orphan (hang with a child in a session of its own),
-lie, wrong, misplaced, silent. NEARPEAK_FAKE_CPUS says what CPUs it claims to have run on.
+lie, wrong, misplaced, silent, other device; `probe KINDS OPERATION END` lets that trial end so.
+NEARPEAK_FAKE_CPUS says what CPUs it claims to have run on.
 """
 
 import json
@@ -16,6 +17,7 @@ DESCRIPTION = {
     "schema": 1,
     "program": "nearpeak-mpi",
     "version": "0",
+    "operations": ["send", "isend", "bcast"],
     "benchmarks": [
         {
             "name": name,
@@ -27,7 +29,10 @@ DESCRIPTION = {
             "axes": [
                 {"name": "calls", "values": ["blocking", "nonblocking"], "default": "blocking"},
                 {"name": "reuse", "values": ["fixed", "rotating"], "default": "fixed"},
+                {"name": "staging", "values": ["none", "pinned"], "default": "none"},
             ],
+            "symmetric": name != "bw",
+            "operations": ["send", "isend"],
         }
         for name, unit, better in (
             ("latency", "us", "lower"),
@@ -38,10 +43,40 @@ DESCRIPTION = {
 }
 
 
+def devices(options: dict[str, str]) -> list[dict[str, str] | None]:
+    """Those that were asked for."""
+    asked = options.get("--devices", "-,-").split(",")
+    if os.environ.get("NEARPEAK_FAKE") == "other device":
+        asked = asked[::-1]
+    return [None if one == "-" else {"uuid": one} for one in asked]
+
+
+def probe(words: list[str], mode: str) -> int:
+    """Tries everything; what `mode` names ends as it says."""
+    options = list(zip(words[::2], words[1::2], strict=True))
+    values = dict(options)
+    for kind in [value for name, value in options if name == "--buffers"]:
+        for operation in values["--operations"].split(","):
+            end = "ok"
+            if mode.startswith(f"probe {kind} {operation} "):
+                end = mode.rpartition(" ")[2]
+            for status in ("begun", "wrong data" if end == "wrong" else "ok"):
+                line = {"record": "probe", "buffers": kind, "operation": operation}
+                with open(values["--jsonl"], "a") as out:  # noqa: PTH123
+                    out.write(json.dumps({**line, "status": status, "message": ""}) + "\n")
+                if end == "crash":
+                    os.kill(os.getpid(), signal.SIGSEGV)
+                if end == "hang":
+                    time.sleep(600)
+    return 0
+
+
 def main() -> int:
     if sys.argv[1] == "--describe":
         print(json.dumps(DESCRIPTION))
         return 0
+    if sys.argv[1] == "probe":
+        return probe(sys.argv[2:], os.environ.get("NEARPEAK_FAKE", ""))
     options = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))
     mode = os.environ.get("NEARPEAK_FAKE", "")
     out = open(options["--jsonl"], "a") if "--jsonl" in options else sys.stdout  # noqa: PTH123, SIM115
@@ -59,16 +94,20 @@ def main() -> int:
             "program": "fake",
             "version": "0",
             "library_version": None,
-            "ranks": [{"rank": rank, "host": "h", "cpus": one} for rank, one in enumerate(cpus)],
+            "ranks": [
+                {"rank": rank, "host": "h", "cpus": one, "device": device}
+                for rank, (one, device) in enumerate(zip(cpus, devices(options), strict=True))
+            ],
             "clock": {"tick_ns": 1.0},
             "env": {},
         }
     )
     benchmark = sys.argv[1]
-    ceiling = benchmark in ("pair", "tcp", "memory")
+    ceiling = benchmark in ("pair", "tcp", "memory", "gpu")
     axes = {"reuse": options.get("--reuse", "fixed")}
     if not ceiling:
-        axes = {name: options[f"--{name}"] for name in ("calls", "reuse")}
+        names = ("calls", "reuse", "staging")
+        axes = {name: options[f"--{name}"] for name in names if f"--{name}" in options}
     for size in options["--sizes"].split(","):
         metric = "latency" if ceiling else benchmark
         write(
@@ -77,7 +116,7 @@ def main() -> int:
                 "benchmark": metric,
                 "metric": metric,
                 "size_bytes": 77 if mode == "lie" else int(size),
-                "buffers": "H,H",
+                "buffers": options.get("--buffers", "H,H"),
                 "axes": axes,
                 "method": benchmark if ceiling else None,
                 "unit": "us",

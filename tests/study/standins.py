@@ -25,6 +25,17 @@ def data_path(path_id: str = "host-host same-numa", transport: str = "memory") -
     return DataPath(id=path_id, summary="", transport=transport, ends=(ends[0], ends[1]))
 
 
+def gpu_path(path_id: str = "gpu-gpu nvlink", *, mps: bool = False) -> DataPath:
+    """Between two GPUs, or from the host to one."""
+    ends = [
+        Endpoint(memory="gpu", cpus=[cpu], numa_node=0, gpu=f"GPU-{cpu}")
+        if path_id.startswith("gpu-gpu") or cpu == 1
+        else Endpoint(memory="host", cpus=[cpu], numa_node=0)
+        for cpu in (0, 1)
+    ]
+    return DataPath(id=path_id, summary="", transport="memory", ends=(ends[0], ends[1]), mps=mps)
+
+
 def library(name: str = "fake") -> Library:
     return Library(
         name=name,
@@ -69,12 +80,16 @@ def small_plan(
     launches: int = 2,
     paths: tuple[DataPath, ...] = (data_path(),),
     limit: float = 20.0,
+    buffers: str = "H,H",
 ) -> Plan:
     options = Options(
         launches=launches, sizes=[8, 100], slot_ms=1, seed=5, launch_limit_seconds=limit
     )
     variant = Variant(
-        benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"}, metric="latency"
+        benchmark="latency",
+        axes={"calls": "blocking", "reuse": "fixed"},
+        metric="latency",
+        buffers=buffers,
     )
     return make_plan(options, contenders or [contender()], [variant], paths)
 

@@ -18,7 +18,11 @@ def description(standins: ModuleType, tmp_path: Path) -> Description:
 
 
 def test_a_variant_has_a_value_for_every_axis(description: Description) -> None:
-    assert parse_variant(description, "latency").axes == {"calls": "blocking", "reuse": "fixed"}
+    assert parse_variant(description, "latency").axes == {
+        "calls": "blocking",
+        "reuse": "fixed",
+        "staging": "none",
+    }
     variant = parse_variant(description, "bw:calls=nonblocking, reuse=rotating")
     assert variant.benchmark == "bw"
     assert variant.axes == {"calls": "nonblocking", "reuse": "rotating"}

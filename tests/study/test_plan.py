@@ -4,6 +4,7 @@
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -117,3 +118,39 @@ def test_an_estimate_learns_from_what_was_measured(standins: ModuleType) -> None
     assert estimate.seconds(block[:1]) == pytest.approx(guess * 2)
     # What is still unknown is corrected by as much.
     assert estimate.seconds(block[1:]) == pytest.approx(2 * Estimate(plan).seconds(block[1:]))
+
+
+def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -> None:
+    paths = [
+        standins.data_path(),
+        standins.gpu_path(),
+        standins.gpu_path("host-gpu near"),
+    ]
+    variants = [
+        msgspec.structs.replace(latency(), buffers=one) for one in ("H,H", "D,D", "M,M", "P,D")
+    ]
+    plan = make_plan(Options(launches=2), [standins.contender()], variants, paths)
+    block = [one for one in plan.launches if one.block == 0]
+    assert sorted((one.path, one.role, one.buffers) for one in block) == [
+        ("gpu-gpu nvlink", "ceiling", "D,D"),  # one for both kinds of a GPU's memory
+        ("gpu-gpu nvlink", "mpi", "D,D"),
+        ("gpu-gpu nvlink", "mpi", "M,M"),
+        ("host-gpu near", "ceiling", "H,D"),
+        ("host-gpu near", "mpi", "P,D"),
+        ("host-host same-numa", "ceiling", "H,H"),
+        ("host-host same-numa", "mpi", "H,H"),
+    ]
+
+
+def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
+    contenders = [standins.contender("a"), standins.contender("b")]
+    staged = latency(staging="pinned")
+    plan = make_plan(
+        Options(launches=2),
+        contenders,
+        [latency(), staged],
+        [standins.data_path()],
+        lambda who, variant: (who.library.name == "a") == (variant == staged),
+    )
+    launched = {(one.contender, one.variant) for one in plan.launches if one.role == "mpi"}
+    assert launched == {(0, 1), (1, 0)}

@@ -11,8 +11,14 @@ import psutil
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.study import mps
 from nearpeak.study.journal import Journal
-from nearpeak.study.records import LaunchRecord, SamplesRecord, StudyEndRecord
+from nearpeak.study.records import (
+    EnvironmentRecord,
+    LaunchRecord,
+    SamplesRecord,
+    StudyEndRecord,
+)
 
 
 def samples_of(study: Any, launch: int) -> list[SamplesRecord]:
@@ -194,3 +200,40 @@ def test_two_studies_cannot_write_into_one_folder(study: Any) -> None:
 def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="choose another folder"):
         Journal(tmp_path / "missing")
+
+
+def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleType) -> None:
+    path = standins.gpu_path("host-gpu near")
+    study.run(standins.small_plan(paths=(path,), buffers="D,H"))
+    assert {end.status for end in study.ends()} == {"ok"}
+    begun = [one for one in study.records() if isinstance(one, LaunchRecord)]
+    assert {one.buffers for one in begun} == {"D,H"}
+    mpi = next(one.command for one in begun if one.role == "mpi")
+    ceiling = next(one.command for one in begun if one.role == "ceiling")
+    assert "--buffers D,H --devices GPU-1,-" in mpi
+    assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed" in ceiling
+    ranks = next(one.ranks for one in study.records() if isinstance(one, EnvironmentRecord))
+    assert [one["cpus"] for one in ranks] == [[1], [0]]
+
+
+def test_a_rank_on_another_device_is_a_failed_launch(study: Any, standins: ModuleType) -> None:
+    paths = (standins.gpu_path(),)
+    moved = standins.contender("moved", "other device")
+    study.run(standins.small_plan(moved, paths=paths, buffers="D,D"))
+    bad = ends_of(study, "moved")
+    assert {end.status for end in bad} == {"failed"}
+    assert bad[0].message == "rank 0 ran on device GPU-1, wanted GPU-0"
+    assert {end.status for end in ends_of(study, "")} == {"ok"}
+
+
+def test_without_mps_its_path_alone_fails(
+    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
+    paths = (standins.gpu_path(), standins.gpu_path("gpu-gpu same-gpu mps", mps=True))
+    study.run(standins.small_plan(paths=paths, buffers="D,D"))
+    begun = {one.launch: one for one in study.records() if isinstance(one, LaunchRecord)}
+    status = {begun[end.launch].path: end.status for end in study.ends()}
+    assert status == {"gpu-gpu nvlink": "ok", "gpu-gpu same-gpu mps": "failed"}
+    messages = {end.message for end in study.ends() if end.status == "failed"}
+    assert messages == {"no-such-daemon was not found on PATH: leave out the paths with mps"}

@@ -27,6 +27,8 @@ Examples:
 
     nearpeak run latency --mpi openmpi --path "host-host tcp-loopback"
 
+    nearpeak run bw --mpi intel --buffers D,D --path "gpu-gpu nvlink"
+
     nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
 """
 
@@ -43,8 +45,15 @@ def run(
     mpi: Annotated[str, typer.Option(metavar="SPEC", help="The library: its name, or a path.")],
     path: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="The data path. Default: the first of `nearpeak machine`."),
+        typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
     ] = None,
+    buffers: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Of each rank: H host, P pinned, D device, M managed.",
+        ),
+    ] = "H,H",
     hosts: Hosts = None,
     remote_shell: RemoteShell = None,
     settings_env: Annotated[
@@ -54,7 +63,8 @@ def run(
     from nearpeak.libraries.model import Launch, Settings
     from nearpeak.machine.discover import discover
     from nearpeak.study import prepare
-    from nearpeak.study.commands import rank_places
+    from nearpeak.study.buffers import in_gpu, parse_buffers
+    from nearpeak.study.commands import device_options, rank_places
     from nearpeak.study.describe import find_benchmark
     from nearpeak.study.options import split_list
 
@@ -64,16 +74,22 @@ def run(
     library = prepare.resolve(mpi)
     described = find_benchmark(prepare.describe_library(library), benchmark)
     _check_options(described, context.args)
+    kinds = parse_buffers(buffers)
     paths = prepare.select_paths(discover(), names, [path] if path else [])
-    chosen = next(one for one in paths if one.transport != "local")
+    chosen, ends = prepare.fitting_path(paths, kinds)
     line = prepare.TOOLS.command_line(
         library,
         Launch(
-            program=[str(prepare.TOOLS.mpi_program(library)), benchmark, *context.args],
-            ranks=rank_places(chosen),
+            program=[
+                *(str(prepare.TOOLS.mpi_program(library)), benchmark, "--buffers", kinds),
+                *device_options(ends, kinds),
+                *context.args,
+            ],
+            ranks=rank_places(ends),
             settings=Settings(env=env),
-            network_only=chosen.transport == "network",
+            network_only=chosen.transport == "network" and not in_gpu(kinds),
             remote_shell=remote_shell,
+            gpu=in_gpu(kinds),
         ),
     )
     print(prepare.shell_line(line), file=sys.stderr, flush=True)

@@ -35,6 +35,8 @@ Examples:
 
     nearpeak study --hosts node1,node2
 
+    nearpeak study --paths "gpu-gpu nvlink" --buffers D,D --buffers M,M
+
     nearpeak study --resume -o study
 """
 DEFAULT_FOLDER = "study"
@@ -60,6 +62,13 @@ def study(
     benchmark: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="Default: latency, bw, bibw."),
+    ] = None,
+    buffers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Of each rank: H host, P pinned, D device, M managed. Default: by the path.",
+        ),
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(help="Message sizes, like 0:64M or 8,1000,1M. Default: 0:64M.")
@@ -90,6 +99,7 @@ def study(
         bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
     ] = False,
 ) -> None:
+    from nearpeak.study.buffers import parse_buffers
     from nearpeak.study.options import (
         LibraryChoice,
         Options,
@@ -104,6 +114,7 @@ def study(
         libraries=[LibraryChoice(mpi=one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         benchmarks=benchmark or [],
+        buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],
         hosts=_parse("--hosts", split_list, hosts) or [],
         budget_seconds=_parse("--budget", parse_seconds, budget),

@@ -44,7 +44,7 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
             )
         network = family.network_only
     needed = environment(library)
-    env = {**needed, **network.env, **launch.settings.env}
+    env = {**needed, **network.env, **launch.settings.env, **launch.env}
     if "LD_LIBRARY_PATH" in launch.settings.env:
         ahead = launch.settings.env["LD_LIBRARY_PATH"]
         env["LD_LIBRARY_PATH"] = join_paths(ahead, needed["LD_LIBRARY_PATH"])

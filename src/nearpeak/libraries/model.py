@@ -44,6 +44,8 @@ class Launch(msgspec.Struct, kw_only=True, frozen=True):
     settings: Settings = Settings()
     network_only: bool = False  # force the network transport, also between ranks of one host
     remote_shell: str | None = None  # program called as `SHELL HOST COMMAND...`; None: ssh
+    env: dict[str, str] = {}  # for the program, beside what library and settings need
+    gpu: bool = False  # whether the library is handed device buffers
 
 
 class CommandLine(msgspec.Struct, kw_only=True, frozen=True):

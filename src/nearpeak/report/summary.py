@@ -13,6 +13,7 @@ from statistics import median
 from nearpeak.report.numbers import count, number, percent, size, unit
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
+from nearpeak.study.buffers import ceiling_buffers
 
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 _FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
@@ -158,9 +159,10 @@ def ceiling_points(
     variant also has.
     """
     axes = dict(variant.axes)
+    buffers = ceiling_buffers(variant.buffers)
     found: dict[int, CeilingPoint] = {}
     for point in results.ceilings:
-        if (point.path, point.metric, point.buffers) != (path, metric, variant.buffers):
+        if (point.path, point.metric, point.buffers) != (path, metric, buffers):
             continue
         if all(axes.get(name, value) == value for name, value in point.axes.items()):
             found.setdefault(point.size_bytes, point)

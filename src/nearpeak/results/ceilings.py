@@ -8,6 +8,7 @@ import numpy as np
 
 from nearpeak.results.model import CeilingPoint
 from nearpeak.results.reading import StudyData
+from nearpeak.study.buffers import ceiling_buffers
 from nearpeak.study.precision import interval
 from nearpeak.study.records import SamplesRecord
 
@@ -27,7 +28,7 @@ class Ceiling:
         return all(axes.get(name, value) == value for name, value in self.point.axes.items())
 
 
-Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers
+Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers of ceilings
 
 
 def best(values: dict[str, float], better: str) -> str:
@@ -87,7 +88,12 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
 def matching(
     ceilings: dict[Where, list[Ceiling]], where: Where, axes: dict[str, str], better: str
 ) -> Ceiling | None:
-    """The best ceiling that holds for a case; None when no one was measured."""
+    """The best ceiling that holds for a case; None when no one was measured.
+
+    `where` has the buffers of the case: `ceiling_buffers` says whose ceiling holds for them.
+    """
+    path, metric, size_bytes, buffers = where
+    where = (path, metric, size_bytes, ceiling_buffers(buffers))
     holding = [ceiling for ceiling in ceilings.get(where, []) if ceiling.fits(axes)]
     sign = 1 if better == "higher" else -1
     return max(holding, key=lambda ceiling: sign * ceiling.point.value, default=None)

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank
 from nearpeak.machine import model as machine
+from nearpeak.study import mps
+from nearpeak.study.buffers import ceiling_buffers, devices, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.sizes import format_bytes, format_sizes
 
 FIRST_PORT = 20000  # of the TCP ceiling between hosts; below the range of outgoing connections
 PORTS = 10000
+
+Ends = tuple[machine.Endpoint, machine.Endpoint]
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,12 @@ def make_command(
     contender = plan.contenders[planned.contender]
     variant = plan.variants[planned.variant]
     axes = [word for name, value in variant.axes.items() for word in (f"--{name}", value)]
+    ends = launch_ends(plan, planned)
     program = [
         str(tools.mpi_program(contender.library)),
         variant.benchmark,
         *("--buffers", variant.buffers),
+        *device_options(ends, variant.buffers),
         *axes,
         *common,
     ]
@@ -54,21 +60,39 @@ def make_command(
         contender.library,
         Launch(
             program=program,
-            ranks=rank_places(path),
+            ranks=rank_places(ends),
             settings=contender.settings,
-            network_only=path.transport == "network",
+            network_only=path.transport == "network" and not in_gpu(variant.buffers),
             remote_shell=plan.remote_shell,
+            gpu=in_gpu(variant.buffers),
+            env=mps.environment(plan.study) if path.mps else {},
         ),
     )
 
 
-def wanted_cpus(path: machine.Path, role: str) -> list[list[int]]:
-    """The logical CPUs that each rank of a launch on this path must run on."""
+def launch_ends(plan: Plan, planned: PlannedLaunch) -> Ends:
+    """The end of the path that each rank of a launch sits at."""
+    path = find_path(plan, planned.path)
+    return rank_ends(path, planned.buffers) or path.ends
+
+
+def wanted_cpus(plan: Plan, planned: PlannedLaunch) -> list[list[int]]:
+    """The logical CPUs that each rank of a launch must run on."""
+    path = find_path(plan, planned.path)
+    ends = launch_ends(plan, planned)
     if path.transport == "local":
         return [path.ends[0].cpus]
-    if role == "ceiling" and not _two_hosts(path):
-        return [end.cpus[:1] for end in path.ends]
-    return [end.cpus for end in path.ends]
+    if planned.role == "ceiling" and not _two_hosts(path):
+        return [end.cpus[:1] for end in ends]
+    return [end.cpus for end in ends]
+
+
+def wanted_devices(plan: Plan, planned: PlannedLaunch) -> list[str | None]:
+    """The UUID of the device that each rank of a launch must have taken; None: any, or none."""
+    path = find_path(plan, planned.path)
+    if path.transport == "local" or _two_hosts(path):
+        return [None for _ in path.ends]
+    return [end.gpu for end in launch_ends(plan, planned)]
 
 
 def find_path(plan: Plan, path_id: str) -> machine.Path:
@@ -80,7 +104,14 @@ def _ceiling(
     plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
 ) -> CommandLine:
     program = str(tools.native_program())
-    metrics = sorted({variant.metric for variant in plan.variants} - {""})
+    metrics = sorted(
+        {
+            variant.metric
+            for variant in plan.variants
+            if ceiling_buffers(variant.buffers) == planned.buffers
+        }
+        - {""}
+    )
     what = ["--reuse", planned.axes["reuse"]]
     what += ["--metrics", ",".join(metrics)] if metrics else []
     if path.transport == "local":
@@ -96,11 +127,17 @@ def _ceiling(
             plan.contenders[0].library,
             Launch(
                 program=[program, *where, *what, *common],
-                ranks=rank_places(path),
+                ranks=rank_places(path.ends),
                 remote_shell=plan.remote_shell,
             ),
         )
-    cpus = ",".join(str(end.cpus[0]) for end in path.ends)
+    ends = launch_ends(plan, planned)
+    cpus = ",".join(str(end.cpus[0]) for end in ends)
+    if needs_gpu(planned.buffers):
+        where = ["gpu", "--cpus", cpus, "--buffers", planned.buffers]
+        where += device_options(ends, planned.buffers)
+        env = mps.environment(plan.study) if path.mps else {}
+        return CommandLine(argv=[program, *where, *what, *common], env=env)
     where = ["pair", "--cpus", cpus]
     if path.transport == "network":
         where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]
@@ -111,6 +148,11 @@ def _two_hosts(path: machine.Path) -> bool:
     return path.ends[0].host != path.ends[1].host
 
 
-def rank_places(path: machine.Path) -> list[Rank]:
-    """Where the ranks of a launch on this path run."""
-    return [Rank(cpus=end.cpus, host=end.host) for end in path.ends]
+def rank_places(ends: Ends) -> list[Rank]:
+    """Where the ranks that sit at these ends run."""
+    return [Rank(cpus=end.cpus, host=end.host) for end in ends]
+
+
+def device_options(ends: Ends, buffers: str) -> list[str]:
+    """What names each rank's device to the measuring programs."""
+    return ["--devices", ",".join(devices(ends, buffers))] if needs_gpu(buffers) else []

@@ -32,6 +32,8 @@ class Benchmark(msgspec.Struct, frozen=True):
     axes: list[Axis]
     summary: str = ""
     ranks: int = 2
+    symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
+    operations: list[str] = []  # of `nearpeak-mpi probe`: what it needs of the library
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -41,6 +43,7 @@ class Description(msgspec.Struct, frozen=True):
     program: str
     version: str
     benchmarks: list[Benchmark]
+    operations: list[str] = []  # that `probe` can try
 
 
 def describe(program: Path, env: dict[str, str]) -> Description:

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nearpeak.study.buffers import needs_gpu
 from nearpeak.study.model import Plan, PlannedLaunch
 
 LEAST_SAMPLES = 11  # of a case, however long one takes
@@ -27,24 +28,27 @@ GUESSES = {
     ("mpi", "network"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.0, gbs=2.5),
     ("ceiling", "memory"): Guess(start=0.2, case=0.05, slots=1.8, samples=1.5, gbs=5.0),
     ("ceiling", "network"): Guess(start=0.2, case=0.06, slots=1.8, samples=1.2, gbs=2.5),
+    # From a machine with 2x H200; the start is that of the GPU's driver in each process.
+    ("mpi", "gpu"): Guess(start=2.0, case=0.0, slots=1.2, samples=1.5, gbs=10.0),
+    ("ceiling", "gpu"): Guess(start=2.0, case=0.05, slots=2.5, samples=1.5, gbs=20.0),
 }
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
-Key = tuple[str, str, int | None, int | None, tuple[tuple[str, str], ...]]
+Key = tuple[str, str, int | None, int | None, tuple[tuple[str, str], ...], str]
 
 
 def key_of(launch: PlannedLaunch) -> Key:
     """What a launch has in common with its repetitions in other blocks."""
     axes = tuple(sorted(launch.axes.items()))
-    return (launch.role, launch.path, launch.contender, launch.variant, axes)
+    return (launch.role, launch.path, launch.contender, launch.variant, axes, launch.buffers)
 
 
 def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     """Seconds of one launch, from its sizes, its slot and a guessed bandwidth."""
-    transport = next(path.transport for path in plan.paths if path.id == launch.path)
-    if transport == "local":
+    path = next(path for path in plan.paths if path.id == launch.path)
+    if path.transport == "local":
         return LOCAL_SECONDS
-    guess = GUESSES[launch.role, transport]
+    guess = GUESSES[launch.role, "gpu" if needs_gpu(launch.buffers) else path.transport]
     if launch.variant is not None:
         metrics = {plan.variants[launch.variant].metric}
     else:

@@ -55,6 +55,7 @@ class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
     variant: int | None  # index into Plan.variants
     seed: int
     axes: dict[str, str] = {}  # of a ceiling: what it is matched on, {"reuse": "fixed"}
+    buffers: str = "H,H"
 
 
 class Plan(msgspec.Struct, kw_only=True):

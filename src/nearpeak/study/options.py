@@ -10,6 +10,7 @@ from typing import Any
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.model import Settings
+from nearpeak.study.buffers import parse_buffers
 from nearpeak.study.describe import closest
 from nearpeak.study.sizes import parse_bytes, parse_seconds, parse_sizes
 
@@ -35,6 +36,7 @@ class Options:
     libraries: list[LibraryChoice] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     benchmarks: list[str] = field(default_factory=list)
+    buffers: list[str] = field(default_factory=list)  # "D,D"
     sizes: list[int] = field(default_factory=list)  # bytes
     hosts: list[str] = field(default_factory=list)
     budget_seconds: float | None = None
@@ -94,6 +96,7 @@ _KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "mpi": ("libraries", lambda value: [LibraryChoice(mpi=one) for one in _texts(value)]),
     "paths": ("paths", _texts),
     "benchmarks": ("benchmarks", _texts),
+    "buffers": ("buffers", lambda value: [parse_buffers(one) for one in _texts(value)]),
     "sizes": ("sizes", lambda value: parse_sizes(_text(value))),
     "hosts": ("hosts", _texts),
     "budget": ("budget_seconds", lambda value: parse_seconds(_text(value))),

@@ -4,10 +4,13 @@
 import datetime
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Path
+from nearpeak.study.buffers import HOST, ceiling_buffers, rank_ends
 from nearpeak.study.estimate import Estimate, guess_seconds
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
 from nearpeak.study.options import Options
@@ -26,14 +29,24 @@ IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 2
 LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
 
+Runs = Callable[[Contender, Variant], bool]
+
+
+def all_run(_contender: Contender, _variant: Variant) -> bool:
+    """Every contender is measured in every variant."""
+    return True
+
 
 def make_plan(
     options: Options,
     contenders: Sequence[Contender],
     variants: Sequence[Variant],
     paths: Sequence[Path],
+    runs: Runs = all_run,
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
+
+    A variant is measured on the paths that its buffers fit, with the contenders that `runs` says.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -64,13 +77,13 @@ def make_plan(
         launches=[],
     )
     if plan.budget_seconds is not None:
-        fit(plan, options)
-    plan.launches = _blocks(plan, plan.looks[-1])
+        fit(plan, options, runs)
+    plan.launches = _blocks(plan, runs, plan.looks[-1])
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
 
 
-def fit(plan: Plan, options: Options) -> None:
+def fit(plan: Plan, options: Options, runs: Runs) -> None:
     """Makes the plan small enough for its budget: slot, bytes in flight, sizes, then launches.
 
     What the user fixed stays. At least 2 launches stay, even when they do not fit.
@@ -80,26 +93,26 @@ def fit(plan: Plan, options: Options) -> None:
     launches = plan.looks[0]
     for slot_ms in SLOTS_MS if options.slot_ms is None else (options.slot_ms,):
         plan.slot_ms = slot_ms
-        if _seconds(plan, launches) <= goal:
+        if _seconds(plan, runs, launches) <= goal:
             return
     if options.in_flight_bytes is None:
         plan.in_flight_bytes = IN_FLIGHT_LEAST
-        if _seconds(plan, launches) <= goal:
+        if _seconds(plan, runs, launches) <= goal:
             return
     for step in () if options.sizes else SIZE_STEPS:
         # 0, and every so-many-th power of two down from the largest.
         plan.sizes = [SIZES[0], *SIZES[:0:-step][::-1]]
-        if _seconds(plan, launches) <= goal:
+        if _seconds(plan, runs, launches) <= goal:
             return
     if options.launches is None:
-        while launches > LEAST_LAUNCHES and _seconds(plan, launches) > goal:
+        while launches > LEAST_LAUNCHES and _seconds(plan, runs, launches) > goal:
             launches -= 1
         plan.looks = [launches]
 
 
-def _seconds(plan: Plan, launches: int) -> float:
+def _seconds(plan: Plan, runs: Runs, launches: int) -> float:
     """The estimate for so many launches of everything."""
-    plan.launches = _blocks(plan, 1)
+    plan.launches = _blocks(plan, runs, 1)
     return launches * Estimate(plan).seconds(plan.launches)
 
 
@@ -108,57 +121,48 @@ def _limit(plan: Plan) -> float:
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _blocks(plan: Plan, count: int) -> list[PlannedLaunch]:
+def _blocks(plan: Plan, runs: Runs, count: int) -> list[PlannedLaunch]:
     """`count` blocks; each holds every launch once, in an order of its own."""
     order = random.Random(plan.seed)
-    reuses = sorted({variant.axes.get("reuse", "fixed") for variant in plan.variants})
-    once: list[PlannedLaunch] = []
-    for path in plan.paths:
-        for reuse in reuses[:1] if path.transport == "local" else reuses:
-            once.append(
-                PlannedLaunch(
-                    launch=0,
-                    block=0,
-                    role="ceiling",
-                    path=path.id,
-                    contender=None,
-                    variant=None,
-                    seed=0,
-                    axes={"reuse": reuse},
-                )
-            )
-        if path.transport == "local":
-            continue
-        for contender in range(len(plan.contenders)):
-            for variant in range(len(plan.variants)):
-                once.append(
-                    PlannedLaunch(
-                        launch=0,
-                        block=0,
-                        role="mpi",
-                        path=path.id,
-                        contender=contender,
-                        variant=variant,
-                        seed=0,
-                    )
-                )
+    once = [one for path in plan.paths for one in _launches(plan, runs, path)]
     launches: list[PlannedLaunch] = []
     for block in range(count):
         order.shuffle(once)
         for one in once:
-            launches.append(
-                PlannedLaunch(
-                    launch=len(launches),
-                    block=block,
-                    role=one.role,
-                    path=one.path,
-                    contender=one.contender,
-                    variant=one.variant,
-                    seed=order.getrandbits(31),
-                    axes=one.axes,
-                )
-            )
+            number, seed = len(launches), order.getrandbits(31)
+            launches.append(msgspec.structs.replace(one, launch=number, block=block, seed=seed))
     return launches
+
+
+def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
+    """What a block measures on a path: its ceilings, and every contender in every variant."""
+    fitting = [
+        (number, variant)
+        for number, variant in enumerate(plan.variants)
+        if path.transport != "local" and rank_ends(path, variant.buffers)
+    ]
+    template = PlannedLaunch(
+        launch=0, block=0, role="ceiling", path=path.id, contender=None, variant=None, seed=0
+    )
+    ceilings = {
+        (variant.axes.get("reuse", "fixed"), ceiling_buffers(variant.buffers))
+        for _, variant in fitting
+    }
+    if path.transport == "local":
+        reuses = {variant.axes.get("reuse", "fixed") for variant in plan.variants}
+        ceilings = {(min(reuses), HOST)}
+    for reuse, buffers in sorted(ceilings):
+        yield msgspec.structs.replace(template, axes={"reuse": reuse}, buffers=buffers)
+    for contender in range(len(plan.contenders)):
+        for number, variant in fitting:
+            if runs(plan.contenders[contender], variant):
+                yield msgspec.structs.replace(
+                    template,
+                    role="mpi",
+                    contender=contender,
+                    variant=number,
+                    buffers=variant.buffers,
+                )
 
 
 def summary(plan: Plan) -> list[str]:
@@ -192,6 +196,8 @@ def summary(plan: Plan) -> list[str]:
 
 
 def variant_label(variant: Variant) -> str:
-    """`latency (blocking, fixed, both)`: a benchmark and the value of each of its axes."""
+    """`latency D,D (blocking, fixed, both)`: with its buffers, unless they are the host's, and
+    the value of each of its axes."""
+    buffers = "" if variant.buffers == HOST else f" {variant.buffers}"
     values = ", ".join(variant.axes.values())
-    return f"{variant.benchmark} ({values})" if values else variant.benchmark
+    return f"{variant.benchmark}{buffers} ({values})" if values else f"{variant.benchmark}{buffers}"

@@ -4,6 +4,7 @@
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -16,11 +17,14 @@ from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import TWO_NODES, discover_paths
-from nearpeak.study.commands import Tools
-from nearpeak.study.describe import Description, closest, describe, parse_variant
-from nearpeak.study.model import Contender, Plan
+from nearpeak.study.awareness import sentences, try_contender
+from nearpeak.study.buffers import in_gpu, rank_ends
+from nearpeak.study.commands import Ends, Tools
+from nearpeak.study.describe import Description, closest, describe
+from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
+from nearpeak.study.variants import Awarenesses, choose_variants
 
 BENCHMARKS = ("latency", "bw", "bibw")
 HOST_SECONDS = 20.0  # for a host to answer
@@ -30,6 +34,7 @@ __all__ = [
     "TOOLS",
     "check_hosts",
     "describe_library",
+    "fitting_path",
     "prepare",
     "resolve",
     "select_paths",
@@ -47,9 +52,47 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     machine = discover()
     paths = select_paths(machine, options.hosts, options.paths)
     build_native()
-    described = [describe_library(contender.library) for contender in contenders]
-    variants = [parse_variant(described[0], one) for one in options.benchmarks or BENCHMARKS]
-    return machine, make_plan(options, contenders, variants, paths)
+    described, *_ = [describe_library(contender.library) for contender in contenders]
+    asked = choose_variants(described, options.benchmarks or BENCHMARKS, options.buffers, paths)
+    tried = try_buffers(contenders, asked, described, machine)
+    known = Awarenesses(tried, described)
+    plan = make_plan(
+        options,
+        contenders,
+        known.with_staging(contenders, asked),
+        [path for path in paths if path.transport == "local" or _is_used(path, asked)],
+        lambda contender, variant: known.runs(contender, variant, asked),
+    )
+    plan.awareness = tried
+    return machine, plan
+
+
+def _is_used(path: Path, variants: Sequence[Variant]) -> bool:
+    return any(rank_ends(path, variant.buffers) for variant in variants)
+
+
+def try_buffers(
+    contenders: Sequence[Contender],
+    variants: Sequence[Variant],
+    described: Description,
+    machine: Machine,
+) -> list[Awareness]:
+    """What the contenders do with the device buffers of the variants; says so on the way."""
+    kinds = [one for one in dict.fromkeys(v.buffers for v in variants) if in_gpu(one)]
+    if not kinds:
+        return []
+    # Where two GPUs are, between them: what a library does within one is a part of that.
+    between = [path for path in discover_paths(machine)[0] if rank_ends(path, "D,D")]
+    between.sort(key=lambda path: (path.ends[0].gpu == path.ends[1].gpu, path.mps))
+    found = []
+    for contender in contenders:
+        print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
+        found += try_contender(
+            contender, kinds, described.operations, between[0], TOOLS, shell_line
+        )
+    for line in sentences(found):
+        print(line, file=sys.stderr)
+    return found
 
 
 def choose_contenders(options: Options) -> list[Contender]:
@@ -94,6 +137,15 @@ def select_paths(machine: Machine, hosts: Sequence[str], wanted: Sequence[str]) 
     if all(path.transport == "local" for path in chosen):
         raise UserError("no path for MPI is left: " + "; ".join(reasons or ["choose another"]))
     return chosen
+
+
+def fitting_path(paths: Sequence[Path], buffers: str) -> tuple[Path, Ends]:
+    """The first path that these buffers fit, with each rank's end; UserError without one."""
+    for path in paths:
+        if path.transport != "local" and (ends := rank_ends(path, buffers)):
+            return path, ends
+    names = ", ".join(path.id for path in paths)
+    raise UserError(f"buffers {buffers} fit none of the paths {names}: choose others")
 
 
 def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:

@@ -128,6 +128,8 @@ def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> lis
         if one in before:
             continue
         with contextlib.suppress(psutil.NoSuchProcess):
+            if not before.isdisjoint(one.parents()):
+                continue  # a daemon of ours started it, not the launch
             if one.status() != psutil.STATUS_ZOMBIE:
                 alive.append(one)
             elif one.ppid() == os.getpid() and one.pid != process.pid:

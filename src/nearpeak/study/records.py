@@ -29,6 +29,7 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     path: str
     benchmark: str  # "" for a ceiling
     axes: dict[str, str]
+    buffers: str = "H,H"  # of each rank
     command: str  # one line for a POSIX shell
     started: str
 

@@ -5,7 +5,6 @@ import contextlib
 import datetime
 import math
 import os
-import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +15,10 @@ import msgspec
 
 import nearpeak
 from nearpeak.libraries.model import CommandLine
-from nearpeak.study.commands import Tools, find_path, make_command, wanted_cpus
+from nearpeak.study import mps
+from nearpeak.study.commands import Tools, find_path, make_command, wanted_cpus, wanted_devices
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
+from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
@@ -171,14 +172,7 @@ class StudyRun:
         with self._writing():
             for old in (jsonl, self._folder / log):
                 old.unlink(missing_ok=True)
-            outcome = run_tree(
-                command.argv,
-                env={**os.environ, **command.env},
-                log=self._folder / log,
-                limit_seconds=self._plan.launch_limit_seconds,
-                tick=lambda: self._tick(reader),
-                stop=lambda: self._interrupt.signal is not None,
-            )
+            outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
         status, message = _judge(outcome, reader, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
@@ -197,6 +191,24 @@ class StudyRun:
         if not reader.rejected:
             jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
         self._progress.end(planned, end)
+
+    def _start(
+        self, planned: PlannedLaunch, command: CommandLine, log: Path, reader: "_Reader"
+    ) -> Outcome:
+        """Runs a launch to its end, under a daemon of MPS where its path has one."""
+        path = find_path(self._plan, planned.path)
+        try:
+            with mps.daemon(self._plan.study) if path.mps else contextlib.nullcontext():
+                return run_tree(
+                    command.argv,
+                    env={**os.environ, **command.env},
+                    log=log,
+                    limit_seconds=self._plan.launch_limit_seconds,
+                    tick=lambda: self._tick(reader),
+                    stop=lambda: self._interrupt.signal is not None,
+                )
+        except mps.MpsError as error:
+            return Outcome("not started", None, 0.0, str(error))
 
     def _tick(self, reader: "_Reader") -> None:
         reader.read()
@@ -219,6 +231,7 @@ class StudyRun:
             path=planned.path,
             benchmark=benchmark,
             axes=axes,
+            buffers=planned.buffers,
             command=command,
             started=_now(),
         )
@@ -246,7 +259,7 @@ class _Reader:
         self, plan: Plan, planned: PlannedLaunch, file: Path, record: Callable[[Record], None]
     ) -> None:
         self._plan = plan
-        self._planned = planned
+        self.planned = planned
         self._metrics = {variant.metric for variant in plan.variants}
         self._file = file
         self._record = record
@@ -284,7 +297,7 @@ class _Reader:
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
             self.rejected.append(str(error))
             return
-        record.launch = self._planned.launch
+        record.launch = self.planned.launch
         if isinstance(record, EnvironmentRecord):
             self.environment = record
         elif isinstance(record, SamplesRecord):
@@ -297,8 +310,8 @@ class _Reader:
         """ValueError when a record is not an answer to what was asked."""
         if isinstance(record, EnvironmentRecord):
             return
-        if self._planned.variant is not None:
-            variant = self._plan.variants[self._planned.variant]
+        if self.planned.variant is not None:
+            variant = self._plan.variants[self.planned.variant]
             asked = (variant.benchmark, variant.axes, variant.buffers)
             if (record.benchmark, record.axes, record.buffers) != asked:
                 raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
@@ -327,7 +340,7 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
     if code in _REFUSALS:
         return "failed", last_words(log)
     if code != 0:
-        return "crashed", _crash_words(code, log)
+        return "crashed", crash_words(code, log)
     if message := _misplaced(reader, plan):
         return "failed", message
     if reader.rejected:
@@ -340,49 +353,19 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
 
 
 def _misplaced(reader: _Reader, plan: Plan) -> str:
-    """Which rank did not run on the CPUs that were asked for; "" when all did."""
+    """Which rank did not run on the CPUs and device that were asked for; "" when all did."""
     if reader.environment is None:
         return "it did not say where it ran"
-    planned = reader._planned
-    wanted = wanted_cpus(find_path(plan, planned.path), planned.role)
-    ranks = {one.get("rank"): one.get("cpus") for one in reader.environment.ranks}
-    for rank, cpus in enumerate(wanted):
-        if sorted(ranks.get(rank) or []) != sorted(cpus):
-            return f"rank {rank} ran on CPUs {ranks.get(rank)}, wanted {cpus}"
+    ranks = {one.get("rank"): one for one in reader.environment.ranks}
+    for rank, cpus in enumerate(wanted_cpus(plan, reader.planned)):
+        had = ranks.get(rank, {}).get("cpus")
+        if sorted(had or []) != sorted(cpus):
+            return f"rank {rank} ran on CPUs {had}, wanted {cpus}"
+    for rank, uuid in enumerate(wanted_devices(plan, reader.planned)):
+        device = (ranks.get(rank, {}).get("device") or {}).get("uuid")
+        if uuid is not None and device != uuid:
+            return f"rank {rank} ran on device {device}, wanted {uuid}"
     return ""
-
-
-def _crash_words(code: int | None, log: Path) -> str:
-    """How a launch crashed: launchers name the signal in their output, or add 128 to it."""
-    words = _lines(log)
-    for line in words:
-        if named := re.search(r"\bsignal:?\s+(\d+)", line, re.IGNORECASE):
-            return f"ended by {_signal_name(int(named[1]))}: {line[:300]}"
-    number = -code if code is not None and code < 0 else (code or 0) - 128
-    how = f"ended by {_signal_name(number)}" if number > 0 else f"exit status {code}"
-    return f"{how}: {last_words(log)}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def last_words(log: Path) -> str:
-    """The line of a launch's output that tells most: our programs' own, else the last one."""
-    words = _lines(log)
-    own = [line for line in words if line.startswith("nearpeak-")]
-    return (own or words or ["it said nothing"])[-1][:300]
-
-
-def _lines(log: Path) -> list[str]:
-    """The lines with words at the end of a launch's output."""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 65536))
-        lines = file.read().decode(errors="replace").splitlines()
-    return [line.strip() for line in lines if any(letter.isalnum() for letter in line)]
 
 
 def _now() -> str:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which variants a study measures: benchmarks x axes x the buffers that its paths have."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Path
+from nearpeak.study.awareness import GOOD
+from nearpeak.study.buffers import default_buffers, in_gpu, rank_ends
+from nearpeak.study.describe import Benchmark, Description, find_benchmark, parse_variant
+from nearpeak.study.model import Awareness, Contender, Variant
+
+STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
+DIRECT = "none"
+
+
+def choose_variants(
+    described: Description,
+    benchmarks: Sequence[str],
+    buffers: Sequence[str],
+    paths: Sequence[Path],
+) -> list[Variant]:
+    """Each benchmark asked for with each kind of buffers: those asked for, else each path's own.
+
+    UserError when buffers fit none of the paths.
+    """
+    between = [path for path in paths if path.transport != "local"]
+    for one in buffers:
+        if not any(rank_ends(path, one) for path in between):
+            names = ", ".join(path.id for path in between)
+            raise UserError(f"buffers {one} fit none of the paths {names}: choose others")
+    found: dict[str, list[Variant]] = {}
+    for text in benchmarks:
+        variant = parse_variant(described, text)
+        symmetric = find_benchmark(described, variant.benchmark).symmetric
+        staged = variant.axes.get(STAGING, DIRECT) != DIRECT
+        for path in between:
+            for one in buffers or default_buffers(path, symmetric):
+                if rank_ends(path, one) and (in_gpu(one) or not staged):
+                    found.setdefault(one, []).append(msgspec.structs.replace(variant, buffers=one))
+    variants = [variant for same in found.values() for variant in same]
+    return [one for number, one in enumerate(variants) if one not in variants[:number]]
+
+
+class Awarenesses:
+    """What is known of the contenders' way with device buffers, and what follows for a plan."""
+
+    def __init__(self, found: Sequence[Awareness], described: Description) -> None:
+        self._wrong = {
+            (one.library, one.settings, one.buffers, one.operation)
+            for one in found
+            if one.status != GOOD
+        }
+        self._benchmarks: dict[str, Benchmark] = {one.name: one for one in described.benchmarks}
+
+    def takes(self, contender: Contender, variant: Variant) -> bool:
+        """Whether a contender can be handed a variant's buffers."""
+        who = (contender.library.name, contender.settings.name, variant.buffers)
+        needs = self._benchmarks[variant.benchmark].operations
+        return self._wrong.isdisjoint((*who, operation) for operation in needs)
+
+    def with_staging(
+        self, contenders: Sequence[Contender], variants: Sequence[Variant]
+    ) -> list[Variant]:
+        """The variants, and for those that a contender cannot run, all ways of staging."""
+        more = list(variants)
+        for variant in variants:
+            if all(self.takes(contender, variant) for contender in contenders):
+                continue
+            axes = {axis.name: axis.values for axis in self._benchmarks[variant.benchmark].axes}
+            for value in axes.get(STAGING, []):
+                staged = {**variant.axes, STAGING: value}
+                one = msgspec.structs.replace(variant, axes=staged)
+                if value != DIRECT and one not in more:
+                    more.append(one)
+        return more
+
+    def runs(self, contender: Contender, variant: Variant, asked: Sequence[Variant]) -> bool:
+        """Whether a contender is measured in a variant; `asked` were asked for by the user."""
+        if variant.axes.get(STAGING, DIRECT) == DIRECT:
+            return self.takes(contender, variant)
+        return variant in asked or not self.takes(contender, variant)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU-awareness gate: every trial has an end, whatever the library does."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from nearpeak.study import awareness
+from nearpeak.study.model import Awareness
+
+
+def try_with(
+    standins: ModuleType, folder: Path, mode: str, kinds: tuple[str, ...] = ("D,D", "H,D")
+) -> list[Awareness]:
+    return awareness.try_contender(
+        standins.contender("lib", mode),
+        kinds,
+        ["send", "isend", "bcast"],
+        standins.gpu_path(),
+        standins.make_tools(folder),
+        standins.fake_shell_line,
+    )
+
+
+def ends(found: list[Awareness]) -> dict[tuple[str, str], str]:
+    return {(one.buffers, one.operation): one.status for one in found}
+
+
+def test_all_goes_well(standins: ModuleType, tmp_path: Path) -> None:
+    found = try_with(standins, tmp_path, "")
+    assert set(ends(found).values()) == {"ok"}
+    assert len(found) == 6
+    assert awareness.sentences(found) == []
+
+
+def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) -> None:
+    found = try_with(standins, tmp_path, "probe D,D isend crash")
+    assert ends(found) == {
+        ("D,D", "send"): "ok",
+        ("D,D", "isend"): "crashed",
+        ("D,D", "bcast"): "ok",
+        ("H,D", "send"): "ok",
+        ("H,D", "isend"): "ok",
+        ("H,D", "bcast"): "ok",
+    }
+    (line,) = awareness.sentences(found)
+    assert line.startswith("lib: not GPU-aware for D,D (isend): crashed, ended by SIGSEGV")
+    crashed = next(one for one in found if one.status == "crashed")
+    assert "probe --buffers" in crashed.command
+    assert "--jsonl" not in crashed.command
+
+
+def test_wrong_data_and_hangs_are_told_apart(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ends(try_with(standins, tmp_path, "probe H,D bcast wrong"))["H,D", "bcast"] == (
+        "wrong data"
+    )
+    monkeypatch.setattr(awareness, "LIMIT_SECONDS", 1.0)
+    found = ends(try_with(standins, tmp_path, "probe H,D send hang", kinds=("H,D",)))
+    assert found == {("H,D", "send"): "hung", ("H,D", "isend"): "ok", ("H,D", "bcast"): "ok"}
+
+
+def test_a_program_that_cannot_start_is_asked_once_for_each_kind(
+    standins: ModuleType, tmp_path: Path
+) -> None:
+    tools = standins.make_tools(tmp_path)
+    starts = []
+
+    def broken(library: object, launch: object) -> object:
+        starts.append(1)
+        line = tools.command_line(library, launch)
+        return type(line)(argv=["/nowhere/mpirun"], env={})
+
+    found = awareness.try_contender(
+        standins.contender(),
+        ["D,D", "H,D"],
+        ["send", "isend"],
+        standins.gpu_path(),
+        type(tools)(broken, tools.mpi_program, tools.native_program),
+        standins.fake_shell_line,
+    )
+    assert {one.status for one in found} == {"failed"}
+    assert "/nowhere/mpirun cannot be started" in found[0].message
+    assert len(starts) == 2  # the line to show, and the one to run

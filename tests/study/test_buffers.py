@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which buffers fit which path, and the devices that they need."""
+
+from types import ModuleType
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study import buffers
+
+
+@pytest.mark.parametrize(("text", "kinds"), [("D,D", "D,D"), (" h, d ", "H,D"), ("p,M", "P,M")])
+def test_buffers_have_one_spelling(text: str, kinds: str) -> None:
+    assert buffers.parse_buffers(text) == kinds
+
+
+@pytest.mark.parametrize("text", ["", "D", "D,D,D", "X,D", "DD", "D;D"])
+def test_other_words_are_refused_with_what_would_do(text: str) -> None:
+    with pytest.raises(UserError, match="H \\(host\\), P"):
+        buffers.parse_buffers(text)
+
+
+def test_buffers_fit_paths_by_their_memory(standins: ModuleType) -> None:
+    host, gpus = standins.data_path(), standins.gpu_path()
+    between = standins.gpu_path("host-gpu near")
+    fits = {
+        kinds: [bool(buffers.rank_ends(path, kinds)) for path in (host, gpus, between)]
+        for kinds in ("H,H", "D,D", "M,D", "H,D", "D,H", "P,D", "P,P")
+    }
+    assert fits == {
+        "H,H": [True, False, False],
+        "D,D": [False, True, False],
+        "M,D": [False, True, False],
+        "H,D": [False, False, True],
+        "D,H": [False, False, True],
+        "P,D": [False, False, True],
+        "P,P": [False, False, False],  # nobody to pin it
+    }
+
+
+def test_the_rank_with_the_gpu_sits_at_its_end(standins: ModuleType) -> None:
+    path = standins.gpu_path("host-gpu near")
+    there, back = buffers.rank_ends(path, "H,D"), buffers.rank_ends(path, "D,H")
+    assert [end.memory for end in there] == ["host", "gpu"]
+    assert [end.memory for end in back] == ["gpu", "host"]
+    assert buffers.devices(there, "H,D") == ["-", "GPU-1"]
+    assert buffers.devices(back, "D,H") == ["GPU-1", "-"]
+    assert buffers.devices(there, "P,D") == ["GPU-1", "GPU-1"]  # pinned by the other end's driver
+
+
+def test_a_path_has_its_own_buffers(standins: ModuleType) -> None:
+    assert buffers.default_buffers(standins.data_path(), symmetric=False) == ["H,H"]
+    assert buffers.default_buffers(standins.gpu_path(), symmetric=False) == ["D,D"]
+    between = standins.gpu_path("host-gpu near")
+    assert buffers.default_buffers(between, symmetric=True) == ["H,D"]
+    assert buffers.default_buffers(between, symmetric=False) == ["H,D", "D,H"]
+
+
+def test_a_ceiling_is_the_paths_however_memory_was_allocated() -> None:
+    assert [buffers.ceiling_buffers(one) for one in ("H,H", "P,D", "D,P", "M,M")] == [
+        "H,H",
+        "H,D",
+        "D,H",
+        "D,D",
+    ]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variants of a study with GPUs: buffers by path, staging where a library is not GPU-aware."""
+
+import os
+import sys
+from types import ModuleType
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.describe import Description, describe
+from nearpeak.study.model import Awareness
+from nearpeak.study.variants import Awarenesses, choose_variants
+
+
+@pytest.fixture
+def described(standins: ModuleType, tmp_path: object) -> Description:
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {standins.FAKE} "$@"\n')
+    program.chmod(0o755)
+    return describe(program, dict(os.environ))
+
+
+def tried(name: str, status: str, *, buffers: str = "D,D", operation: str = "send") -> Awareness:
+    return Awareness(
+        library=name,
+        settings="default",
+        buffers=buffers,
+        operation=operation,
+        status=status,
+        message="",
+        command="",
+    )
+
+
+def test_each_path_brings_its_buffers(standins: ModuleType, described: Description) -> None:
+    paths = [
+        standins.data_path(),
+        standins.gpu_path(),
+        standins.gpu_path("host-gpu near"),
+        standins.data_path("host-memory node0", "local"),
+    ]
+    found = choose_variants(described, ["latency", "bw"], [], paths)
+    assert [(one.benchmark, one.buffers) for one in found] == [
+        ("latency", "H,H"),
+        ("bw", "H,H"),
+        ("latency", "D,D"),
+        ("bw", "D,D"),
+        ("latency", "H,D"),
+        ("bw", "H,D"),
+        ("bw", "D,H"),  # what it sends goes one way
+    ]
+
+
+def test_buffers_asked_for_are_the_only_ones(standins: ModuleType, described: Description) -> None:
+    paths = [standins.data_path(), standins.gpu_path()]
+    found = choose_variants(described, ["latency"], ["M,M"], paths)
+    assert [one.buffers for one in found] == ["M,M"]
+    with pytest.raises(UserError, match="buffers H,D fit none of the paths host-host same-numa"):
+        choose_variants(described, ["latency"], ["H,D"], paths)
+
+
+def test_what_a_library_cannot_take_is_staged(standins: ModuleType, described: Description) -> None:
+    good, bad = standins.contender("good"), standins.contender("bad")
+    (variant,) = choose_variants(described, ["latency"], [], [standins.gpu_path()])
+    known = Awarenesses(
+        [tried("good", "ok"), tried("bad", "crashed"), tried("good", "crashed", operation="bcast")],
+        described,
+    )
+    direct, staged = known.with_staging([good, bad], [variant])
+    assert direct == variant
+    assert staged.axes == {**variant.axes, "staging": "pinned"}
+    runs = {
+        (who.library.name, one.axes["staging"]): known.runs(who, one, [variant])
+        for who in (good, bad)
+        for one in (direct, staged)
+    }
+    assert runs == {
+        ("good", "none"): True,
+        ("good", "pinned"): False,
+        ("bad", "none"): False,
+        ("bad", "pinned"): True,
+    }
+    assert known.with_staging([good], [variant]) == [variant]
+
+
+def test_staging_asked_for_is_measured_beside_the_librarys_own_way(
+    standins: ModuleType, described: Description
+) -> None:
+    asked = choose_variants(
+        described, ["latency", "latency:staging=pinned"], [], [standins.gpu_path()]
+    )
+    known = Awarenesses([tried("good", "ok")], described)
+    assert [known.runs(standins.contender("good"), one, asked) for one in asked] == [True, True]
