@@ -22,7 +22,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
     words = ["latency", "--mpi", "one", "--sizes", "8", "--calls", "blocking", "--reuse", "fixed"]
     code, _, err = nearpeak("run", *words)
     assert code == 0
-    assert "latency --sizes 8 --calls blocking" in err
+    assert "latency --buffers H,H --sizes 8 --calls blocking" in err
     code, _, err = nearpeak("run", *words, "--settings-env", "NEARPEAK_FAKE=wrong")
     assert code == 3
 
@@ -71,7 +71,7 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
     options = ["--sizes", "8,1K", "--slot-ms", "5", "--calls", "nonblocking"]
     done = run_for_real("latency", "--mpi", library, *options)
     assert done.returncode == 0, done.stderr
-    assert "nearpeak-mpi latency --sizes 8,1K" in done.stderr
+    assert "nearpeak-mpi latency --buffers H,H --sizes 8,1K" in done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
     assert [row[0] for row in rows] == ["8", "1024"]
     assert all(0 < float(row[1]) < 1e5 for row in rows)

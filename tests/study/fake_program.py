@@ -86,6 +86,8 @@ def main() -> int:
         out.flush()
 
     cpus = json.loads(os.environ.get("NEARPEAK_FAKE_CPUS", "[[0], [1]]"))
+    if sys.argv[1] == "gpu":
+        cpus = [[int(cpu)] for cpu in options["--cpus"].split(",")]
     if mode == "misplaced":
         cpus = [[99], cpus[1]]
     write(

@@ -25,7 +25,7 @@ def test_a_variant_has_a_value_for_every_axis(description: Description) -> None:
     }
     variant = parse_variant(description, "bw:calls=nonblocking, reuse=rotating")
     assert variant.benchmark == "bw"
-    assert variant.axes == {"calls": "nonblocking", "reuse": "rotating"}
+    assert variant.axes == {"calls": "nonblocking", "reuse": "rotating", "staging": "none"}
 
 
 @pytest.mark.parametrize(
