@@ -86,6 +86,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     gpus: list[Gpu] = []
     gpu_links: list[GpuLink] = []  # of every pair
     gpu_notes: list[str] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
+    mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
@@ -94,7 +95,9 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     memory: str  # "host" or "gpu"
     cpus: list[int]
     numa_node: int
-    gpu: str | None = None  # uuid of the GPU whose memory it is
+    # The GPU whose memory it is, or which the rank takes: its uuid; its index where `host` is set,
+    # for the other host's uuids are not known.
+    gpu: str | None = None
     host: str | None = None  # None: this host
 
 
@@ -112,4 +115,5 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     transport: str
     ends: tuple[Endpoint, Endpoint]
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
+    nic: str | None = None  # the adapter to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.machine import limits
+from nearpeak.machine.gpus.amd import KFD, properties
+from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
+from nearpeak.machine.gpus.pci import DEVICES, bridges
 from nearpeak.machine.model import Machine
 from nearpeak.machine.sysfs import CPU, INFINIBAND, NET, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list
@@ -26,6 +29,18 @@ SETTINGS = (
     f"{CPU}/online",
     "sys/hypervisor/type",
 )
+# What is read of the topology of AMD's GPUs.
+KFD_NODE = (
+    "cpu_cores_count",
+    "simd_count",
+    "vendor_id",
+    "device_id",
+    "location_id",
+    "domain",
+    "unique_id",
+)
+KFD_BANK = ("heap_type", "size_in_bytes", "width", "mem_clk_max")
+KFD_LINK = ("type", "node_to", "max_bandwidth")
 
 
 def record(machine: Machine, root: Path = Path("/")) -> str:
@@ -36,6 +51,9 @@ def record(machine: Machine, root: Path = Path("/")) -> str:
     files.update(_processors(tree))
     files.update(_memory(tree))
     files.update(_devices(tree, machine))
+    files.update(_nvidia(tree))
+    files.update(_amd(tree))
+    files.update(_pci(tree, machine))
     lines = [
         "# Recorded by `nearpeak machine --record`.",
         f"# {machine.cpu_model}, {len(machine.cores)} cores, {len(machine.numa_nodes)} NUMA nodes",
@@ -100,8 +118,8 @@ def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
         if key in (info := tree.fields(f"{folder}/meminfo")):
             yield f"{folder}/meminfo", f"{key}: {info[key]}"
     for gpu in tree.names(NVIDIA):
-        if "Node" in (numa := tree.fields(f"{NVIDIA}/{gpu}/numa_status")):
-            yield f"{NVIDIA}/{gpu}/numa_status", f"Node: {numa['Node']}"
+        numa = tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node")
+        yield f"{NVIDIA}/{gpu}/numa_status", f"Node: {numa}" if numa else ""
 
 
 def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
@@ -127,16 +145,69 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
             yield f"{INFINIBAND}/{device}/device/numa_node", _node(nodes[device])
 
 
+def _nvidia(tree: Tree) -> Iterator[tuple[str, str]]:
+    for path, text in nvidia_facts(tree).items():
+        if found := re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path):
+            yield path, _made_up(int(found[1]))
+        else:
+            yield path, text
+
+
+def _made_up(gpu: int) -> str:
+    """A UUID that identifies no GPU."""
+    return f"GPU-00000000-0000-0000-0000-{gpu:012d}"
+
+
+def _amd(tree: Tree) -> Iterator[tuple[str, str]]:
+    gpus = 0
+    for node in tree.indices(KFD, ""):
+        folder = f"{KFD}/{node}"
+        facts = properties(tree, f"{folder}/properties")
+        if facts.get("simd_count"):
+            facts["unique_id"] = gpus
+            gpus += 1
+        yield f"{folder}/properties", _kept(facts, KFD_NODE)
+        if name := tree.text(f"{folder}/name"):
+            yield f"{folder}/name", name
+        for kind, keys in (
+            ("mem_banks", KFD_BANK),
+            ("io_links", KFD_LINK),
+            ("p2p_links", KFD_LINK),
+        ):
+            for number in tree.indices(f"{folder}/{kind}", ""):
+                path = f"{folder}/{kind}/{number}/properties"
+                if kept := _kept(properties(tree, path), keys):
+                    yield path, kept
+
+
+def _kept(facts: dict[str, int], keys: tuple[str, ...]) -> str:
+    return "\n".join(f"{key} {facts[key]}" for key in keys if key in facts)
+
+
+def _pci(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+    for gpu in machine.gpus:
+        folder = f"{DEVICES}/{gpu.pci}"
+        yield f"{folder}/numa_node", _node(gpu.numa_node)
+        if link := tree.link(folder):
+            yield folder, link
+        if kind := tree.text(f"{folder}/iommu_group/type"):
+            yield f"{folder}/iommu_group/type", kind
+        for port in bridges(tree, gpu.pci):
+            for file in ("max_link_speed", "current_link_width"):
+                if text := tree.text(f"{DEVICES}/{port}/{file}"):
+                    yield f"{DEVICES}/{port}/{file}", text
+
+
 def _node(node: int | None) -> str:
     return "-1" if node is None else str(node)
 
 
 def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
-    """Joins files of the same content: first over CPUs, then over the files of those CPUs."""
+    """Joins files of the same content: first over CPUs or GPUs, then over their files."""
     plain: list[tuple[str, str]] = []
     by_file: dict[tuple[str, str, str], list[int]] = {}
     for path, text in files.items():
-        if of_cpu := re.fullmatch(rf"({CPU}/cpu|{CPU}/cpufreq/policy)(\d+)/(.*)", path):
+        if of_cpu := re.fullmatch(rf"({CPU}/cpu|{CPU}/cpufreq/policy|{FACTS}/gpu)(\d+)/(.*)", path):
             by_file.setdefault((of_cpu[1], of_cpu[3], text), []).append(int(of_cpu[2]))
         else:
             plain.append((path, text))

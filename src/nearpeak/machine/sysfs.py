@@ -9,6 +9,8 @@ from pathlib import Path
 import psutil
 
 from nearpeak.errors import UserError
+from nearpeak.machine.gpus.all import discover_gpus
+from nearpeak.machine.gpus.nvidia import DRIVER
 from nearpeak.machine.model import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.machine.tree import Tree, parse_list
 
@@ -16,7 +18,7 @@ CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
 NET = "sys/class/net"
 INFINIBAND = "sys/class/infiniband"
-NVIDIA = "proc/driver/nvidia/gpus"
+NVIDIA = f"{DRIVER}/gpus"
 
 # Numbers of the kernel's if_arp.h and if.h.
 ARPHRD_INFINIBAND = 32
@@ -73,6 +75,7 @@ def assemble(
     if "Mems_allowed_list" in status:
         nodes = {node.index for node in numa_nodes}
         allowed_nodes = sorted(set(parse_list(status["Mems_allowed_list"])) & nodes)
+    gpus = discover_gpus(tree, numa_nodes)
     return Machine(
         hostname=tree.text("proc/sys/kernel/hostname") or "unknown",
         # Linux has this file since 6.1.
@@ -88,6 +91,10 @@ def assemble(
         nics=_network_interfaces(tree, near) + _infiniband_ports(tree, near),
         allowed_cpus=allowed_cpus,
         allowed_nodes=allowed_nodes,
+        gpus=gpus.gpus,
+        gpu_links=gpus.links,
+        gpu_notes=gpus.notes,
+        mps=gpus.mps,
     )
 
 

@@ -65,15 +65,17 @@ def _expand(pattern: str) -> Iterator[str]:
 class Tree:
     """The files under `root`: `/`, a copy of it, or the file of a recorded machine.
 
-    A file that is missing or unreadable is None: no kernel has them all.
+    A file that is missing or unreadable is None: no kernel has them all. `files`: those of a
+    recorded machine, path -> text, instead of what is under `root`.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, files: dict[str, str] | None = None) -> None:
         self.root = root
-        self._files: dict[str, str] | None = None
+        self._files = files
         self._folders: dict[str, set[str]] = {}
-        if root.is_file():
+        if files is None and root.is_file():
             self._files = parse_recording(root.read_text(encoding="utf-8"))
+        if self._files is not None:
             for path in self._files:
                 parts = path.split("/")
                 for length in range(len(parts)):
@@ -83,7 +85,7 @@ class Tree:
     @property
     def live(self) -> bool:
         """Whether this is the running machine, so that the system may be asked too."""
-        return self.root == Path("/")
+        return self.root == Path("/") and self._files is None
 
     def text(self, path: str) -> str | None:
         """The file's text without white space at its ends; some files of /sys fail to be read."""
@@ -130,6 +132,15 @@ class Tree:
                 break
             yield str(place)  # absolute: joining it to the root gives the same
 
+    def link(self, path: str) -> str | None:
+        """Where a symbolic link points; in a recording its text. None where it is no link."""
+        if self._files is not None:
+            return self._files.get(path)
+        try:
+            return str((self.root / path).readlink())
+        except OSError:
+            return None
+
     def names(self, path: str, pattern: str = ".*") -> list[str]:
         """What the folder holds, names that match `pattern` whole, sorted."""
         if self._files is not None:
@@ -140,6 +151,11 @@ class Tree:
             except OSError:
                 return []
         return sorted(name for name in found if re.fullmatch(pattern, name))
+
+    def under(self, folder: str) -> dict[str, str]:
+        """Every file of the folder of a recorded machine, path -> text; empty for a real one."""
+        files = self._files or {}
+        return {path: text for path, text in files.items() if path.startswith(f"{folder}/")}
 
     def indices(self, path: str, word: str) -> list[int]:
         """The numbers N of the entries WORDN in the folder, sorted."""

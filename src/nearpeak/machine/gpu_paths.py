@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data paths that begin or end in a GPU. docs/machine.md lists the ids."""
+
+import itertools
+
+from nearpeak.machine.model import Core, Endpoint, Gpu, GpuLink, Machine, Nic, Path
+from nearpeak.machine.places import distance, host_end, neighbours, towards
+
+SAME_GPU = "gpu-gpu same-gpu"
+SAME_GPU_MPS = "gpu-gpu same-gpu mps"
+NEAR = "host-gpu near"
+FAR = "host-gpu far"
+TWO_NODES = "gpu-gpu two-nodes"
+HOST_TWO_NODES = "host-gpu two-nodes"
+FAR_NIC = "gpu-gpu two-nodes far-nic"
+
+# Kinds of links between two GPUs, nearest first, in words; the vendors that have them.
+KINDS = {
+    "nvlink": ("NVLink", ("nvidia",)),
+    "xgmi": ("xGMI", ("amd",)),
+    "pcie-switch": ("a PCIe switch", ("nvidia", "amd")),
+    "host-bridge": ("the CPU's PCIe root ports", ("nvidia", "amd")),
+    "cross-socket": ("the link between CPU sockets or NUMA nodes", ("nvidia", "amd")),
+}
+
+Cores = dict[int, list[Core]]  # NUMA node -> its usable cores
+
+
+def gpu_paths(
+    machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool
+) -> list[Path | str]:
+    """The paths, and a line for each that this machine lacks; of a machine without GPUs, one line.
+
+    `cores` are those that this process may use, by NUMA node. Nothing is said where nobody knows
+    of a GPU.
+    """
+    if not machine.gpus:
+        return [f"gpu-gpu, host-gpu: {'; '.join(machine.gpu_notes)}"] if machine.gpu_notes else []
+    if sum(len(here) for here in cores.values()) < 2:
+        return ["gpu-gpu, host-gpu: this process may use one core only; allow it two CPUs or more"]
+    gpu = machine.gpus[0]
+    found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
+    found += _host(machine, cores, gpu)
+    if all_pairs:
+        found += _pairs(machine, cores)
+    return [*found, *_two_nodes(machine, cores, hosts)]
+
+
+def _home(machine: Machine, cores: Cores, gpu: Gpu) -> int:
+    """The NUMA node whose cores serve the GPU: its own, or the nearest with usable cores."""
+    if gpu.numa_node is None:
+        return min(cores)
+    near = gpu.numa_node
+    return min(cores, key=lambda node: (node != near, distance(machine, near, node), node))
+
+
+def _two_cores(machine: Machine, cores: Cores, one: int, other: int) -> tuple[Core, Core]:
+    """Two different cores of these nodes; where one has no core left, of the nearest that has."""
+    if one == other and len(cores[one]) >= 2:
+        first, second, _ = neighbours(machine, cores[one])
+        return first, second
+    first = cores[one][0]
+    free = {node: left for node, here in cores.items() if (left := [c for c in here if c != first])}
+    nearest = min(free, key=lambda node: (node != other, distance(machine, other, node), node))
+    return first, free[nearest][0]
+
+
+def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
+    return Endpoint(
+        memory="gpu",
+        cpus=core.cpus[:1],
+        numa_node=core.numa_node,
+        gpu=gpu.uuid if host is None else str(gpu.index),
+        host=host,
+    )
+
+
+def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
+    home = _home(machine, cores, gpu)
+    first, second = _two_cores(machine, cores, home, home)
+
+    def path(name: str, how: str) -> Path:
+        return Path(
+            id=name,
+            summary=f"GPU {gpu.index} ({gpu.name}) to itself, {how}; the peak is half that of its "
+            "memory, where each byte is read and written",
+            transport="memory",
+            ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
+            theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,
+            mps=name == SAME_GPU_MPS,
+        )
+
+    found: list[Path | str] = [path(SAME_GPU, "two ranks in turns")]
+    if machine.mps:
+        found.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
+    elif gpu.vendor == "nvidia":
+        found.append(f"{SAME_GPU_MPS}: no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
+    return found
+
+
+def _one_of_each_kind(machine: Machine, cores: Cores) -> list[Path | str]:
+    """The first pair of each kind of link."""
+    if len(machine.gpus) < 2:
+        return ["gpu-gpu between two: this process may use one GPU only"]
+    first: dict[str, GpuLink] = {}
+    for link in sorted(machine.gpu_links, key=lambda link: (link.one, link.other)):
+        first.setdefault(link.kind, link)
+    found: list[Path | str] = []
+    for kind, (words, vendors) in KINDS.items():
+        if kind in first:
+            found.append(_between(machine, cores, first[kind], f"gpu-gpu {kind}"))
+        elif machine.gpus[0].vendor in vendors:
+            found.append(f"gpu-gpu {kind}: no two GPUs have {words} as their nearest way")
+    return found
+
+
+def _between(machine: Machine, cores: Cores, link: GpuLink, name: str) -> Path:
+    by_index = {gpu.index: gpu for gpu in machine.gpus}
+    one, other = by_index[link.one], by_index[link.other]
+    first, second = _two_cores(
+        machine, cores, _home(machine, cores, one), _home(machine, cores, other)
+    )
+    refused = f"; no direct copies: {link.peer}" if link.peer else ""
+    return Path(
+        id=name,
+        summary=f"GPUs {one.index} and {other.index} ({one.name}) through {KINDS[link.kind][0]}"
+        + refused,
+        transport="memory",
+        ends=(_gpu_end(first, one), _gpu_end(second, other)),
+        theoretical_gbs=link.gbs,
+    )
+
+
+def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
+    home = _home(machine, cores, gpu)
+    found: list[Path | str] = [_from_node(machine, cores, home, gpu, NEAR)]
+    others = [node for node in cores if node != home]
+    if others:
+        far = max(others, key=lambda node: (distance(machine, home, node), -node))
+        found.append(_from_node(machine, cores, far, gpu, FAR))
+    elif len({core.numa_node for core in machine.cores}) < 2:
+        found.append(f"{FAR}: the machine has one NUMA node with cores")
+    else:
+        found.append(f"{FAR}: this process may use cores of one NUMA node only; allow it more CPUs")
+    return found
+
+
+def _from_node(machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str) -> Path:
+    first, second = _two_cores(machine, cores, node, _home(machine, cores, gpu))
+    return Path(
+        id=name,
+        summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
+        f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}",
+        transport="memory",
+        ends=(host_end(first), _gpu_end(second, gpu)),
+        theoretical_gbs=gpu.host_gbs,
+    )
+
+
+def _pairs(machine: Machine, cores: Cores) -> list[Path]:
+    pairs = [
+        _between(machine, cores, link, f"gpu-gpu pair {link.one}-{link.other}")
+        for link in machine.gpu_links
+    ]
+    return pairs + [
+        _from_node(machine, cores, node, gpu, f"host-gpu pair node{node}-gpu{gpu.index}")
+        for node, gpu in itertools.product(cores, machine.gpus)
+    ]
+
+
+def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | str]:
+    """Between two hosts: from the first GPU with an adapter near it, or from the first of all."""
+    if not hosts:
+        return [f"{name}: no hosts given; name two with --hosts A,B" for name in
+                (TWO_NODES, HOST_TWO_NODES)]  # fmt: skip
+    route = towards(machine, hosts)
+    nics = [route] if route else []
+    if route and route.kind == "infiniband" and ":" in route.name:
+        nics = [
+            nic
+            for nic in machine.nics
+            if nic.kind == "infiniband" and ":" in nic.name and nic.rate_gbs == route.rate_gbs
+        ]
+    near = [
+        (gpu, nic)
+        for gpu, nic in itertools.product(machine.gpus, nics)
+        if nic.numa_node is not None and nic.numa_node == gpu.numa_node
+    ]
+    gpu, nic = near[0] if near else (machine.gpus[0], route)
+    home = _home(machine, cores, gpu)
+    first, second = _two_cores(machine, cores, home, home)
+
+    def path(name: str, through: Nic | None, ends: tuple[Endpoint, Endpoint]) -> Path:
+        rates = [through.rate_gbs if through else None, gpu.host_gbs]
+        known = [rate for rate in rates if rate is not None]
+        words = f" through {through.name}" if through else ""
+        return Path(
+            id=name,
+            summary=f"{hosts[0]} to {hosts[1]}{words}, "
+            + ("host memory to " if ends[0].memory == "host" else "")
+            + f"GPU {gpu.index} ({gpu.name})",
+            transport="network",
+            ends=ends,
+            theoretical_gbs=min(known) if through and through.rate_gbs else None,
+            nic=through.name if through and name == FAR_NIC else None,
+        )
+
+    both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
+    found: list[Path | str] = [
+        path(TWO_NODES, nic, both),
+        path(HOST_TWO_NODES, nic, (host_end(first, hosts[0]), both[1])),
+    ]
+    far = [nic for nic in nics if near and nic.numa_node not in (None, gpu.numa_node)]
+    if far:
+        found.append(path(FAR_NIC, far[-1], both))
+    else:
+        found.append(f"{FAR_NIC}: no adapter as fast sits at another NUMA node than a GPU's own")
+    return found

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AMD's GPUs, from the topology of the kernel's compute driver (KFD) and from /sys."""
+
+from itertools import combinations
+
+from nearpeak.machine.gpus.found import Found
+from nearpeak.machine.gpus.pci import bridges, pci_node, pcie_gbs, root_bus
+from nearpeak.machine.model import Gpu, GpuLink, NumaNode
+from nearpeak.machine.tree import Tree
+
+KFD = "sys/class/kfd/kfd/topology/nodes"
+# Numbers of the kernel's kfd_crat.h.
+HEAP_PUBLIC, HEAP_PRIVATE = 1, 2
+LINK_XGMI = 11
+VENDOR = 0x1002
+# Accelerators by their PCI device id: the kernel knows no names.
+NAMES = {
+    0x738C: "AMD Instinct MI100",
+    0x7408: "AMD Instinct MI250X",
+    0x740C: "AMD Instinct MI250X/MI250",
+    0x740F: "AMD Instinct MI210",
+    0x74A0: "AMD Instinct MI300A",
+    0x74A1: "AMD Instinct MI300X",
+    0x74A5: "AMD Instinct MI325X",
+}
+
+
+def amd_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
+    """The GPUs that this process may use; those that it may not are told in a note."""
+    nodes = tree.indices(KFD, "")
+    gpus: dict[int, Gpu] = {}  # by their number in the topology
+    hidden = 0
+    for node in nodes:
+        # A control group that takes a GPU away leaves its node, whose file cannot be read.
+        facts = properties(tree, f"{KFD}/{node}/properties")
+        if not facts:
+            hidden += 1
+        elif facts.get("simd_count") and facts.get("vendor_id", VENDOR) == VENDOR:
+            gpus[node] = _gpu(tree, node, len(gpus), facts, numa_nodes)
+    notes = []
+    if hidden:
+        notes.append(
+            f"{hidden} of AMD's GPUs cannot be used: hidden by a control group or container"
+        )
+    links = [
+        _link(tree, one, other, gpus[one], gpus[other]) for one, other in combinations(gpus, 2)
+    ]
+    return Found(gpus=list(gpus.values()), links=links, notes=notes)
+
+
+def properties(tree: Tree, path: str) -> dict[str, int]:
+    """The `name number` lines of a file of the topology; empty where it cannot be read."""
+    words = (line.split() for line in (tree.text(path) or "").splitlines())
+    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
+
+
+def _gpu(
+    tree: Tree, node: int, index: int, facts: dict[str, int], numa_nodes: list[NumaNode]
+) -> Gpu:
+    pci = _address(facts)
+    banks = [
+        bank
+        for number in tree.indices(f"{KFD}/{node}/mem_banks", "")
+        if (bank := properties(tree, f"{KFD}/{node}/mem_banks/{number}/properties")).get(
+            "heap_type"
+        )
+        in (HEAP_PUBLIC, HEAP_PRIVATE)
+    ]
+    wires = next((bank for bank in banks if bank.get("width") and bank.get("mem_clk_max")), None)
+    device = facts.get("device_id", 0)
+    architecture = tree.text(f"{KFD}/{node}/name") or "GPU"
+    xgmi = [
+        link
+        for link in _links(tree, node)
+        if link["type"] == LINK_XGMI and _is_cpu(tree, link["node_to"])
+    ]
+    return Gpu(
+        index=index,
+        vendor="amd",
+        name=NAMES.get(device, f"AMD {architecture} ({device:#06x})"),
+        # As AMD's tools and ROCR_VISIBLE_DEVICES write it.
+        uuid=f"GPU-{facts.get('unique_id', 0):016x}",
+        pci=pci,
+        numa_node=pci_node(tree, pci, numa_nodes),
+        memory_bytes=sum(bank.get("size_in_bytes", 0) for bank in banks) or None,
+        # Two transfers a clock, on every wire.
+        memory_gbs=2 * wires["mem_clk_max"] * 1e6 * wires["width"] / 8 / 1e9 if wires else None,
+        host_link="xgmi" if xgmi else "pcie",
+        host_gbs=_gbs(xgmi[0]) if xgmi else pcie_gbs(tree, pci),
+    )
+
+
+def _address(facts: dict[str, int]) -> str:
+    """location_id holds bus, device and function as PCI does."""
+    place = facts.get("location_id", 0)
+    return f"{facts.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 31:02x}.{place & 7}"
+
+
+def _is_cpu(tree: Tree, node: int) -> bool:
+    return properties(tree, f"{KFD}/{node}/properties").get("cpu_cores_count", 0) > 0
+
+
+def _links(tree: Tree, node: int) -> list[dict[str, int]]:
+    found = []
+    for kind in ("io_links", "p2p_links"):
+        for number in tree.indices(f"{KFD}/{node}/{kind}", ""):
+            link = properties(tree, f"{KFD}/{node}/{kind}/{number}/properties")
+            if {"type", "node_to"} <= link.keys():
+                found.append(link)
+    return found
+
+
+def _gbs(link: dict[str, int]) -> float | None:
+    """The kernel's MB/s of all lanes, each way; 0 or absent where it does not know."""
+    return link["max_bandwidth"] / 1000 if link.get("max_bandwidth") else None
+
+
+def _link(tree: Tree, one: int, other: int, first: Gpu, second: Gpu) -> GpuLink:
+    between = [link for link in _links(tree, one) if link["node_to"] == other]
+    xgmi = next((link for link in between if link["type"] == LINK_XGMI), None)
+    if xgmi:
+        return GpuLink(one=first.index, other=second.index, kind="xgmi", gbs=_gbs(xgmi))
+    kind = _pci_kind(tree, first, second)
+    hosts = [gpu.host_gbs for gpu in (first, second) if gpu.host_gbs is not None]
+    return GpuLink(
+        one=first.index,
+        other=second.index,
+        kind=kind,
+        gbs=min(hosts) if len(hosts) == 2 and kind != "cross-socket" else None,
+        # The kernel lists a link between any two that may reach each other.
+        peer=None if between else "the kernel lists no link between them",
+    )
+
+
+def _pci_kind(tree: Tree, one: Gpu, other: Gpu) -> str:
+    above = [bridges(tree, gpu.pci)[:-1] for gpu in (one, other)]
+    if set(above[0]) & set(above[1]):
+        return "pcie-switch"
+    same = root_bus(tree, one.pci) == root_bus(tree, other.pci) is not None
+    return "host-bridge" if same or one.numa_node == other.numa_node else "cross-socket"

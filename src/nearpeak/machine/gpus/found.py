@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a vendor's file hands back."""
+
+import msgspec
+
+from nearpeak.machine.model import Gpu, GpuLink
+
+
+class Found(msgspec.Struct, kw_only=True, frozen=True):
+    """The GPUs of one vendor or of all, as Machine holds them."""
+
+    gpus: list[Gpu] = []
+    links: list[GpuLink] = []
+    notes: list[str] = []
+    mps: bool = False

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's GPUs, from what NVML says (`nvidia/` of a recorded machine) and from /sys."""
+
+import os
+import re
+import shutil
+from itertools import combinations
+from pathlib import Path
+
+from nearpeak.machine.gpus import nvml
+from nearpeak.machine.gpus.found import Found
+from nearpeak.machine.gpus.pci import link_gbs, pci_node, pcie_gbs
+from nearpeak.machine.model import Gpu, GpuLink, NumaNode
+from nearpeak.machine.tree import Tree, format_list, parse_list
+
+FACTS = nvml.FACTS
+DRIVER = "proc/driver/nvidia"
+MPS_CONTROL = "nvidia-cuda-mps-control"
+MPS_PIPES = "/tmp/nvidia-mps"  # where programs look for a daemon unless told otherwise
+# nvmlGpuTopologyLevel_t, as nvml.py words it
+KINDS = {
+    "internal": "pcie-switch",
+    "single-switch": "pcie-switch",
+    "multiple-switches": "pcie-switch",
+    "host-bridge": "host-bridge",
+    "node": "host-bridge",
+    "system": "cross-socket",
+}
+
+
+def nvidia_facts(tree: Tree) -> dict[str, str]:
+    """Path -> text of what NVIDIA's library and tools say; empty where there is no driver."""
+    if not tree.live:
+        return tree.under(FACTS)
+    driver = tree.exists(DRIVER)
+    if not driver and not nvml.library_present():
+        return {}
+    import pynvml  # slow to import, and most machines without a driver never need it
+
+    facts = nvml.ask(pynvml, os.environ)
+    if shutil.which(MPS_CONTROL):
+        facts[f"{FACTS}/mps/control"] = "found"
+    if (owner := _mps_owner()) is not None:
+        facts[f"{FACTS}/mps/daemon"] = owner
+    return facts
+
+
+def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
+    """The GPUs that this process may use; those that it may not are told in notes."""
+    facts = Tree(tree.root, nvidia_facts(tree))
+    if error := facts.text(f"{FACTS}/error"):
+        note = (
+            f"NVIDIA's driver does not answer ({error}): see whether nvidia-smi works; an old "
+            "driver wants an update, one that was updated a restart"
+        )
+        return Found(notes=[note])
+    gpus: list[Gpu] = []
+    notes: list[str] = []
+    indices = facts.indices(FACTS, "gpu")
+    shown = facts.text(f"{FACTS}/visible")
+    visible = indices if shown is None else parse_list(shown)
+    if hidden := sorted(set(indices) - set(visible)):
+        notes.append(f"NVIDIA {_named(hidden)} hidden by CUDA_VISIBLE_DEVICES: change it")
+    for index in indices:
+        folder = f"{FACTS}/gpu{index}"
+        if error := facts.text(f"{folder}/error"):
+            notes.append(
+                f"NVIDIA GPU {index} cannot be used ({error}): it is lost, or taken away by a "
+                "control group or container; see nvidia-smi and dmesg"
+            )
+        elif index not in visible:
+            continue
+        elif facts.text(f"{folder}/mig") == "on":
+            notes.append(
+                f"NVIDIA GPU {index} is in MIG mode, whose parts are not measured: "
+                f"nvidia-smi -i {index} -mig 0"
+            )
+        else:
+            gpus.append(_gpu(tree, facts, index, numa_nodes))
+    # The driver lists those too that a control group or container hides from NVML.
+    if indices and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
+        notes.append(
+            f"{unseen} more of NVIDIA's GPUs are in this machine, but hidden by a control group "
+            "or container"
+        )
+    return Found(
+        gpus=gpus,
+        links=[_link(facts, one, other) for one, other in combinations(gpus, 2)],
+        notes=notes,
+        mps=bool(gpus) and facts.exists(f"{FACTS}/mps/control"),
+    )
+
+
+def _named(indices: list[int]) -> str:
+    return f"GPU {indices[0]} is" if len(indices) == 1 else f"GPUs {format_list(indices)} are"
+
+
+def _mps_owner() -> str | None:
+    """Whose MPS daemon programs of this process would meet: `own`, `root` or `other`."""
+    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", MPS_PIPES)
+    try:
+        owner = (Path(folder) / "control").stat().st_uid
+    except OSError:
+        return None
+    if owner == os.getuid():
+        return "own"
+    return "root" if owner == 0 else "other"
+
+
+def _gpu(tree: Tree, facts: Tree, index: int, numa_nodes: list[NumaNode]) -> Gpu:
+    folder = f"{FACTS}/gpu{index}"
+    pci = facts.text(f"{folder}/pci") or ""
+    host_link, host_gbs = _host(tree, facts, index, pci)
+    clock = facts.integer(f"{folder}/memory_clock_mhz")
+    bits = facts.integer(f"{folder}/memory_bus_bits")
+    return Gpu(
+        index=index,
+        vendor="nvidia",
+        name=facts.text(f"{folder}/name") or "unknown",
+        uuid=facts.text(f"{folder}/uuid") or "",
+        pci=pci,
+        numa_node=pci_node(tree, pci, numa_nodes),
+        memory_bytes=facts.integer(f"{folder}/memory_bytes"),
+        # Two transfers a clock, on every wire.
+        memory_gbs=2 * clock * 1e6 * bits / 8 / 1e9 if clock and bits else None,
+        host_link=host_link,
+        host_gbs=host_gbs,
+    )
+
+
+def _host(tree: Tree, facts: Tree, index: int, pci: str) -> tuple[str, float | None]:
+    folder = f"{FACTS}/gpu{index}"
+    if c2c := re.match(r"\d+", facts.text(f"{folder}/c2c") or ""):
+        return "nvlink-c2c", int(c2c[0]) / 1000
+    if lanes := _lanes(facts, index, "cpu"):
+        return "nvlink", _gbs(lanes)
+    said = link_gbs(
+        facts.integer(f"{folder}/pcie_generation"), facts.integer(f"{folder}/pcie_width")
+    )
+    known = [rate for rate in (said, pcie_gbs(tree, pci)) if rate is not None]
+    return "pcie", min(known, default=None)
+
+
+def _lanes(facts: Tree, index: int, end: str) -> list[int | None]:
+    """MB/s of each active NVLink of the GPU to that end: `cpu`, `switch` or `gpu PCI`."""
+    folder = f"{FACTS}/gpu{index}"
+    found: list[int | None] = []
+    for link in facts.indices(folder, "nvlink"):
+        lane = re.fullmatch(r"(\w+) MB/s to (.+)", facts.text(f"{folder}/nvlink{link}") or "")
+        if lane and lane[2] == end:
+            found.append(int(lane[1]) if lane[1].isdecimal() else None)
+    return found
+
+
+def _gbs(lanes: list[int | None]) -> float | None:
+    known = [lane for lane in lanes if lane is not None]
+    return sum(known) / 1000 if lanes and len(known) == len(lanes) else None
+
+
+def _link(facts: Tree, one: Gpu, other: Gpu) -> GpuLink:
+    pair = f"{FACTS}/gpu{one.index}/to{other.index}"
+    peer = facts.text(f"{pair}/peer")
+    kind, gbs = _nearest(facts, pair, one, other)
+    return GpuLink(
+        one=one.index,
+        other=other.index,
+        kind=kind,
+        gbs=gbs,
+        peer=None if peer in (None, "ok") else peer,
+    )
+
+
+def _nearest(facts: Tree, pair: str, one: Gpu, other: Gpu) -> tuple[str, float | None]:
+    if direct := _lanes(facts, one.index, f"gpu {other.pci}"):
+        return "nvlink", _gbs(direct)
+    # Through a switch every lane of a GPU reaches every other GPU.
+    each = [_lanes(facts, gpu.index, "switch") for gpu in (one, other)]
+    if all(each):
+        rates = [rate for rate in map(_gbs, each) if rate is not None]
+        return "nvlink", min(rates) if len(rates) == 2 else None
+    if facts.text(f"{pair}/nvlink") == "ok":  # a virtual machine that hides where lanes end
+        return "nvlink", None
+    kind = KINDS.get(facts.text(f"{pair}/ancestor") or "")
+    if kind is None:
+        near = one.numa_node == other.numa_node
+        kind = "host-bridge" if near else "cross-socket"
+    if kind == "cross-socket" or "pcie" not in (one.host_link, other.host_link):
+        return kind, None  # what joins the sockets does not say its rate
+    hosts = [rate for rate in (one.host_gbs, other.host_gbs) if rate is not None]
+    return kind, min(hosts) if len(hosts) == 2 else None

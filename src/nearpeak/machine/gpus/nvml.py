@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks NVIDIA's library (NVML) what it knows of the GPUs, as the files of a recorded machine.
+
+The files are told in docs/machine.md. Each fact that NVML does not give is left out: drivers,
+GPUs and virtual machines differ in what they answer.
+"""
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+FACTS = "nvidia"  # the folder of the facts in a recording
+LIBRARY = "libnvidia-ml.so.1"
+MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS, where the GPU does not say how many it has
+# Written out where pynvml lacks them, or has them wrong (a tuple for READ).
+P2P_READ, P2P_WRITE, P2P_NVLINK = 0, 1, 2
+P2P_STATUS = (
+    "ok",
+    "the chipset does not support it",
+    "the GPU does not support it",
+    "the I/O hubs between them do not support it",
+    "disabled in the driver's registry",
+    "not supported",
+)
+ANCESTORS = {
+    0: "internal",
+    10: "single-switch",
+    20: "multiple-switches",
+    30: "host-bridge",
+    40: "node",
+    50: "system",
+}
+REMOTE = {0: "gpu", 1: "cpu", 2: "switch"}
+# Bits of nvmlClocksEventReasons that slow a GPU, idling and the user's own clocks left out.
+SLOWDOWNS = {
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x20: "too hot (software)",
+    0x40: "too hot (hardware)",
+    0x80: "power brake",
+}
+
+
+def library_present() -> bool:
+    """Whether NVIDIA's library can be loaded: quicker to try than to import its binding."""
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError:
+        return False
+    return True
+
+
+def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
+    """Path -> text of every fact of this machine's GPUs, from `nvml`, the module pynvml.
+
+    `nvidia/error` alone where the driver does not answer. `environment` may hide GPUs.
+    """
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
+        return {f"{FACTS}/error": str(error)}
+    try:
+        return {f"{FACTS}/{name}": text for name, text in _machine(nvml, environment)}
+    except nvml.NVMLError as error:
+        return {f"{FACTS}/error": str(error)}
+    finally:
+        nvml.nvmlShutdown()
+
+
+class _Asker:
+    """Calls NVML; whatever it refuses is None."""
+
+    def __init__(self, nvml: ModuleType) -> None:
+        self.nvml = nvml
+
+    def __call__(self, call: str, *arguments: Any) -> Any:
+        function: Callable[..., Any] | None = getattr(self.nvml, call, None)
+        if function is None:  # a binding older than the call
+            return None
+        try:
+            return function(*arguments)
+        except self.nvml.NVMLError:
+            return None
+
+    def field(self, device: Any, field: int, scope: int = 0) -> int | None:
+        """The value of an NVML_FI_... field."""
+        values = self("nvmlDeviceGetFieldValues", device, [(field, scope)])
+        if values is None or values[0].nvmlReturn != 0:
+            return None
+        # All of those asked for are unsigned; of some, drivers name a wrong type (seen with 580).
+        return int(values[0].value.uiVal)
+
+
+def _machine(nvml: ModuleType, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    asker = _Asker(nvml)
+    if driver := asker("nvmlSystemGetDriverVersion"):
+        yield "driver", _text(driver)
+    devices: dict[int, Any] = {}
+    uuids: list[str] = []
+    for index in range(nvml.nvmlDeviceGetCount()):
+        uuids.append("")
+        try:
+            device = nvml.nvmlDeviceGetHandleByIndex(index)
+            uuids[index] = _text(nvml.nvmlDeviceGetUUID(device))
+            pci = pci_address(_text(nvml.nvmlDeviceGetPciInfo(device).busId))
+        except nvml.NVMLError as error:
+            yield f"gpu{index}/error", str(error)
+            continue
+        devices[index] = device
+        yield f"gpu{index}/uuid", uuids[index]
+        yield f"gpu{index}/pci", pci
+        for name, text in _gpu(asker, device):
+            yield f"gpu{index}/{name}", text
+    for one, device in devices.items():
+        for other, peer in devices.items():
+            if one < other:
+                for name, text in _pair(asker, device, peer):
+                    yield f"gpu{one}/to{other}/{name}", text
+    if (wanted := environment.get("CUDA_VISIBLE_DEVICES")) is not None:
+        yield "visible", ",".join(str(index) for index in visible(wanted, uuids))
+
+
+def visible(wanted: str, uuids: list[str]) -> list[int]:
+    """The GPUs that CUDA_VISIBLE_DEVICES names, by index or by the beginning of their UUID.
+
+    As CUDA reads it: the first name that is no GPU ends the list, and a GPU named twice empties it.
+    """
+    found: list[int] = []
+    for word in (part.strip() for part in wanted.split(",")):
+        if word.isdecimal() and int(word) < len(uuids):
+            index = int(word)
+        else:
+            matches = [at for at, uuid in enumerate(uuids) if word and uuid.startswith(word)]
+            if not word.startswith("GPU-") or len(matches) != 1:
+                break
+            index = matches[0]
+        if index in found:
+            return []
+        found.append(index)
+    return found
+
+
+def pci_address(bus_id: str) -> str:
+    """NVML's `00000000:17:00.0` as Linux writes it: `0000:17:00.0`."""
+    domain, _, rest = bus_id.lower().partition(":")
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+def _gpu(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
+    if name := asker("nvmlDeviceGetName", device):
+        yield "name", _text(name)
+    if memory := asker("nvmlDeviceGetMemoryInfo", device):
+        yield "memory_bytes", str(memory.total)
+    numbers = {
+        "memory_clock_mhz": asker("nvmlDeviceGetMaxClockInfo", device, 2),  # NVML_CLOCK_MEM
+        "memory_bus_bits": asker("nvmlDeviceGetMemoryBusWidth", device),
+        # The most that this GPU and this system do together: the generation now is lower at rest.
+        "pcie_generation": asker("nvmlDeviceGetMaxPcieLinkGeneration", device),
+        "pcie_width": asker("nvmlDeviceGetCurrPcieLinkWidth", device),
+    }
+    for name, number in numbers.items():
+        if number:
+            yield name, str(number)
+    if mig := asker("nvmlDeviceGetMigMode", device):
+        yield "mig", _switch(mig[0])
+    yield from _nvlinks(asker, device)
+    c2c = _c2c(asker, device)
+    if c2c:
+        yield "c2c", f"{c2c} MB/s"
+    yield from _health(asker, device)
+
+
+def _nvlinks(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
+    """The active NVLinks: `26562 MB/s to switch`, `... to cpu`,
+    `... to gpu 0000:17:00.0`."""
+    nvml = asker.nvml
+    count = asker.field(device, nvml.NVML_FI_DEV_NVLINK_LINK_COUNT)
+    common = asker.field(device, nvml.NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON)
+    for link in range(MAX_LINKS if count is None else count):
+        state = asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_STATE, link)
+        if state is None:  # drivers before 530 have the older call only
+            state = asker("nvmlDeviceGetNvLinkState", device, link)
+        if state != 1:
+            continue
+        speed = asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_SPEED, link) or common
+        kind = REMOTE.get(asker("nvmlDeviceGetNvLinkRemoteDeviceType", device, link), "unknown")
+        pci = asker("nvmlDeviceGetNvLinkRemotePciInfo", device, link)
+        where = f" {pci_address(_text(pci.busId))}" if kind == "gpu" and pci else ""
+        yield f"nvlink{link}", f"{speed or 'unknown'} MB/s to {kind}{where}"
+
+
+def _c2c(asker: _Asker, device: Any) -> int:
+    """MB/s of all active links between a Grace CPU and its GPU together; 0 where there is none."""
+    nvml = asker.nvml
+    total = 0
+    for link in range(asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_COUNT) or 0):
+        if asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_GET_STATUS, link) == 1:
+            total += asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link) or 0
+    return total
+
+
+def _health(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
+    if (persistence := asker("nvmlDeviceGetPersistenceMode", device)) is not None:
+        yield "persistence", _switch(persistence)
+    if ecc := asker("nvmlDeviceGetEccMode", device):
+        yield "ecc", _switch(ecc[0])
+    rows = asker("nvmlDeviceGetRemappedRows", device)  # since Ampere; pages before
+    pages = asker("nvmlDeviceGetRetiredPagesPendingStatus", device) if rows is None else 0
+    if rows is not None and rows[3]:
+        yield "repair", "failed"
+    elif (rows is not None and rows[2]) or pages:
+        yield "repair", "pending"
+    reasons = asker("nvmlDeviceGetCurrentClocksEventReasons", device)
+    if reasons is None:  # its name before driver 535
+        reasons = asker("nvmlDeviceGetCurrentClocksThrottleReasons", device)
+    if slow := [word for bit, word in SLOWDOWNS.items() if (reasons or 0) & bit]:
+        yield "slowed", ", ".join(slow)
+
+
+def _pair(asker: _Asker, one: Any, other: Any) -> Iterator[tuple[str, str]]:
+    ancestor = asker("nvmlDeviceGetTopologyCommonAncestor", one, other)
+    if ancestor in ANCESTORS:
+        yield "ancestor", ANCESTORS[ancestor]
+    states = [asker("nvmlDeviceGetP2PStatus", one, other, way) for way in (P2P_READ, P2P_WRITE)]
+    known = [state for state in states if state is not None]
+    if known:
+        worst = max(known)
+        yield "peer", P2P_STATUS[worst] if worst < len(P2P_STATUS) else "unknown"
+    if asker("nvmlDeviceGetP2PStatus", one, other, P2P_NVLINK) == 0:
+        yield "nvlink", "ok"
+
+
+def _switch(state: int) -> str:
+    return "on" if state else "off"
+
+
+def _text(words: str | bytes) -> str:
+    """What bindings give as bytes or as str, in one line."""
+    text = words.decode(errors="replace") if isinstance(words, bytes) else words
+    return re.sub(r"\s+", " ", text).strip()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PCI devices in /sys: their NUMA node, and what their link to the CPU carries."""
+
+import re
+
+from nearpeak.machine.model import NumaNode
+from nearpeak.machine.tree import Tree
+
+DEVICES = "sys/bus/pci/devices"
+# GT/s of a lane -> GB/s each way, as the generation encodes it: 8b/10b, then 128b/130b, and in
+# PCIe 6 frames of 256 bytes of which checks take 14. The packets' own headers are not taken off.
+LANE_GBS = {
+    2.5: 2.5 / 8 * 8 / 10,
+    5.0: 5.0 / 8 * 8 / 10,
+    8.0: 8.0 / 8 * 128 / 130,
+    16.0: 16.0 / 8 * 128 / 130,
+    32.0: 32.0 / 8 * 128 / 130,
+    64.0: 64.0 / 8 * 242 / 256,
+}
+GENERATIONS = dict(enumerate(LANE_GBS, start=1))  # PCIe generation -> GT/s
+
+
+def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None:
+    """The NUMA node of a PCI device such as `0000:17:00.0`; None where nobody knows."""
+    node = tree.integer(f"{DEVICES}/{address}/numa_node")
+    if node is not None and node >= 0:
+        return node
+    # Firmware, of virtual machines above all, often says -1.
+    with_cpus = [node.index for node in numa_nodes if node.cpus]
+    return with_cpus[0] if len(with_cpus) == 1 else None
+
+
+def bridges(tree: Tree, address: str) -> list[str]:
+    """The PCI addresses from the root port down to the device, itself included."""
+    where = tree.link(f"{DEVICES}/{address}") or address
+    return re.findall(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", where)
+
+
+def root_bus(tree: Tree, address: str) -> str | None:
+    """The host bridge above the device: `0000:16`."""
+    found = re.search(r"/pci([0-9a-f]{4,}:[0-9a-f]{2})/", tree.link(f"{DEVICES}/{address}") or "")
+    return found[1] if found else None
+
+
+def pcie_gbs(tree: Tree, address: str) -> float | None:
+    """GB/s each way of the narrowest link between the device and the CPU; None where unknown.
+
+    Each end of a link is limited by the other, so that the least of all of them is the link.
+    The speed is the most a port can do (at rest it is lower), the width what was agreed.
+    """
+    rates = [_port_gbs(tree, port) for port in bridges(tree, address)]
+    return min((rate for rate in rates if rate is not None), default=None)
+
+
+def link_gbs(generation: int | None, width: int | None) -> float | None:
+    """GB/s each way of a link of that many lanes; None where either is unknown."""
+    speed = GENERATIONS.get(generation or 0)
+    return None if speed is None or not width else LANE_GBS[speed] * width
+
+
+def _port_gbs(tree: Tree, address: str) -> float | None:
+    folder = f"{DEVICES}/{address}"
+    speed = re.match(r"[\d.]+", tree.text(f"{folder}/max_link_speed") or "")
+    width = tree.integer(f"{folder}/current_link_width")
+    if speed is None or width is None or not 0 < width <= 32:
+        return None  # a virtual machine, or no PCIe device
+    lane = LANE_GBS.get(float(speed[0]))
+    return None if lane is None else lane * width

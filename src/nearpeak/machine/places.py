@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the ranks of a path may sit: usable cores, how far apart, and the NIC between hosts."""
+
+import itertools
+import socket
+
+from nearpeak.machine.model import Core, Endpoint, Machine, Nic
+
+
+def usable_cores(machine: Machine) -> dict[int, list[Core]]:
+    """NUMA node -> its cores that this process may use, with the CPUs it may use."""
+    allowed = set(machine.allowed_cpus)
+    found: dict[int, list[Core]] = {}
+    for core in sorted(machine.cores, key=lambda core: core.cpus[0]):
+        if cpus := [cpu for cpu in core.cpus if cpu in allowed]:
+            usable = Core(cpus=cpus, package=core.package, numa_node=core.numa_node)
+            found.setdefault(core.numa_node, []).append(usable)
+    return dict(sorted(found.items()))
+
+
+def host_end(core: Core, host: str | None = None) -> Endpoint:
+    return Endpoint(memory="host", cpus=core.cpus[:1], numa_node=core.numa_node, host=host)
+
+
+def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
+    """The first two cores that share a last-level cache but no smaller one, and its level.
+
+    Cores that share a smaller one too (pairs of POWER9) would show that cache, not the path
+    between two cores. Where no pair is so, the nearest to it.
+    """
+    last = max((cache.level for cache in machine.caches), default=0)
+    caches: dict[int, set[tuple[int, int]]] = {}  # CPU -> level and first CPU of its caches
+    for cache in machine.caches:
+        for cpu in cache.cpus:
+            caches.setdefault(cpu, set()).add((cache.level, cache.cpus[0]))
+
+    def shared(pair: tuple[Core, Core]) -> set[int]:
+        one, other = (caches.get(core.cpus[0], set()) for core in pair)
+        return {level for level, _ in one & other}
+
+    def rank(pair: tuple[Core, Core]) -> tuple[bool, bool, int, int]:
+        levels = shared(pair)
+        one, other = (core.cpus[0] for core in pair)
+        return any(level < last for level in levels), last not in levels, one, other
+
+    # With the first core or the second there is always a pair as good as any, or the machine is
+    # so odd that the choice does not matter; all pairs of 128 cores would take a while.
+    pairs = itertools.chain(
+        itertools.product(cores[:1], cores[1:]), itertools.product(cores[1:2], cores[2:])
+    )
+    best = min(pairs, key=rank)
+    return *best, max(shared(best), default=0)
+
+
+def distance(machine: Machine, one: int, other: int) -> int:
+    table = {node.index: node.distances for node in machine.numa_nodes}
+    return max(table[one].get(other, 10), table[other].get(one, 10))
+
+
+def towards(machine: Machine, hosts: list[str]) -> Nic | None:
+    """The NIC between this host and the other: the fastest InfiniBand port, else by the route.
+
+    None where neither host is this one, or where the route is not known.
+    """
+    here = [machine.hostname.partition(".")[0], "localhost"]
+    remote = [host for host in hosts if host.partition(".")[0] not in here]
+    if len(remote) != 1:
+        return None
+    ports = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+    if ports:
+        return max(ports, key=lambda nic: nic.rate_gbs or 0.0)
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            remote[0], 9, type=socket.SOCK_DGRAM
+        )[0]
+        # Connecting a datagram socket sends nothing: it asks the kernel for the route.
+        with socket.socket(family, kind, protocol) as probe:
+            probe.connect(address)
+            mine = str(probe.getsockname()[0])
+    except OSError:
+        return None
+    return next((nic for nic in machine.nics if mine in nic.addresses), None)
