@@ -8,17 +8,21 @@
 
 #include "mpi/agreement.hpp"
 #include "mpi/benchmark.hpp"
+#include "mpi/probe.hpp"
 #include "pt2pt/staging.hpp"
 
 namespace {
 
 using namespace nearpeak;
 
-void check_benchmark(const std::string& name) {
-  std::string known;
+constexpr const char* kProbe = "probe";
+
+void check_name(const std::string& name) {
+  std::string known = kProbe;
+  if (name == kProbe) return;
   for (const Benchmark& benchmark : benchmarks()) {
     if (benchmark.info.name == name) return;
-    known += (known.empty() ? "" : ", ") + benchmark.info.name;
+    known += ", " + benchmark.info.name;
   }
   throw BadInput("unknown benchmark '" + name + "': give one of " + known);
 }
@@ -32,17 +36,24 @@ void add_devices(CLI::App& command, std::string& devices) {
 
 // What the command line asks for.
 struct Command {
-  Request request;
-  std::vector<DeviceSpec> devices;  // of each rank
+  Request request;                    // of a benchmark, or
+  std::optional<ProbeRequest> probe;  // of the operations
+  std::vector<DeviceSpec> devices;    // of each rank
 
-  DeviceChoice take_device() const { return {{request.kinds}, devices}; }
-  int run(const DeviceChoice& taken) const { return nearpeak::run(request, taken); }
+  DeviceChoice take_device() const {
+    return {probe ? probe->kinds : std::vector<Kinds>{request.kinds}, devices};
+  }
+  int run(const DeviceChoice& taken) const {
+    return probe ? nearpeak::run(*probe, taken) : nearpeak::run(request, taken);
+  }
 };
 
 // As the user gives it, before it is checked.
 struct Given {
   std::map<const Benchmark*, Axes> axes;
   std::string devices;
+  ProbeRequest probe;
+  std::string operations;
 };
 
 void add_benchmark(CLI::App& app, const Benchmark& benchmark, Request& request, Given& given) {
@@ -69,6 +80,31 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Request& request, 
   command->callback([&request, &benchmark] { request.benchmark = &benchmark; });
 }
 
+void add_probe(CLI::App& app, Given& given, std::optional<ProbeRequest>& probe) {
+  CLI::App* command = app.add_subcommand(
+      kProbe,
+      "which operations the library can do on which buffers, tried one by one with 8, 64K and 4M "
+      "bytes; it measures nothing");
+  command
+      ->add_option("--buffers", given.probe.buffers,
+                   "kind of each rank's buffer (H, P, D, M), as D,D; give it several times to try "
+                   "several")
+      ->required();
+  command->add_option("--operations", given.operations,
+                      "only these, as send,put: see --describe; default: all");
+  add_devices(*command, given.devices);
+  command->add_option("--jsonl", given.probe.jsonl,
+                      "append records to this file (docs/records.md), one before each operation");
+  command->callback([&given, &probe] { probe = given.probe; });
+}
+
+// Throws BadInput.
+void check(ProbeRequest& probe, const Given& given) {
+  for (const std::string& buffers : probe.buffers)
+    probe.kinds.push_back(parse_kinds(buffers, kProbeRanks));
+  probe.operations = parse_operations(given.operations);
+}
+
 // Throws BadInput.
 void check(Request& request, const Given& given) {
   const BenchmarkInfo& info = request.benchmark->info;
@@ -90,13 +126,14 @@ void check(Request& request, const Given& given) {
 
 // Returns what is to be run; exits the program for --help and --describe. Throws BadInput.
 Command parse(int argc, char** argv) {
-  if (argc > 1 && argv[1][0] != '-') check_benchmark(argv[1]);
+  if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
   CLI::App app(
       "Measures one MPI library. Examples:\n"
       "  mpirun -n 2 nearpeak-mpi latency\n"
       "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
       "  mpirun -n 2 nearpeak-mpi latency --buffers D,D --devices 0,1\n"
-      "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined",
+      "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
+      "  mpirun -n 2 nearpeak-mpi probe --buffers D,D --buffers H,D --operations send,allreduce",
       "nearpeak-mpi");
   app.add_flag_callback(
       "--describe",
@@ -104,20 +141,22 @@ Command parse(int argc, char** argv) {
         std::cout << describe() << "\n";
         std::exit(kGood);
       },
-      "print the benchmarks, their axes, metrics and units as JSON");
+      "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");
   app.require_subcommand(1);
   Command command;
   Given given;
   for (const Benchmark& benchmark : benchmarks())
     add_benchmark(app, benchmark, command.request, given);
+  add_probe(app, given, command.probe);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) std::exit(app.exit(error));
     throw BadInput(std::string(error.what()) + "; see nearpeak-mpi --help");
   }
-  check(command.request, given);
-  command.devices = parse_devices(given.devices, command.request.benchmark->info.ranks);
+  command.probe ? check(*command.probe, given) : check(command.request, given);
+  command.devices = parse_devices(
+      given.devices, command.probe ? kProbeRanks : command.request.benchmark->info.ranks);
   return command;
 }
 

@@ -64,8 +64,8 @@ Kinds parse_kinds(const std::string& text, int ranks) {
     kinds.push_back(buffer_kind(letter[0]));
   }
   if (static_cast<int>(kinds.size()) != ranks)
-    throw BadInput("--buffers " + text + " is for " + std::to_string(kinds.size()) +
-                   " ranks, not for " + std::to_string(ranks) + ": give one letter for each");
+    throw BadInput("--buffers needs one letter for each of the " + std::to_string(ranks) +
+                   " ranks, as D,D, not " + text);
   return kinds;
 }
 
@@ -75,9 +75,8 @@ std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks) {
   for (const std::string& part : split(text)) specs.push_back(parse_device(part));
   if (specs.size() == 1) specs.resize(ranks, specs.front());
   if (static_cast<int>(specs.size()) != ranks)
-    throw BadInput("--devices " + text + " is for " + std::to_string(specs.size()) +
-                   " ranks, not for " + std::to_string(ranks) +
-                   ": give one for each, or one for all");
+    throw BadInput("--devices needs one device for each of the " + std::to_string(ranks) +
+                   " ranks, or one for all, not " + text);
   return specs;
 }
 
@@ -101,8 +100,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
 
   const DeviceSpec& spec = devices[place];
   if (spec.none)
-    throw BadInput("rank " + std::to_string(rank_) +
-                   " has other buffers than H, and --devices gives it none: give it a device");
+    throw BadInput("buffers other than H need a device, and --devices gives this rank none");
   try {
     accelerator_ = find_backend(spec.backend).load();
   } catch (const BackendUnavailable& error) {
