@@ -3,31 +3,137 @@
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
+#include "mpi/agreement.hpp"
 #include "mpi/benchmark.hpp"
+#include "mpi/probe.hpp"
+#include "pt2pt/staging.hpp"
 
 namespace {
 
 using namespace nearpeak;
 
-void check_benchmark(const std::string& name) {
-  std::string known;
+constexpr const char* kProbe = "probe";
+
+void check_name(const std::string& name) {
+  std::string known = kProbe;
+  if (name == kProbe) return;
   for (const Benchmark& benchmark : benchmarks()) {
     if (benchmark.info.name == name) return;
-    known += (known.empty() ? "" : ", ") + benchmark.info.name;
+    known += ", " + benchmark.info.name;
   }
   throw BadInput("unknown benchmark '" + name + "': give one of " + known);
 }
 
+void add_devices(CLI::App& command, std::string& devices) {
+  command.add_option(
+      "--devices", devices,
+      "device of each rank, or of all: index, UUID, - for none, with a backend as in opencl:0; "
+      "default: of all that a rank sees, the one of its number on its host");
+}
+
+// What the command line asks for.
+struct Command {
+  Request request;                    // of a benchmark, or
+  std::optional<ProbeRequest> probe;  // of the operations
+  std::vector<DeviceSpec> devices;    // of each rank
+
+  DeviceChoice take_device() const {
+    return {probe ? probe->kinds : std::vector<Kinds>{request.kinds}, devices};
+  }
+  int run(const DeviceChoice& taken) const {
+    return probe ? nearpeak::run(*probe, taken) : nearpeak::run(request, taken);
+  }
+};
+
+// As the user gives it, before it is checked.
+struct Given {
+  std::map<const Benchmark*, Axes> axes;
+  std::string devices;
+  ProbeRequest probe;
+  std::string operations;
+};
+
+void add_benchmark(CLI::App& app, const Benchmark& benchmark, Request& request, Given& given) {
+  CLI::App* command = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
+  request.common.add_to(*command);
+  for (const Axis& axis : benchmark.info.axes) {
+    if (axis.name == kReuse) continue;  // an option that the ceilings have too
+    std::string& value = given.axes[&benchmark][axis.name];
+    value = axis.values.front();
+    command->add_option("--" + axis.name, value, axis.summary)
+        ->check(CLI::IsMember(axis.values))
+        ->capture_default_str();
+  }
+  command
+      ->add_option("--buffers", request.buffers,
+                   "kind of each rank's buffer: H host, P pinned host, D device, M managed")
+      ->capture_default_str();
+  add_devices(*command, given.devices);
+  command
+      ->add_option("--offset", request.offset,
+                   "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
+      ->check(CLI::Range(0, 4095))
+      ->capture_default_str();
+  command->callback([&request, &benchmark] { request.benchmark = &benchmark; });
+}
+
+void add_probe(CLI::App& app, Given& given, std::optional<ProbeRequest>& probe) {
+  CLI::App* command = app.add_subcommand(
+      kProbe,
+      "which operations the library can do on which buffers, tried one by one with 8, 64K and 4M "
+      "bytes; it measures nothing");
+  command
+      ->add_option("--buffers", given.probe.buffers,
+                   "kind of each rank's buffer (H, P, D, M), as D,D; give it several times to try "
+                   "several")
+      ->required();
+  command->add_option("--operations", given.operations,
+                      "only these, as send,put: see --describe; default: all");
+  add_devices(*command, given.devices);
+  command->add_option("--jsonl", given.probe.jsonl,
+                      "append records to this file (docs/records.md), one before each operation");
+  command->callback([&given, &probe] { probe = given.probe; });
+}
+
+// Throws BadInput.
+void check(ProbeRequest& probe, const Given& given) {
+  for (const std::string& buffers : probe.buffers)
+    probe.kinds.push_back(parse_kinds(buffers, kProbeRanks));
+  probe.operations = parse_operations(given.operations);
+}
+
+// Throws BadInput.
+void check(Request& request, const Given& given) {
+  const BenchmarkInfo& info = request.benchmark->info;
+  request.axes = given.axes.at(request.benchmark);
+  request.axes[kReuse] = request.common.reuse;
+  request.kinds = parse_kinds(request.buffers, info.ranks);
+  const auto staging = request.axes.find(kStaging);
+  if (staging != request.axes.end() && staging->second != "none" &&
+      std::none_of(request.kinds.begin(), request.kinds.end(), on_device))
+    throw BadInput("--staging " + staging->second + " copies to and from devices, and --buffers " +
+                   request.buffers + " has none: give D or M to a rank, as --buffers D,D");
+  request.sizes = request.common.ordered_sizes();
+  std::erase_if(request.sizes, [&](std::size_t size) { return size < info.smallest; });
+  if (request.sizes.empty())
+    throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +
+                   " byte");
+  parse_bytes(request.common.in_flight);
+}
+
 // Returns what is to be run; exits the program for --help and --describe. Throws BadInput.
-Request parse(int argc, char** argv) {
-  Request request;
-  if (argc > 1 && argv[1][0] != '-') check_benchmark(argv[1]);
+Command parse(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
   CLI::App app(
       "Measures one MPI library. Examples:\n"
       "  mpirun -n 2 nearpeak-mpi latency\n"
-      "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl",
+      "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
+      "  mpirun -n 2 nearpeak-mpi latency --buffers D,D --devices 0,1\n"
+      "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
+      "  mpirun -n 2 nearpeak-mpi probe --buffers D,D --buffers H,D --operations send,allreduce",
       "nearpeak-mpi");
   app.add_flag_callback(
       "--describe",
@@ -35,63 +141,52 @@ Request parse(int argc, char** argv) {
         std::cout << describe() << "\n";
         std::exit(kGood);
       },
-      "print the benchmarks, their axes, metrics and units as JSON");
+      "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");
   app.require_subcommand(1);
-  std::map<const Benchmark*, Axes> chosen;
-  for (const Benchmark& benchmark : benchmarks()) {
-    CLI::App* command = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
-    request.common.add_to(*command);
-    for (const Axis& axis : benchmark.info.axes) {
-      if (axis.name == kReuse) continue;  // an option that the ceilings have too
-      std::string& value = chosen[&benchmark][axis.name];
-      value = axis.values.front();
-      command->add_option("--" + axis.name, value, axis.summary)
-          ->check(CLI::IsMember(axis.values))
-          ->capture_default_str();
-    }
-    command->add_option_function<std::string>(
-        "--buffers",
-        [](const std::string& kinds) {
-          if (kinds != "H,H")
-            throw CLI::ValidationError("--buffers", "only H,H (host memory) is known");
-        },
-        "kind of each rank's buffer: H,H");
-    command
-        ->add_option("--offset", request.offset,
-                     "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
-        ->check(CLI::Range(0, 4095))
-        ->capture_default_str();
-    command->callback([&request, &benchmark] { request.benchmark = &benchmark; });
-  }
+  Command command;
+  Given given;
+  for (const Benchmark& benchmark : benchmarks())
+    add_benchmark(app, benchmark, command.request, given);
+  add_probe(app, given, command.probe);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) std::exit(app.exit(error));
     throw BadInput(std::string(error.what()) + "; see nearpeak-mpi --help");
   }
-  request.axes = chosen[request.benchmark];
-  request.axes[kReuse] = request.common.reuse;
-  request.sizes = request.common.ordered_sizes();
-  std::erase_if(request.sizes,
-                [&](std::size_t size) { return size < request.benchmark->info.smallest; });
-  if (request.sizes.empty())
-    throw BadInput(request.benchmark->info.name + " needs sizes of at least " +
-                   std::to_string(request.benchmark->info.smallest) + " byte");
-  parse_bytes(request.common.in_flight);
-  return request;
+  command.probe ? check(*command.probe, given) : check(command.request, given);
+  command.devices = parse_devices(
+      given.devices, command.probe ? kProbeRanks : command.request.benchmark->info.ranks);
+  return command;
 }
 
-int guarded(int argc, char** argv) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+// What stops a rank before MPI_Init is said after it: the others would wait for it there.
+Failure prepare(int argc, char** argv, Command& command, DeviceChoice& taken) {
   try {
-    return run(parse(argc, argv));
+    command = parse(argc, argv);
+    taken = command.take_device();
   } catch (const BadInput& error) {
-    // Every rank has the same input, so every rank is here: one line is enough.
-    if (rank == 0) std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
+    return {kBadInput, error.what()};
+  } catch (const BackendUnavailable& error) {
+    return {kBadInput, error.what()};
+  } catch (const std::exception& error) {
+    return {kFailed, error.what()};
+  }
+  return {};
+}
+
+int guarded(const Command& command, const DeviceChoice& taken, const Failure& failure) {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  try {
+    if (const int status = settle(failure, MPI_COMM_WORLD); status != 0) return status;
+    return command.run(taken);
+  } catch (const BadInput& error) {
+    // Every rank finds the same, so every rank is here: one line is enough.
+    if (rank == kLeader) std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
     return kBadInput;
   } catch (const std::exception& error) {
-    std::cerr << "nearpeak-mpi: rank " << rank << ": " << error.what() << std::endl;
+    std::cerr << "nearpeak-mpi: rank " + std::to_string(rank) + ": " + error.what() + "\n"
+              << std::flush;
     MPI_Abort(MPI_COMM_WORLD, kFailed);
     return kFailed;
   }
@@ -112,8 +207,11 @@ int main(int argc, char** argv) {
     parse(argc, argv);
     return kGood;
   }
+  Command command;
+  DeviceChoice taken;  // given back after MPI_Finalize, which may still use it
+  const Failure failure = prepare(argc, argv, command, taken);
   MPI_Init(&argc, &argv);
-  const int status = guarded(argc, argv);
+  const int status = guarded(command, taken, failure);
   MPI_Finalize();
   return status;
 }

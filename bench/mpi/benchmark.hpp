@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "accel/memory.hpp"
+#include "mpi/device_choice.hpp"
 #include "options/options.hpp"
 #include "record/record.hpp"
 #include "sampling/sampler.hpp"
@@ -47,10 +48,14 @@ struct BenchmarkInfo {
 struct CaseContext {
   MPI_Comm comm;
   int rank;
+  BufferKind kind;  // of this rank's buffers,
+  Memory& memory;   // and where they are: the CPU may not reach it
+  Device* device;   // of this rank; null where its buffers need none
   std::size_t size_bytes;
-  std::uint64_t window;  // messages in flight, where the benchmark has a window
-  std::size_t offset;    // of the buffers, after a page boundary
-  Axes axes;             // every axis of the benchmark
+  std::uint64_t window;       // messages in flight, where the benchmark has a window
+  std::size_t offset;         // of the buffers, after a page boundary
+  std::uint64_t cache_bytes;  // the largest cache that a rank's buffers may stay in
+  Axes axes;                  // every axis of the benchmark
 
   bool rotating() const { return axes.at(kReuse) == "rotating"; }
   // Of the payload that `sender` sends: differs between ranks and sizes.
@@ -101,11 +106,16 @@ struct Request {
   const Benchmark* benchmark = nullptr;
   Axes axes;
   std::vector<std::size_t> sizes;  // in the order of measurement
+  std::string buffers = "H,H";     // the kind of each rank's, as given
+  Kinds kinds;                     // the same
   std::size_t offset = 0;          // bytes of the buffers after a page boundary
   CommonOptions common;
 };
 
 // Collective. Returns the exit status: kGood or kWrongData. Throws BadInput, std::runtime_error.
-int run(const Request& request);
+int run(const Request& request, const DeviceChoice& devices);
+
+// Throws BadInput unless MPI has started as many ranks as `name` needs.
+void check_ranks(const std::string& name, int needed);
 
 }  // namespace nearpeak

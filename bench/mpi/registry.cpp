@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mpi/benchmark.hpp"
+#include "mpi/probe.hpp"
 
 namespace nearpeak {
 namespace {
@@ -48,6 +49,9 @@ std::string describe() {
                                {"summary", axis.summary}});
     out["benchmarks"].push_back(entry);
   }
+  out["operations"] = nlohmann::ordered_json::array();
+  for (const ProbeOperationInfo& info : probe_operations())
+    out["operations"].push_back({{"name", info.name}, {"summary", info.summary}});
   return out.dump(2);
 }
 

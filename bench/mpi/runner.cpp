@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <climits>
+#include <algorithm>
 #include <new>
 
+#include "mpi/agreement.hpp"
 #include "mpi/benchmark.hpp"
 
 namespace nearpeak {
 namespace {
-
-constexpr int kLeader = 0;
 
 class MpiCoordinator final : public Coordinator {
  public:
@@ -23,48 +22,9 @@ class MpiCoordinator final : public Coordinator {
   int rank_;
 };
 
-// Every rank's text, on every rank, in the order of the ranks.
-std::vector<std::string> gather(const std::string& text, MPI_Comm comm) {
-  int ranks = 0;
-  MPI_Comm_size(comm, &ranks);
-  int length = static_cast<int>(text.size());
-  int longest = 0;
-  MPI_Allreduce(&length, &longest, 1, MPI_INT, MPI_MAX, comm);
-  std::string mine = text;
-  mine.resize(longest + 1, '\0');
-  std::string all(mine.size() * ranks, '\0');
-  MPI_Allgather(mine.data(), longest + 1, MPI_CHAR, all.data(), longest + 1, MPI_CHAR, comm);
-  std::vector<std::string> out;
-  for (int i = 0; i < ranks; ++i) out.emplace_back(all.c_str() + i * mine.size());
-  return out;
-}
-
-// The first rank's mismatch, known to every rank.
-std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine, MPI_Comm comm) {
-  int ranks = 0;
-  MPI_Comm_size(comm, &ranks);
-  const long long local[4] = {mine ? 1 : 0, mine ? static_cast<long long>(mine->byte) : 0,
-                              mine ? mine->expected : 0, mine ? mine->got : 0};
-  std::vector<long long> all(4 * ranks);
-  MPI_Allgather(local, 4, MPI_LONG_LONG, all.data(), 4, MPI_LONG_LONG, comm);
-  for (int i = 0; i < ranks; ++i)
-    if (all[4 * i] != 0)
-      return WrongData{i, Mismatch{static_cast<std::size_t>(all[4 * i + 1]),
-                                   static_cast<unsigned>(all[4 * i + 2]),
-                                   static_cast<unsigned>(all[4 * i + 3])}};
-  return std::nullopt;
-}
-
-std::string library_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  return text;
-}
-
 std::string title(const Request& request) {
   std::string text = std::string("nearpeak-mpi ") + kVersion + " " + request.benchmark->info.name +
-                     ": " + request.benchmark->info.summary + "; buffers H,H";
+                     ": " + request.benchmark->info.summary + "; buffers " + request.buffers;
   for (const auto& [name, value] : request.axes) text += "; " + name + " " + value;
   return text;
 }
@@ -76,27 +36,36 @@ std::unique_ptr<Case> make_case(const Request& request, const CaseContext& conte
     made = request.benchmark->make(context);
   } catch (const std::bad_alloc&) {
   }
-  int mine = made ? 1 : 0;
-  int all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, context.comm);
-  if (all == 0) made.reset();
+  if (!everywhere(made != nullptr, context.comm)) made.reset();
   return made;
+}
+
+// Bytes of the largest cache between any rank's buffers and whoever moves them.
+std::uint64_t largest_cache_of(const DeviceChoice& devices, BufferKind kind, MPI_Comm comm) {
+  std::uint64_t mine = largest_cache();
+  if (on_device(kind)) mine = std::max(mine, devices.device()->info().l2_bytes);
+  std::uint64_t largest = 0;
+  MPI_Allreduce(&mine, &largest, 1, MPI_UINT64_T, MPI_MAX, comm);
+  return largest;
 }
 
 // The state of one run: where results go, and how they are taken.
 class Runner {
  public:
-  Runner(const Request& request, MPI_Comm comm)
+  Runner(const Request& request, const DeviceChoice& devices, MPI_Comm comm)
       : request_(request),
+        devices_(devices),
         comm_(comm),
         rank_(rank_in(comm)),
+        kind_(request.kinds[rank_]),
+        cache_bytes_(largest_cache_of(devices, kind_, comm)),
         clock_(measure_clock()),
         coordinator_(comm, rank_),
         sampler_(coordinator_, clock_),
-        writer_(open_writer()) {}
+        writer_(open_writer(request.common.jsonl, comm)) {}
 
-  int run() {
-    const auto places = gather(to_json(this_place(rank_)), comm_);
+  // `places`: as from gather_places().
+  int run(const std::vector<std::string>& places) {
     const BenchmarkInfo& info = request_.benchmark->info;
     if (leads()) {
       writer_->environment("nearpeak-mpi", library_version(), places, clock_);
@@ -110,35 +79,23 @@ class Runner {
   }
 
  private:
-  static int rank_in(MPI_Comm comm) {
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    return rank;
-  }
   bool leads() const { return rank_ == kLeader; }
-
-  // The leader's writes records. A file that it cannot open is every rank's bad input.
-  std::unique_ptr<RecordWriter> open_writer() {
-    auto writer = std::make_unique<RecordWriter>();
-    std::string error;
-    try {
-      if (leads() && !request_.common.jsonl.empty())
-        writer = std::make_unique<RecordWriter>(request_.common.jsonl);
-    } catch (const std::runtime_error& failure) {
-      error = failure.what();
-    }
-    error = gather(error, comm_)[kLeader];
-    if (!error.empty()) throw BadInput(error);
-    return writer;
-  }
 
   // False when wrong data arrived.
   bool run_size(std::size_t size) {
     const BenchmarkInfo& info = request_.benchmark->info;
-    const CaseContext context{comm_,           rank_,        size, request_.common.window_at(size),
-                              request_.offset, request_.axes};
+    const CaseContext context{comm_,
+                              rank_,
+                              kind_,
+                              devices_.memory(kind_),
+                              devices_.device(),
+                              size,
+                              request_.common.window_at(size),
+                              request_.offset,
+                              cache_bytes_,
+                              request_.axes};
     CaseResult result;
-    result.name = {info.name, info.metric, size, "H,H", request_.axes, std::nullopt};
+    result.name = {info.name, info.metric, size, request_.buffers, request_.axes, std::nullopt};
     const auto made = make_case(request_, context);
     if (!made) {
       if (leads()) {
@@ -176,8 +133,11 @@ class Runner {
   }
 
   const Request& request_;
+  const DeviceChoice& devices_;
   MPI_Comm comm_;
   int rank_;
+  BufferKind kind_;
+  std::uint64_t cache_bytes_;
   ClockQuality clock_;
   MpiCoordinator coordinator_;
   Sampler sampler_;
@@ -187,17 +147,20 @@ class Runner {
 
 }  // namespace
 
-int run(const Request& request) {
-  const BenchmarkInfo& info = request.benchmark->info;
+void check_ranks(const std::string& name, int needed) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks != info.ranks)
-    throw BadInput(info.name + " runs on " + std::to_string(info.ranks) + " ranks, not on " +
-                   std::to_string(ranks) + ": start it with mpirun -n " +
-                   std::to_string(info.ranks));
+  if (ranks != needed)
+    throw BadInput(name + " runs on " + std::to_string(needed) + " ranks, not on " +
+                   std::to_string(ranks) + ": start it with mpirun -n " + std::to_string(needed));
+}
+
+int run(const Request& request, const DeviceChoice& devices) {
+  check_ranks(request.benchmark->info.name, request.benchmark->info.ranks);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const int status = Runner(request, comm).run();
+  const auto places = gather_places(devices, comm);  // which finds what else would fail below
+  const int status = Runner(request, devices, comm).run(places);
   MPI_Comm_free(&comm);
   return status;
 }

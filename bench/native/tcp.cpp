@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "native/process.hpp"
+#include "options/launched.hpp"
 
 namespace nearpeak {
 namespace {
@@ -233,6 +234,18 @@ bool applies(const TcpMethod& method, const Exchange& exchange) {
   return exchange.window > 1 || method.most_parts == 1 || exchange.bytes > method.most_bytes;
 }
 
+// Of this process, as its launcher has told it. Throws BadInput.
+int rank_of_two() {
+  const auto rank = launched_rank();
+  if (!rank)
+    throw BadInput("tcp --peer finds no rank in " + rank_variables() +
+                   ": start it with a launcher, as mpirun -n 2");
+  if (*rank > 1)
+    throw BadInput("tcp --peer runs on two ranks, 0 and 1: this one is rank " +
+                   std::to_string(*rank));
+  return *rank;
+}
+
 // Throws BadInput while there is but one process to say so.
 void check_sizes(const CommonOptions& common) {
   common.ordered_sizes();
@@ -337,19 +350,6 @@ const std::vector<TcpMethod>& tcp_methods() {
   return all;
 }
 
-int launched_rank() {
-  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    const char* text = std::getenv(name);
-    if (text == nullptr) continue;
-    if (std::string(text) == "0") return 0;
-    if (std::string(text) == "1") return 1;
-    throw BadInput(std::string(name) + " is '" + text + "': tcp --peer runs on two ranks, 0 and 1");
-  }
-  throw BadInput(
-      "tcp --peer finds no rank in PMI_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK or SLURM_PROCID: "
-      "start it with a launcher, as mpirun -n 2");
-}
-
 int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
   if (options.cpus.size() != 2)
     throw BadInput("--cpus of tcp needs two CPUs, one for each process: --cpus 0,1");
@@ -372,7 +372,7 @@ int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& meth
 }
 
 int run_tcp_launched(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
-  const int rank = launched_rank();
+  const int rank = rank_of_two();
   if (options.port == 0) throw BadInput("tcp --peer needs --port N, the same on both ranks");
   check_sizes(options.common);
   const auto buffers = buffers_of(methods);

@@ -46,9 +46,6 @@ struct TcpOptions {
   int port = 0;
 };
 
-// Of this process, as its launcher has told it. Throws BadInput.
-int launched_rank();
-
 // Return the exit status. Throw BadInput and std::runtime_error.
 int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& methods);
 int run_tcp_launched(const TcpOptions& options, const std::vector<TcpMethod>& methods);

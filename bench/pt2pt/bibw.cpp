@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A window of messages both ways at once. An iteration is one window each way and an empty
 // exchange, after which each rank knows that the other has everything.
+#include "pt2pt/staging.hpp"
 #include "pt2pt/window.hpp"
 
 namespace nearpeak {
 namespace {
 
+template <class Road>
 class BidirectionalBandwidth final : public WindowCase {
  public:
   explicit BidirectionalBandwidth(const CaseContext& context)
       : WindowCase(context, true, true),
         blocking_(context.axes.at("calls") == "blocking"),
-        requests_(2 * context.window) {}
+        road_(context, context.window, context.window) {}
 
   void iterate(std::uint64_t n) override {
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -30,21 +32,17 @@ class BidirectionalBandwidth final : public WindowCase {
  private:
   void nonblocking_window() {
     const std::uint64_t window = context_.window;
-    for (std::uint64_t m = 0; m < window; ++m)
-      MPI_Irecv(in(m), bytes(), MPI_BYTE, peer(), kTag, context_.comm, &requests_[m]);
-    for (std::uint64_t m = 0; m < window; ++m)
-      MPI_Isend(out(m), bytes(), MPI_BYTE, peer(), kTag, context_.comm, &requests_[window + m]);
-    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    for (std::uint64_t m = 0; m < window; ++m) road_.begin_receive(in(m), bytes());
+    for (std::uint64_t m = 0; m < window; ++m) road_.begin_send(out(m), bytes());
+    road_.finish();
   }
 
   void blocking_window() {
-    for (std::uint64_t m = 0; m < context_.window; ++m)
-      MPI_Sendrecv(out(m), bytes(), MPI_BYTE, peer(), kTag, in(m), bytes(), MPI_BYTE, peer(), kTag,
-                   context_.comm, MPI_STATUS_IGNORE);
+    for (std::uint64_t m = 0; m < context_.window; ++m) road_.exchange(out(m), in(m), bytes());
   }
 
   bool blocking_;
-  std::vector<MPI_Request> requests_;
+  Road road_;
 };
 
 const Register entry(
@@ -58,10 +56,9 @@ const Register entry(
      {{"calls",
        {"nonblocking", "blocking"},
        "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Sendrecv one by one"},
-      reuse_axis()}},
-    [](const CaseContext& context) -> std::unique_ptr<Case> {
-      return std::make_unique<BidirectionalBandwidth>(context);
-    });
+      reuse_axis(),
+      staging_axis()}},
+    on_road<BidirectionalBandwidth>);
 
 }  // namespace
 }  // namespace nearpeak

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A window of messages one way. An iteration is one window and its empty reply.
+#include "pt2pt/staging.hpp"
 #include "pt2pt/window.hpp"
 
 namespace nearpeak {
 namespace {
 
+template <class Road>
 class Bandwidth final : public WindowCase {
  public:
   explicit Bandwidth(const CaseContext& context)
       : WindowCase(context, context.rank == 0, context.rank == 1),
         blocking_(context.axes.at("calls") == "blocking"),
-        requests_(context.window) {}
+        road_(context, context.rank == 0 ? context.window : 0,
+              context.rank == 1 ? context.window : 0) {}
 
   void iterate(std::uint64_t n) override {
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -31,30 +34,25 @@ class Bandwidth final : public WindowCase {
   void send_window() {
     for (std::uint64_t m = 0; m < context_.window; ++m) {
       if (blocking_)
-        MPI_Send(out(m), bytes(), MPI_BYTE, 1, kTag, context_.comm);
+        road_.send(out(m), bytes());
       else
-        MPI_Isend(out(m), bytes(), MPI_BYTE, 1, kTag, context_.comm, &requests_[m]);
+        road_.begin_send(out(m), bytes());
     }
-    wait();
+    if (!blocking_) road_.finish();
   }
 
   void receive_window() {
     for (std::uint64_t m = 0; m < context_.window; ++m) {
       if (blocking_)
-        MPI_Recv(in(m), bytes(), MPI_BYTE, 0, kTag, context_.comm, MPI_STATUS_IGNORE);
+        road_.receive(in(m), bytes());
       else
-        MPI_Irecv(in(m), bytes(), MPI_BYTE, 0, kTag, context_.comm, &requests_[m]);
+        road_.begin_receive(in(m), bytes());
     }
-    wait();
-  }
-
-  void wait() {
-    if (!blocking_)
-      MPI_Waitall(static_cast<int>(context_.window), requests_.data(), MPI_STATUSES_IGNORE);
+    if (!blocking_) road_.finish();
   }
 
   bool blocking_;
-  std::vector<MPI_Request> requests_;
+  Road road_;
 };
 
 const Register entry(
@@ -68,10 +66,9 @@ const Register entry(
      {{"calls",
        {"nonblocking", "blocking"},
        "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Send and MPI_Recv"},
-      reuse_axis()}},
-    [](const CaseContext& context) -> std::unique_ptr<Case> {
-      return std::make_unique<Bandwidth>(context);
-    });
+      reuse_axis(),
+      staging_axis()}},
+    on_road<Bandwidth>);
 
 }  // namespace
 }  // namespace nearpeak

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pong between two ranks. An iteration is one round trip.
-#include "mpi/benchmark.hpp"
+#include "pt2pt/staging.hpp"
 
 namespace nearpeak {
 namespace {
 
-constexpr int kTag = 1;
-
+template <class Road>
 class Latency final : public Case {
  public:
   explicit Latency(const CaseContext& context)
       : Case(context),
-        slots_(context.rotating() ? rotating_windows(context.size_bytes, 1) : 1),
+        slots_(context.rotating() ? rotating_windows(context.size_bytes, 1, context.cache_bytes)
+                                  : 1),
         blocking_(context.axes.at("calls") == "blocking"),
         direction_(context.axes.at("direction")),
         there_(direction_ == "1to0" ? 0 : static_cast<int>(context.size_bytes)),
         back_(direction_ == "0to1" ? 0 : static_cast<int>(context.size_bytes)),
-        out_(host_memory(), context.size_bytes, slots_, context.offset),
-        in_(host_memory(), context.size_bytes, slots_, context.offset) {
+        out_(context.memory, context.size_bytes, slots_, context.offset),
+        in_(context.memory, context.size_bytes, slots_, context.offset),
+        road_(context, 1, 1) {
     out_.fill_pattern(context.seed(context.rank));
     in_.fill_inverse(context.seed(peer()));
   }
@@ -59,22 +60,20 @@ class Latency final : public Case {
       char* in = in_.slot(next_);
       if (++next_ == slots_) next_ = 0;
       if (blocking_ && context_.rank == 0) {
-        MPI_Send(out, to_send, MPI_BYTE, 1, kTag, context_.comm);
-        MPI_Recv(in, to_receive, MPI_BYTE, 1, kTag, context_.comm, MPI_STATUS_IGNORE);
+        road_.send(out, to_send);
+        road_.receive(in, to_receive);
       } else if (blocking_) {
-        MPI_Recv(in, to_receive, MPI_BYTE, 0, kTag, context_.comm, MPI_STATUS_IGNORE);
-        MPI_Send(out, to_send, MPI_BYTE, 0, kTag, context_.comm);
+        road_.receive(in, to_receive);
+        road_.send(out, to_send);
       } else if (context_.rank == 0) {
-        MPI_Request requests[2];
-        MPI_Irecv(in, to_receive, MPI_BYTE, 1, kTag, context_.comm, &requests[0]);
-        MPI_Isend(out, to_send, MPI_BYTE, 1, kTag, context_.comm, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        road_.begin_receive(in, to_receive);
+        road_.begin_send(out, to_send);
+        road_.finish();
       } else {
-        MPI_Request request;
-        MPI_Irecv(in, to_receive, MPI_BYTE, 0, kTag, context_.comm, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        MPI_Isend(out, to_send, MPI_BYTE, 0, kTag, context_.comm, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        road_.begin_receive(in, to_receive);
+        road_.finish_one();
+        road_.begin_send(out, to_send);
+        road_.finish_one();
       }
     }
   }
@@ -86,6 +85,7 @@ class Latency final : public Case {
   int back_;
   SlotBuffer out_;
   SlotBuffer in_;
+  Road road_;
   std::size_t next_ = 0;
   std::optional<double> empty_us_;
 };
@@ -105,10 +105,9 @@ const Register entry(
        {"both", "0to1", "1to0"},
        "both: the payload goes there and back; 0to1, 1to0: the payload goes one way and the reply "
        "is empty"},
-      reuse_axis()}},
-    [](const CaseContext& context) -> std::unique_ptr<Case> {
-      return std::make_unique<Latency>(context);
-    });
+      reuse_axis(),
+      staging_axis()}},
+    on_road<Latency>);
 
 }  // namespace
 }  // namespace nearpeak

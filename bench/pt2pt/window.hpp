@@ -14,9 +14,11 @@ class WindowCase : public Case {
  public:
   WindowCase(const CaseContext& context, bool sends, bool receives)
       : Case(context),
-        windows_(context.rotating() ? rotating_windows(context.size_bytes, context.window) : 1),
-        out_(host_memory(), sends ? context.size_bytes : 0, slots(), context.offset),
-        in_(host_memory(), receives ? context.size_bytes : 0, slots(), context.offset),
+        windows_(context.rotating()
+                     ? rotating_windows(context.size_bytes, context.window, context.cache_bytes)
+                     : 1),
+        out_(context.memory, sends ? context.size_bytes : 0, slots(), context.offset),
+        in_(context.memory, receives ? context.size_bytes : 0, slots(), context.offset),
         receives_(receives) {
     out_.fill_pattern(context.seed(context.rank));
     in_.fill_inverse(context.seed(peer()));
@@ -33,7 +35,6 @@ class WindowCase : public Case {
   }
 
  protected:
-  static constexpr int kTag = 1;
   static constexpr int kAckTag = 2;
 
   int peer() const { return 1 - context_.rank; }

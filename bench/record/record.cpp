@@ -99,10 +99,7 @@ void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
   Json out = name_json("problem", name);
   out.erase("metric");
   out["status"] = "wrong data";
-  out["message"] = "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +
-                   std::to_string(wrong.where.byte) + " of " + std::to_string(name.size_bytes) +
-                   " is " + std::to_string(wrong.where.got) + ", not " +
-                   std::to_string(wrong.where.expected);
+  out["message"] = to_text(wrong, name.size_bytes);
   out["rank"] = wrong.rank;
   out["byte"] = wrong.where.byte;
   out["expected"] = wrong.where.expected;
@@ -116,6 +113,23 @@ void RecordWriter::skipped(const CaseName& name, const std::string& reason) {
   out["status"] = "skipped";
   out["message"] = reason;
   line(out.dump());
+}
+
+void RecordWriter::probe(const std::string& buffers, const std::string& operation,
+                         const std::string& status, const std::string& message) {
+  Json out;
+  out["record"] = "probe";
+  out["buffers"] = buffers;
+  out["operation"] = operation;
+  out["status"] = status;
+  out["message"] = message;
+  line(out.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string to_text(const WrongData& wrong, std::size_t size_bytes) {
+  return "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +
+         std::to_string(wrong.where.byte) + " of " + std::to_string(size_bytes) + " is " +
+         std::to_string(wrong.where.got) + ", not " + std::to_string(wrong.where.expected);
 }
 
 std::string to_json(const RankPlace& place) {

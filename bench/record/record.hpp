@@ -61,6 +61,9 @@ struct WrongData {
   Mismatch where;
 };
 
+// For people, of a message of so many bytes.
+std::string to_text(const WrongData& wrong, std::size_t size_bytes);
+
 // Writes each line whole, at once. A line that cannot be written throws std::runtime_error.
 class RecordWriter {
  public:
@@ -76,6 +79,9 @@ class RecordWriter {
   void samples(const CaseResult& result);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void skipped(const CaseName& name, const std::string& reason);
+  // `status`: "begun", "ok", "wrong data" or "failed".
+  void probe(const std::string& buffers, const std::string& operation, const std::string& status,
+             const std::string& message);
 
  private:
   void line(const std::string& text);

@@ -9,6 +9,9 @@
 //   CALL:ERROR     this call always fails with this error
 //   CALL:ERROR:N   its Nth call does
 //   devices=N  driver=VERSION  peer=0 (no peer access)  prohibited=N (compute mode of device N)
+//   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
+//   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong)  reversed=1 (the
+//   devices are in the other order, as CUDA_VISIBLE_DEVICES can put them)
 // FAKE_CUDA_OLD builds a driver that lacks a symbol.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -134,6 +137,9 @@ struct State {
   int driver = 12040;
   bool peer = true;
   int prohibited = -1;
+  bool reachable = false;
+  bool corrupt = false;
+  bool reversed = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0, 0, 0, {}}, {1, 0, 0, {}}};
   std::map<char*, Allocation> allocations;  // by the address handed out
@@ -155,6 +161,7 @@ void configure() {
   all.driver = 12040;
   all.peer = true;
   all.prohibited = -1;
+  all.reachable = all.corrupt = all.reversed = false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -168,6 +175,12 @@ void configure() {
       all.peer = value != 0;
     } else if (std::sscanf(item.c_str(), "prohibited=%d", &value) == 1) {
       all.prohibited = value;
+    } else if (std::sscanf(item.c_str(), "reachable=%d", &value) == 1) {
+      all.reachable = value != 0;
+    } else if (std::sscanf(item.c_str(), "corrupt=%d", &value) == 1) {
+      all.corrupt = value != 0;
+    } else if (std::sscanf(item.c_str(), "reversed=%d", &value) == 1) {
+      all.reversed = value != 0;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -247,7 +260,8 @@ int allocate(Kind kind, std::size_t bytes, void** out) {
     current->used += mapped;
   }
   made.storage = static_cast<char*>(map(mapped, PROT_READ | PROT_WRITE, made.fd));
-  made.seen = on_device ? static_cast<char*>(map(mapped, PROT_NONE, -1)) : made.storage;
+  made.seen = on_device && !state().reachable ? static_cast<char*>(map(mapped, PROT_NONE, -1))
+                                              : made.storage;
   if (made.storage == nullptr || made.seen == nullptr) std::abort();
   state().allocations[made.seen] = made;
   *out = made.seen;
@@ -361,7 +375,8 @@ EXPORT int cuDeviceGetName(char* name, int length, int device) {
 
 EXPORT int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
   BEGIN_CALL();
-  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + device);
+  const int one = state().reversed ? kMostDevices - 1 - device : device;
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + one);
   return kGood;
 }
 
@@ -473,7 +488,12 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   const char* const source = storage(from, bytes);
   if (bytes == 0) return kGood;
   if (target == nullptr || source == nullptr) return kInvalidValue;
-  stream->work.emplace_back([=] { std::memmove(target, source, bytes); });
+  const Allocation* into = find(to);
+  const bool wrong = state().corrupt && into != nullptr && into->kind == Kind::kDevice;
+  stream->work.emplace_back([=] {
+    std::memmove(target, source, bytes);
+    if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
+  });
   return kGood;
 }
 
@@ -607,7 +627,8 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   Allocation opened{Kind::kOpened, owner,  handle.bytes, (handle.bytes + kPage - 1) / kPage * kPage,
                     nullptr,       nullptr};
   opened.storage = static_cast<char*>(map(opened.mapped, PROT_READ | PROT_WRITE, fd));
-  opened.seen = static_cast<char*>(map(opened.mapped, PROT_NONE, -1));
+  opened.seen =
+      state().reachable ? opened.storage : static_cast<char*>(map(opened.mapped, PROT_NONE, -1));
   close(fd);
   if (opened.storage == nullptr || opened.seen == nullptr) std::abort();
   state().allocations[opened.seen] = opened;

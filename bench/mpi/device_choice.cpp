@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/device_choice.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "options/launched.hpp"
+#include "options/options.hpp"
+
+namespace nearpeak {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char letter : text)
+    if (letter == ',')
+      parts.emplace_back();
+    else
+      parts.back() += letter;
+  return parts;
+}
+
+const Backend& find_backend(const std::string& name) {
+  std::string known;
+  for (const Backend& backend : backends()) {
+    if (backend.name == name) return backend;
+    known += (known.empty() ? "" : ", ") + backend.name;
+  }
+  throw BadInput("unknown backend '" + name + "' in --devices: give one of " + known);
+}
+
+DeviceSpec parse_device(const std::string& text) {
+  DeviceSpec spec;
+  if (text == "-") {
+    spec.none = true;
+    return spec;
+  }
+  const auto colon = text.find(':');
+  if (colon != std::string::npos) spec.backend = find_backend(text.substr(0, colon)).name;
+  spec.device = colon == std::string::npos ? text : text.substr(colon + 1);
+  if (spec.device.empty())
+    throw BadInput("--devices has an empty part: give an index, a UUID or - for each rank, as 0,1");
+  return spec;
+}
+
+int find_device(const Accelerator& accelerator, const std::string& text) {
+  try {
+    return accelerator.find_device(text);
+  } catch (const BadInput& error) {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (visible == nullptr) throw;
+    throw BadInput(std::string(error.what()) + "; CUDA_VISIBLE_DEVICES is '" + visible + "'");
+  }
+}
+
+}  // namespace
+
+Kinds parse_kinds(const std::string& text, int ranks) {
+  Kinds kinds;
+  for (const std::string& letter : split(text)) {
+    if (letter.size() != 1)
+      throw BadInput("'" + text + "' names no buffers: give one letter of H, P, D, M for each " +
+                     "rank, as D,D");
+    kinds.push_back(buffer_kind(letter[0]));
+  }
+  if (static_cast<int>(kinds.size()) != ranks)
+    throw BadInput("--buffers needs one letter for each of the " + std::to_string(ranks) +
+                   " ranks, as D,D, not " + text);
+  return kinds;
+}
+
+std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks) {
+  if (text.empty()) return std::vector<DeviceSpec>(ranks);
+  std::vector<DeviceSpec> specs;
+  for (const std::string& part : split(text)) specs.push_back(parse_device(part));
+  if (specs.size() == 1) specs.resize(ranks, specs.front());
+  if (static_cast<int>(specs.size()) != ranks)
+    throw BadInput("--devices needs one device for each of the " + std::to_string(ranks) +
+                   " ranks, or one for all, not " + text);
+  return specs;
+}
+
+DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
+                           const std::vector<DeviceSpec>& devices) {
+  const auto needed_by = [](const Kinds& each) {
+    return std::any_of(each.begin(), each.end(),
+                       [](BufferKind kind) { return kind != BufferKind::kHost; });
+  };
+  if (std::none_of(kinds.begin(), kinds.end(), needed_by)) return;
+  const auto rank = launched_rank();
+  if (!rank)
+    throw BadInput("a rank must be known before MPI is initialised, and there is none in " +
+                   rank_variables() + ": start with a launcher, as mpirun -n 2");
+  rank_ = *rank;
+  const auto place = static_cast<std::size_t>(rank_);
+  if (place >= devices.size()) return;  // too many ranks: said where they are counted
+  if (std::none_of(kinds.begin(), kinds.end(),
+                   [place](const Kinds& each) { return each[place] != BufferKind::kHost; }))
+    return;
+
+  const DeviceSpec& spec = devices[place];
+  if (spec.none)
+    throw BadInput("buffers other than H need a device, and --devices gives this rank none");
+  try {
+    accelerator_ = find_backend(spec.backend).load();
+  } catch (const BackendUnavailable& error) {
+    throw BackendUnavailable("buffers other than H need a device, and " + spec.backend +
+                             " has none: " + error.what());
+  }
+  int index = 0;
+  if (spec.device.empty())
+    index =
+        launched_local_rank().value_or(rank_) % static_cast<int>(accelerator_->devices().size());
+  else
+    index = find_device(*accelerator_, spec.device);
+  asked_ = spec.device;
+  device_ = &accelerator_->device(index);
+  device_->has_kernels();  // compiled now, and not in the first case
+}
+
+Memory& DeviceChoice::memory(BufferKind kind) const {
+  return kind == BufferKind::kHost ? host_memory() : device_->memory(kind);
+}
+
+std::optional<RankDevice> DeviceChoice::place() const {
+  if (device_ == nullptr) return std::nullopt;
+  const DeviceInfo& info = device_->info();
+  return nearpeak::RankDevice{info.uuid, info.name, info.pci};
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/launched.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <vector>
+
+#include "options/options.hpp"
+
+namespace nearpeak {
+namespace {
+
+// The launchers' own variables come before Slurm's, which a launcher inside a job passes on.
+const std::vector<const char*> kRank{"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                     "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                          "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+
+std::optional<int> first_number(const std::vector<const char*>& names) {
+  for (const char* name : names) {
+    const char* variable = std::getenv(name);
+    if (variable == nullptr) continue;
+    const std::string text = variable;
+    int value = -1;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || rest != text.data() + text.size() || value < 0)
+      throw BadInput(std::string(name) + " is '" + text + "', which is no rank: start with mpirun");
+    return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> launched_rank() { return first_number(kRank); }
+std::optional<int> launched_local_rank() { return first_number(kLocalRank); }
+
+std::string rank_variables() {
+  std::string text;
+  for (std::size_t i = 0; i < kRank.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < kRank.size() ? ", " : " or ") + std::string(kRank[i]);
+  return text;
+}
+
+}  // namespace nearpeak

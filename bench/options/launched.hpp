@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher tells the processes that it starts, before MPI is initialised.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace nearpeak {
+
+// The rank of this process in its launch, and among those of its host; nothing where the launcher
+// does not say. Throw BadInput for what is no number.
+std::optional<int> launched_rank();
+std::optional<int> launched_local_rank();
+
+// The variables that are looked at for the rank: "A, B or C".
+std::string rank_variables();
+
+}  // namespace nearpeak
