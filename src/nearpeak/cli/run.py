@@ -40,7 +40,13 @@ def register(app: typer.Typer) -> None:
 def run(
     context: typer.Context,
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="latency, bw, bibw.")],
-    mpi: Annotated[str, typer.Option(metavar="SPEC", help="The library: its name, or a path.")],
+    mpi: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC[@SETTINGS]",
+            help="The library: its name, or a path. Settings: see `nearpeak mpi show`.",
+        ),
+    ],
     path: Annotated[
         str | None,
         typer.Option(metavar="ID", help="The data path. Default: the first of `nearpeak machine`."),
@@ -51,7 +57,10 @@ def run(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
     ] = None,
 ) -> None:
-    from nearpeak.libraries.model import Launch, Settings
+    import msgspec
+
+    from nearpeak.libraries import settings
+    from nearpeak.libraries.model import Launch
     from nearpeak.machine.discover import discover
     from nearpeak.study import prepare
     from nearpeak.study.commands import rank_places
@@ -61,7 +70,9 @@ def run(
     env = _settings(settings_env or [])
     names = split_list(hosts) if hosts else []
     prepare.check_hosts(names, remote_shell)
-    library = prepare.resolve(mpi)
+    spec, named = settings.split(mpi)
+    library = prepare.resolve(spec)
+    chosen_settings = settings.find(library.family, named or "default")
     described = find_benchmark(prepare.describe_library(library), benchmark)
     _check_options(described, context.args)
     paths = prepare.select_paths(discover(), names, [path] if path else [])
@@ -71,7 +82,7 @@ def run(
         Launch(
             program=[str(prepare.TOOLS.mpi_program(library)), benchmark, *context.args],
             ranks=rank_places(chosen),
-            settings=Settings(env=env),
+            settings=msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env}),
             network_only=chosen.transport == "network",
             remote_shell=remote_shell,
         ),
