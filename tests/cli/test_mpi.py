@@ -25,7 +25,7 @@ def nearpeak(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
 def test_list_names_what_can_be_installed(tmp_path: Path) -> None:
     done = nearpeak("mpi", "list", NEARPEAK_CACHE=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    for entry in catalogue.entries().values():
+    for entry in catalogue.libraries().values():
         assert f"nearpeak mpi add {entry.name}" in done.stdout
         assert entry.summary in done.stdout
 
@@ -39,12 +39,14 @@ def test_list_as_json() -> None:
     assert mpich["version"] == catalogue.entry("mpich").version
     assert mpich["launcher_kind"] == "hydra"
     assert Path(mpich["launcher"]).exists()
-    assert {one["name"] for one in whole["catalogue"]} == set(catalogue.entries())
+    assert {one["name"] for one in whole["catalogue"]} == set(catalogue.libraries())
+    assert [one["name"] for one in mpich["settings"]] == ["default"]
 
 
 def test_show_gives_a_launch_line_that_runs() -> None:
     catalogue.add("mpich")
     shown = nearpeak("mpi", "show", "mpich").stdout
+    assert "Settings (mpich@SETTINGS)\ndefault" in shown
     assert "MPICH Version:" in shown
     words = shlex.split(shown.strip().splitlines()[-1])
     words = ["true" if word == "nearpeak-mpi" else word for word in words]

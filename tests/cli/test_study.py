@@ -5,7 +5,9 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
+import msgspec
 import pytest
 
 from nearpeak.study import prepare
@@ -31,6 +33,27 @@ def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: P
     }
     results = json.loads((tmp_path / "there" / "results.json").read_text())
     assert {cell["library"] for cell in results["cells"]} == {"one", "two"}
+
+
+def test_several_settings_of_one_library(
+    nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    intel = msgspec.structs.replace(standins.library("one"), family="intel")
+    monkeypatch.setattr("nearpeak.study.prepare.resolve", lambda _spec: intel)
+    words = ["--mpi", "one", "--mpi", "one@ipc-off"]
+    code, _, err = nearpeak("study", *words, *SMALL, "--launches", "2", "-o", "there")
+    assert (code, err) == (0, "")
+    results = json.loads((tmp_path / "there" / "results.json").read_text())
+    assert {(one["library"], one["settings"]) for one in results["cells"]} == {
+        ("one", "default"),
+        ("one", "ipc-off"),
+    }
+    assert results["libraries"][0]["settings"] == ["default", "ipc-off"]
+    code, _, err = nearpeak("study", "--mpi", "one@nothing", "--dry-run")
+    assert (code, err) == (
+        2,
+        "nearpeak: unknown settings 'nothing': intel has default, ipc-off, fast-memcpy-off\n",
+    )
 
 
 def test_a_dry_run_prints_lines_that_run_and_writes_nothing(

@@ -62,7 +62,7 @@ def installed(name: str) -> Library:
     return resolve(name)
 
 
-@pytest.fixture(params=["openmpi", "mpich", "intel"])
+@pytest.fixture(params=["openmpi", "openmpi-cuda", "mpich", "intel"])
 def library(request: pytest.FixtureRequest) -> Library:
     """Each installable library in turn."""
     return installed(request.param)

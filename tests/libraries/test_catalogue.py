@@ -52,12 +52,46 @@ def left_in(folder: Path) -> list[Path]:
 
 
 def test_its_entries_are_complete() -> None:
-    assert set(catalogue.entries()) == {"openmpi", "mpich", "intel"}
+    assert set(catalogue.libraries()) == {"openmpi", "openmpi-cuda", "mpich", "intel"}
     for entry in catalogue.entries().values():
-        assert entry.family in all_families()
+        assert entry.family in ("", *all_families())
         assert "x86_64" in entry.sha256
         assert all(len(value) == 64 for value in entry.sha256.values())
         assert all(other in catalogue.entries() for other in entry.needs)
+
+
+def test_an_entry_with_a_base_shares_its_prefix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path))
+    base, derived = catalogue.entry("openmpi"), catalogue.entry("openmpi-cuda")
+    assert derived.prefix == base.prefix
+    assert derived.family == base.family
+    base.prefix.mkdir(parents=True)
+    assert base.installed
+    assert not derived.installed
+    needed = catalogue.entry("ucx-cuda").prefix
+    needed.mkdir()
+    assert derived.installed
+    assert derived.environment["UCX_MODULE_DIR"] == f"{needed}/libucx/lib/ucx"
+
+
+def test_add_installs_what_is_needed(
+    wheel: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fields = {"summary": "", "wheel": "tinympi", "version": "1.0", "sha256": {HERE: wheel}}
+    made = [
+        catalogue.Entry(name="tiny", family="mpich", **fields),
+        catalogue.Entry(name="extra", **fields),
+        catalogue.Entry(name="both", family="mpich", base="tiny", needs=["extra"], **fields),
+    ]
+    monkeypatch.setattr(catalogue, "entries", lambda: {one.name: one for one in made})
+    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
+    assert catalogue.add("both") == catalogue.entry("tiny").prefix
+    assert {one.name for one in left_in(tmp_path)} == {"tiny-1.0", "extra-1.0"}
+    # The one is a whole prefix; the other a folder of Python packages.
+    assert not (catalogue.entry("tiny").prefix / "tinympi-1.0.dist-info").exists()
+    assert (catalogue.entry("extra").prefix / "tinympi-1.0.dist-info").exists()
 
 
 def test_add_installs_once(

@@ -178,7 +178,7 @@ def test_usual_prefixes_exist() -> None:
 def test_real_libraries_are_found_under_their_names(library: Library) -> None:
     found = {one.name: one for one in find_libraries()}
     assert found[library.name] == library
-    assert library.family == library.name
+    assert library.family == catalogue.entry(library.name).family
     assert library.version == catalogue.entry(library.name).version
     assert library.origin == "installed"
 
@@ -212,7 +212,9 @@ def test_unknown_name_lists_the_known_ones(
     bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_path(monkeypatch, fake_library(bare / "mpi", MPICH, says=HYDRA) / "bin")
-    with pytest.raises(UserError, match=r"'nope': choose intel, mpich, mpich-4\.2\.1, openmpi, or"):
+    with pytest.raises(
+        UserError, match=r"'nope': choose intel, mpich, mpich-4\.2\.1, openmpi, openmpi-cuda, or"
+    ):
         resolve("nope")
 
 

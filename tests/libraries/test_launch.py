@@ -71,6 +71,26 @@ def test_no_known_way_to_force_the_network() -> None:
         command_line(made_up("mvapich"), launch)
 
 
+def test_gpu_buffers_add_what_the_family_needs_for_them() -> None:
+    ranks = [Rank(cpus=[0])] * 2
+    own = Settings(name="x", env={"I_MPI_OFFLOAD_PIN": "1"})
+    for gpu in (False, True):
+        launch = Launch(program=["p"], ranks=ranks, gpu=gpu)
+        assert ("I_MPI_OFFLOAD" in command_line(made_up("intel"), launch).env) == gpu
+        assert ("-gpu" in command_line(made_up("spectrum"), launch).argv) == gpu
+    launch = Launch(program=["p"], ranks=ranks, gpu=True, settings=own)
+    assert command_line(made_up("intel"), launch).env["I_MPI_OFFLOAD_PIN"] == "1"
+
+
+def test_a_librarys_own_way_to_force_the_network_comes_before_its_familys() -> None:
+    own = made_up("openmpi", network_only=Settings(env={"UCX_TLS": "tcp,self"}))
+    launch = Launch(program=["p"], ranks=[Rank(cpus=[0])] * 2, network_only=True)
+    assert "ob1" in command_line(made_up("openmpi"), launch).argv
+    line = command_line(own, launch)
+    assert "ob1" not in line.argv
+    assert line.env["UCX_TLS"] == "tcp,self"
+
+
 def test_without_ranks_the_environment_is_there() -> None:
     assert "LD_LIBRARY_PATH" in command_line(made_up("mpich"), Launch(program=[], ranks=[])).env
 

@@ -101,6 +101,14 @@ def test_a_wrong_key_of_an_inline_table_is_named_with_its_line(tmp_path: Path) -
         read_study_file(write(tmp_path, text))
 
 
+def test_settings_by_name(tmp_path: Path) -> None:
+    text = 'mpi = ["a@x"]\n[[library]]\nmpi = "b"\nsettings = ["default", { name = "own" }]\n'
+    assert read_study_file(write(tmp_path, text)).libraries == [
+        LibraryChoice(mpi="a", settings=("x",)),
+        LibraryChoice(mpi="b", settings=("default", Settings(name="own"))),
+    ]
+
+
 def test_a_file_that_is_no_toml_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is no TOML: .*line 2"):
         read_study_file(write(tmp_path, 'budget = "5m"\nlaunches = = 6\n'))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,6 +81,7 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
+    from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import all_families
     from nearpeak.libraries.launch import command_line, launcher_of, shell_line
@@ -89,7 +91,8 @@ def show(
     ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
     example = Launch(program=["nearpeak-mpi", "latency"], ranks=ranks)
     # Names come from outside: no markup in them is obeyed.
-    console = Console(markup=False, highlight=False, soft_wrap=True)
+    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    console = Console(markup=False, highlight=False, soft_wrap=True, width=width)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -104,6 +107,14 @@ def show(
     for key, value in library.env.items():
         table.add_row("environment", f"{key}={value}")
     console.print(table)
+    console.print(f"\nSettings ({name}@SETTINGS)", style="bold")
+    table = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    for one in settings.known(library.family).values():
+        what = [*(f"{key}={value}" for key, value in one.env.items()), *one.flags]
+        table.add_row(one.name, one.summary or "the library as it is", " ".join(what))
+    console.print(table)
     console.print("\nIt says of itself", style="bold")
     console.print(library.version_text.strip())
     console.print("\nTwo ranks on CPUs 0 and 1", style="bold")
@@ -111,31 +122,28 @@ def show(
 
 
 def _print_table(found: Discovery) -> None:
-    import sys
-
     from rich.console import Console
     from rich.table import Table
 
     from nearpeak.libraries import catalogue
     from nearpeak.libraries.launch import launcher_of
+    from nearpeak.libraries.settings import known
 
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
     console = Console(markup=False, highlight=False, width=width)
     if found.libraries:
-        columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Prefix")
+        columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Settings", "Prefix")
         table = Table(*columns, box=None, pad_edge=False)
-        for column in table.columns[:-1]:
+        for column in table.columns[:-2]:
             column.no_wrap = True
         table.columns[-1].overflow = "fold"
         for one in found.libraries:
-            kind = launcher_of(one)
-            table.add_row(
-                one.name, one.family, one.version, one.abi, kind, one.origin, _short(one.prefix)
-            )
+            fields = [one.name, one.family, one.version, one.abi, launcher_of(one), one.origin]
+            table.add_row(*fields, " ".join(known(one.family)), _short(one.prefix))
         console.print(table)
     else:
         console.print("No MPI library was found.")
-    missing = [entry for entry in catalogue.entries().values() if not entry.installed]
+    missing = [entry for entry in catalogue.libraries().values() if not entry.installed]
     if missing:
         console.print()
         table = Table("To be installed by", "Version", "What it is", box=None, pad_edge=False)
@@ -170,7 +178,7 @@ def _print_json(found: Discovery) -> None:
                 "installed": entry.installed,
                 "prefix": str(entry.prefix),
             }
-            for entry in catalogue.entries().values()
+            for entry in catalogue.libraries().values()
         ],
         "problems": found.problems,
     }
@@ -181,7 +189,11 @@ def _describe(library: Library) -> dict[str, object]:
     import msgspec
 
     from nearpeak.libraries.launch import launcher_of
+    from nearpeak.libraries.settings import known
 
     fields = msgspec.structs.asdict(library)
     paths = {key: str(fields[key]) for key in ("prefix", "launcher", "libmpi")}
-    return {**fields, **paths, "launcher_kind": launcher_of(library)}
+    network = library.network_only and msgspec.to_builtins(library.network_only)
+    settings = msgspec.to_builtins(list(known(library.family).values()))
+    more = {"network_only": network, "launcher_kind": launcher_of(library), "settings": settings}
+    return {**fields, **paths, **more}

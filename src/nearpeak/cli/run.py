@@ -42,7 +42,13 @@ def register(app: typer.Typer) -> None:
 def run(
     context: typer.Context,
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="latency, bw, bibw.")],
-    mpi: Annotated[str, typer.Option(metavar="SPEC", help="The library: its name, or a path.")],
+    mpi: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC[@SETTINGS]",
+            help="The library: its name, or a path. Settings: see `nearpeak mpi show`.",
+        ),
+    ],
     path: Annotated[
         str | None,
         typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
@@ -60,7 +66,10 @@ def run(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
     ] = None,
 ) -> None:
-    from nearpeak.libraries.model import Launch, Settings
+    import msgspec
+
+    from nearpeak.libraries import settings
+    from nearpeak.libraries.model import Launch
     from nearpeak.machine.discover import discover
     from nearpeak.study import prepare
     from nearpeak.study.buffers import in_gpu, parse_buffers
@@ -71,7 +80,9 @@ def run(
     env = _settings(settings_env or [])
     names = split_list(hosts) if hosts else []
     prepare.check_hosts(names, remote_shell)
-    library = prepare.resolve(mpi)
+    spec, named = settings.split(mpi)
+    library = prepare.resolve(spec)
+    chosen_settings = settings.find(library.family, named or "default")
     described = find_benchmark(prepare.describe_library(library), benchmark)
     _check_options(described, context.args)
     kinds = parse_buffers(buffers)
@@ -86,7 +97,7 @@ def run(
                 *context.args,
             ],
             ranks=rank_places(ends),
-            settings=Settings(env=env),
+            settings=msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env}),
             network_only=chosen.transport == "network" and not in_gpu(kinds),
             remote_shell=remote_shell,
             gpu=in_gpu(kinds),

@@ -31,6 +31,8 @@ Examples:
 
     nearpeak study --benchmark latency --benchmark bw:calls=nonblocking --sizes 0:1M,100
 
+    nearpeak study --mpi openmpi-cuda --mpi openmpi-cuda@dmabuf-off
+
     nearpeak study my-study.toml --dry-run
 
     nearpeak study --hosts node1,node2
@@ -53,7 +55,9 @@ def study(
     ] = None,
     mpi: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC", help="A library: its name, or a path. Default: all found."),
+        typer.Option(
+            metavar="SPEC[@SETTINGS]", help="A library: its name, or a path. Default: all found."
+        ),
     ] = None,
     paths: Annotated[
         str | None,
@@ -101,9 +105,9 @@ def study(
 ) -> None:
     from nearpeak.study.buffers import parse_buffers
     from nearpeak.study.options import (
-        LibraryChoice,
         Options,
         check_launches,
+        library_choice,
         merge,
         read_study_file,
         split_list,
@@ -111,7 +115,7 @@ def study(
     from nearpeak.study.sizes import parse_seconds, parse_sizes
 
     line = Options(
-        libraries=[LibraryChoice(mpi=one) for one in mpi or []],
+        libraries=[library_choice(one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         benchmarks=benchmark or [],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of MPI libraries that Nearpeak installs by itself, each in a private prefix."""
+"""The catalogue of what Nearpeak installs by itself, each in a private folder."""
 
 import functools
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -21,42 +22,65 @@ else:
     import tomli as tomllib
 
 
-class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One installable library."""
+INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
-    family: str
+
+class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One installable library, or something that libraries need."""
+
+    name: str
     summary: str
     wheel: str
     version: str
     sha256: dict[str, str]  # by architecture
+    family: str = ""  # empty: it holds no MPI
+    base: str = ""  # the library that it runs, with `env`
     needs: list[str] = []
-    name: str = ""
+    env: dict[str, str] = {}  # {NAME} in a value stands for the folder of an entry
+    network: dict[str, str] = {}  # forces TCP between ranks of one host; empty: its family's way
 
     @property
     def prefix(self) -> Path:
         """Where it is installed, or would be."""
-        return folders.cache() / "mpi" / f"{self.name}-{self.version}"
+        return folders.cache() / "mpi" / f"{self.base or self.name}-{self.version}"
 
     @property
     def installed(self) -> bool:
-        """Whether it is there: the prefix appears whole or not at all."""
-        return self.prefix.is_dir()
+        """Whether it and what it needs are there: a prefix appears whole or not at all."""
+        return self.prefix.is_dir() and all(entry(name).installed for name in self.needs)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """`env`, with the folders in it."""
+        folder = {one.name: str(one.prefix) for one in entries().values()}
+        return {
+            name: re.sub(r"{([\w-]+)}", lambda found: folder[found[1]], value)
+            for name, value in self.env.items()
+        }
 
 
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Every entry by name, as catalogue.toml lists them."""
     text = (resources.files("nearpeak.libraries") / "catalogue.toml").read_text("utf-8")
-    return {
-        name: msgspec.convert({**table, "name": name}, Entry)
-        for name, table in tomllib.loads(text).items()
-    }
+    tables = tomllib.loads(text)
+    made = {}
+    for name, table in tables.items():
+        lender = tables.get(table.get("base", ""), {})
+        lent = {key: lender[key] for key in INHERITED if key in lender}
+        made[name] = msgspec.convert({**lent, **table, "name": name}, Entry)
+    return made
+
+
+def libraries() -> dict[str, Entry]:
+    """The entries that are MPI libraries."""
+    return {name: one for name, one in entries().items() if one.family}
 
 
 def entry(name: str) -> Entry:
     """The entry of this name; UserError for a name that is not in the catalogue."""
     if name not in entries():
-        raise UserError(f"unknown library {name!r}: the catalogue has {', '.join(entries())}")
+        raise UserError(f"unknown library {name!r}: the catalogue has {', '.join(libraries())}")
     return entries()[name]
 
 
@@ -68,8 +92,9 @@ def add(name: str) -> Path:
     folder cannot be written.
     """
     wanted = entry(name)
-    for other in wanted.needs:
-        add(other)
+    for other in [wanted.base, *wanted.needs]:
+        if other:
+            add(other)
     if wanted.installed:
         return wanted.prefix
     machine = platform.machine()
@@ -107,7 +132,9 @@ def _install(wanted: Entry, prefix: Path) -> None:
         *(sys.executable, "-m", "pip", "install", "--quiet", "--no-input"),
         *("--disable-pip-version-check", "--no-warn-script-location", "--no-compile"),
         *("--no-deps", "--ignore-installed", "--only-binary", ":all:", "--require-hashes"),
-        *("--prefix", str(prefix), "--requirement", str(requirements)),
+        # A library is a whole prefix; anything else lies in its own Python package.
+        *("--prefix" if wanted.family else "--target", str(prefix)),
+        *("--requirement", str(requirements)),
     ]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

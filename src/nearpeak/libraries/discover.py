@@ -16,7 +16,7 @@ from nearpeak.libraries import catalogue, modules
 from nearpeak.libraries.families import Family, recognise
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.model import Library, Settings
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
 USUAL_PREFIXES = (
@@ -26,7 +26,7 @@ USUAL_PREFIXES = (
     *("/opt/cray/pe/mpich/default/ofi/gnu/*", "~/.local", "~/*mpi*", "~/opt/*", "~/sw/*"),
 )
 LIBRARY_FOLDERS = ("lib", "lib64", "lib/release", "lib-abi-mpich", "lib/*-linux-gnu*")
-SONAME = re.compile(r"lib(mpi|mpich)\.so\.\d+")
+SONAME = re.compile(r"lib(mpi|mpich|mpi_ibm)\.so\.\d+")
 # What of a module's environment a launch needs; the rest (MANPATH and its like) is left out.
 NEEDED_VARIABLES = re.compile(
     r"^(LD_LIBRARY_PATH|(OMPI|OPAL|PMIX|PRTE|UCX|UCC|HCOLL|FI|I_MPI|MPICH|MPIR|MV2|MVP|PSM[23])_.*)$"
@@ -51,9 +51,9 @@ def discover() -> Discovery:
     """As find_libraries, with what stood in the way of others. Names are unique."""
     found = Discovery()
     seen: set[Path] = set()
-    for entry in catalogue.entries().values():
+    for entry in catalogue.libraries().values():
         if entry.installed:
-            _look(entry.prefix, "installed", found, seen, name=entry.name)
+            seen |= _look_at_entry(entry, found)
     for prefix in prefixes_on_path(os.environ.get("PATH", "")):
         _look(prefix, "path", found, seen)
     for prefix in usual_prefixes():
@@ -80,12 +80,12 @@ def resolve(spec: str) -> Library:
         return msgspec.structs.replace(resolve(alias[2]), name=alias[1])
     if "/" in spec or spec.startswith(("~", ".")):
         return at_path(Path(spec).expanduser().absolute())
-    if spec in catalogue.entries():
+    if spec in catalogue.libraries():
         entry = catalogue.entry(spec)
         if not entry.installed:
             raise UserError(f"{spec} is not installed: run `nearpeak mpi add {spec}`")
         found = Discovery()
-        _look(entry.prefix, "installed", found, set(), name=spec)
+        _look_at_entry(entry, found)
         if not found.libraries:
             raise UserError(
                 f"{spec} in {entry.prefix} does not work ({'; '.join(found.problems)}): "
@@ -96,7 +96,7 @@ def resolve(spec: str) -> Library:
     for library in libraries:
         if library.name == spec:
             return library
-    known = sorted({*catalogue.entries(), *(library.name for library in libraries)})
+    known = sorted({*catalogue.libraries(), *(library.name for library in libraries)})
     raise UserError(f"unknown MPI library {spec!r}: choose {', '.join(known)}, or a path")
 
 
@@ -154,6 +154,18 @@ def shared_libraries(prefix: Path) -> list[Path]:
     return list(found.values())
 
 
+def _look_at_entry(entry: catalogue.Entry, found: Discovery) -> set[Path]:
+    """Adds an installed library of the catalogue; returns the shared libraries that it has."""
+    env = entry.environment
+    if "LD_LIBRARY_PATH" in env:
+        inherited = os.environ.get("LD_LIBRARY_PATH", "")
+        env["LD_LIBRARY_PATH"] = join_paths(env["LD_LIBRARY_PATH"], inherited)
+    network = Settings(name="network", env=entry.network) if entry.network else None
+    seen: set[Path] = set()
+    _look(entry.prefix, "installed", found, seen, name=entry.name, env=env, network=network)
+    return seen
+
+
 def _look(
     prefix: Path,
     origin: str,
@@ -162,6 +174,7 @@ def _look(
     *,
     name: str | None = None,
     env: Mapping[str, str] | None = None,
+    network: Settings | None = None,
 ) -> None:
     """Adds the libraries of a prefix that were not seen before to what was found."""
     for libmpi in shared_libraries(prefix):
@@ -198,6 +211,7 @@ def _look(
                 launcher=launcher,
                 libmpi=libmpi,
                 env={key: extra[key] for key in sorted(extra) if NEEDED_VARIABLES.match(key)},
+                network_only=network,
             )
         )
 

@@ -28,7 +28,8 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
     """The command line of a launch: every rank bound to its CPUs, with the settings' environment.
 
     `network_only` adds what forces TCP, unless no two ranks share a host: then the library's own
-    choice of network is kept. A settings' LD_LIBRARY_PATH is put before the library's.
+    choice of network is kept. `gpu` adds what makes the library take GPU buffers. A settings'
+    LD_LIBRARY_PATH is put before the library's.
     UserError when the family has no known way to force the network, or its launcher cannot.
     """
     family = all_families()[library.family]
@@ -37,14 +38,16 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
         hosts = [host or socket.gethostname() for host in hosts]
     network = Settings()
     if launch.network_only and len(set(hosts)) < len(hosts):
-        if family.network_only is None:
+        forced = library.network_only or family.network_only
+        if forced is None:
             raise UserError(
                 f"{family.title} has no known setting that forces the network between ranks of "
                 f"one host: leave this path out for {library.name}"
             )
-        network = family.network_only
+        network = forced
+    gpu = (family.gpu if launch.gpu else None) or Settings()
     needed = environment(library)
-    env = {**needed, **network.env, **launch.settings.env, **launch.env}
+    env = {**needed, **network.env, **gpu.env, **launch.settings.env, **launch.env}
     if "LD_LIBRARY_PATH" in launch.settings.env:
         ahead = launch.settings.env["LD_LIBRARY_PATH"]
         env["LD_LIBRARY_PATH"] = join_paths(ahead, needed["LD_LIBRARY_PATH"])
@@ -55,7 +58,7 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
             for (host, cpus), ranks in itertools.groupby(places)
         ],
         program=launch.program,
-        flags=[*network.flags, *launch.settings.flags],
+        flags=[*network.flags, *gpu.flags, *launch.settings.flags],
         env=list(env),
         remote_shell=launch.remote_shell,
     )

@@ -6,6 +6,15 @@ from pathlib import Path
 import msgspec
 
 
+class Settings(msgspec.Struct, kw_only=True, frozen=True):
+    """A named set of environment variables and launcher flags; `default` is empty."""
+
+    name: str = "default"
+    env: dict[str, str] = {}
+    flags: list[str] = []
+    summary: str = ""  # what they change, in a line
+
+
 class Library(msgspec.Struct, kw_only=True, frozen=True):
     """One installation of an MPI library, as it described itself when it was run."""
 
@@ -18,15 +27,9 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     origin: str  # "installed" (by us), "path", "prefix", "module" or "given"
     launcher: Path = Path("mpirun")  # what starts its ranks
     libmpi: Path = Path("libmpi.so")  # the shared library itself, named by its SONAME
-    env: dict[str, str] = {}  # what it needs in the environment beyond its family's: its module's
-
-
-class Settings(msgspec.Struct, kw_only=True, frozen=True):
-    """A named set of environment variables and launcher flags; `default` is empty."""
-
-    name: str = "default"
+    # What it needs in the environment beyond its family's: its module's, its catalogue entry's.
     env: dict[str, str] = {}
-    flags: list[str] = []
+    network_only: Settings | None = None  # in place of its family's
 
 
 class Rank(msgspec.Struct, kw_only=True, frozen=True):
@@ -43,9 +46,9 @@ class Launch(msgspec.Struct, kw_only=True, frozen=True):
     ranks: list[Rank]
     settings: Settings = Settings()
     network_only: bool = False  # force the network transport, also between ranks of one host
+    gpu: bool = False  # some rank's buffers are in a GPU: add what its family needs for that
     remote_shell: str | None = None  # program called as `SHELL HOST COMMAND...`; None: ssh
     env: dict[str, str] = {}  # for the program, beside what library and settings need
-    gpu: bool = False  # whether the library is handed device buffers
 
 
 class CommandLine(msgspec.Struct, kw_only=True, frozen=True):

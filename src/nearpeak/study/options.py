@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import settings
 from nearpeak.libraries.model import Settings
 from nearpeak.study.buffers import parse_buffers
 from nearpeak.study.describe import closest
@@ -26,7 +27,13 @@ class LibraryChoice:
 
     mpi: str  # a catalogue's name, or a path
     name: str | None = None
-    settings: tuple[Settings, ...] = (Settings(),)
+    settings: tuple[Settings | str, ...] = (Settings(),)  # a text names settings of its family
+
+
+def library_choice(spec: str) -> LibraryChoice:
+    """The choice that --mpi SPEC or SPEC@SETTINGS means."""
+    mpi, name = settings.split(spec)
+    return LibraryChoice(mpi=mpi) if name is None else LibraryChoice(mpi=mpi, settings=(name,))
 
 
 @dataclass
@@ -93,7 +100,7 @@ def _bytes(value: object) -> int:
 
 # Key in the file -> (field of Options, what turns its value into the field's).
 _KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "mpi": ("libraries", lambda value: [LibraryChoice(mpi=one) for one in _texts(value)]),
+    "mpi": ("libraries", lambda value: [library_choice(one) for one in _texts(value)]),
     "paths": ("paths", _texts),
     "benchmarks": ("benchmarks", _texts),
     "buffers": ("buffers", lambda value: [parse_buffers(one) for one in _texts(value)]),
@@ -143,7 +150,9 @@ def read_study_file(file: Path) -> Options:
         except UserError as error:
             raise wrong(where, error) from None
 
-    def parse_settings(table: object, where: Where) -> Settings:
+    def parse_settings(table: object, where: Where) -> Settings | str:
+        if isinstance(table, str) and table:
+            return table
         known = check_keys(table, _SETTINGS_KEYS, where)
         if "name" not in known:
             raise wrong(where, "settings need a name")
@@ -161,15 +170,15 @@ def read_study_file(file: Path) -> Options:
         known = check_keys(table, _LIBRARY_KEYS, where)
         if "mpi" not in known:
             raise wrong(where, "a library needs the key mpi: a name of `nearpeak mpi list`, a path")
-        settings = known.get("settings", [{"name": "default"}])
-        if not isinstance(settings, list) or not settings:
-            raise wrong((*where, "settings"), "write [[library.settings]] tables")
+        several = known.get("settings", ["default"])
+        if not isinstance(several, list) or not several:
+            raise wrong((*where, "settings"), 'write ["NAME"], or [[library.settings]] tables')
         return LibraryChoice(
             mpi=parse((*where, "mpi"), _text, known["mpi"]),
             name=parse((*where, "name"), _text, known["name"]) if "name" in known else None,
             settings=tuple(
                 parse_settings(one, (*where, "settings", number))
-                for number, one in enumerate(settings)
+                for number, one in enumerate(several)
             ),
         )
 

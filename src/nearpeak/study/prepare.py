@@ -14,6 +14,7 @@ from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import find_libraries, resolve
 from nearpeak.libraries.launch import command_line, environment, shell_line
 from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.settings import find
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import TWO_NODES, discover_paths
@@ -110,7 +111,13 @@ def choose_contenders(options: Options) -> list[Contender]:
         library = resolve(choice.mpi)
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
-        contenders += [Contender(library=library, settings=one) for one in choice.settings]
+        contenders += [
+            Contender(
+                library=library,
+                settings=find(library.family, one) if isinstance(one, str) else one,
+            )
+            for one in choice.settings
+        ]
     return contenders
 
 

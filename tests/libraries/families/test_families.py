@@ -26,6 +26,8 @@ INTEL = "Intel(R) MPI Library 2021.19.0 for Linux* OS\n"
 MVAPICH2 = "MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date :\tWed March 02 2022\n"
 MVAPICH2_GDR = "MVAPICH2-GDR Version      :\t2.3.7\n"
 MVAPICH = "MVAPICH Version:      3.0\nMVAPICH Release date: 02/29/2024\n"
+SPECTRUM = "IBM Spectrum MPI v10.4.0.6, package: IBM Spectrum MPI, ident: 10.4.0.6\n"
+SPECTRUM_AS_OPEN_MPI = "Open MPI v10.3.1, package: IBM Spectrum MPI 10.3.1 Distribution\n"
 CRAY = "MPI VERSION    : CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)\nMPI BUILD INFO : ...\n"
 
 
@@ -41,6 +43,8 @@ CRAY = "MPI VERSION    : CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)\nMPI BUILD
         (MVAPICH2_GDR, "mvapich", "2.3.7"),
         (MVAPICH, "mvapich", "3.0"),
         (CRAY, "cray", "8.1.29.8"),
+        (SPECTRUM, "spectrum", "10.4.0.6"),
+        (SPECTRUM_AS_OPEN_MPI, "spectrum", "10.3.1"),
     ],
 )
 def test_recognises_exactly_one(text: str, family: str, version: str) -> None:
@@ -58,7 +62,7 @@ def test_unknown_texts_are_not_guessed(text: str) -> None:
 
 def test_each_is_named_like_its_file_and_complete() -> None:
     families = all_families()
-    assert {"openmpi", "mpich", "intel", "mvapich", "cray"} <= set(families)
+    assert {"openmpi", "mpich", "intel", "mvapich", "cray", "spectrum"} <= set(families)
     for name, family in families.items():
         assert family.name == name
         assert family.abi in ("openmpi", "mpich")

@@ -29,6 +29,7 @@ class Family:
     launcher_mark: str  # a pattern in what its launcher says to --version
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
+    gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
 
     def version(self, version_text: str) -> str | None:
         """The version in a library's version text, or None if it is of another family."""

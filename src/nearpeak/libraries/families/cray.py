@@ -5,6 +5,7 @@ Not yet run: its version text and settings are from memory.
 """
 
 from nearpeak.libraries.families import Family
+from nearpeak.libraries.model import Settings
 
 FAMILY = Family(
     name="cray",
@@ -14,4 +15,5 @@ FAMILY = Family(
     header_mark="MPICH_NUMVERSION",
     launcher="srun",
     launcher_mark=r"^slurm",
+    gpu=Settings(name="gpu", env={"MPICH_GPU_SUPPORT_ENABLED": "1"}),
 )

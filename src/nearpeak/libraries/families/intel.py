@@ -33,5 +33,8 @@ FAMILY = Family(
     launcher="hydra",
     launcher_mark=r"Intel\(R\) MPI",
     environment=environment,
+    # Its own choice of a GPU for each rank is off: ranks choose theirs themselves. Not set without
+    # GPU buffers: with it the library looks for a driver.
+    gpu=Settings(name="gpu", env={"I_MPI_OFFLOAD": "1", "I_MPI_OFFLOAD_PIN": "0"}),
     network_only=Settings(name="network", env={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}),
 )

@@ -5,7 +5,7 @@ Not yet run: its version text and settings are from memory.
 """
 
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.model import Library, Settings
 
 
 def environment(_library: Library) -> dict[str, str]:
@@ -22,4 +22,5 @@ FAMILY = Family(
     launcher="hydra",
     launcher_mark=r"HYDRA",
     environment=environment,
+    gpu=Settings(name="gpu", env={"MV2_USE_CUDA": "1", "MVP_USE_CUDA": "1"}),
 )

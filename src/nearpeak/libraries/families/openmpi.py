@@ -13,7 +13,7 @@ def environment(library: Library) -> dict[str, str]:
 FAMILY = Family(
     name="openmpi",
     title="Open MPI",
-    version_pattern=r"^Open MPI v([^\s,]+)",
+    version_pattern=r"^(?!.*Spectrum MPI)Open MPI v([^\s,]+)",
     abi="openmpi",
     header_mark="OMPI_MAJOR_VERSION",
     launcher="prrte",

@@ -14,7 +14,8 @@ def arguments(library: Library, job: Job) -> list[str]:
         line.append("--allow-run-as-root")
     line += ["--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"]
     if job.remote_shell:
-        old = library.version.startswith(("1.", "2.", "3.", "4."))
+        old = library.family == "spectrum"
+        old = old or library.version.startswith(("1.", "2.", "3.", "4."))
         line += ["--mca", "plm_rsh_agent"] if old else ["--prtemca", "plm_ssh_agent"]
         line.append(job.remote_shell)
     for name in job.env:

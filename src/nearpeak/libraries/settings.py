@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings that libraries are known to have, by name: settings.toml."""
+
+import functools
+import re
+import sys
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.model import Settings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@functools.cache
+def _families() -> dict[str, dict[str, Settings]]:
+    text = (resources.files("nearpeak.libraries") / "settings.toml").read_text("utf-8")
+    return {
+        family: {
+            name: msgspec.convert({**table, "name": name}, Settings)
+            for name, table in tables.items()
+        }
+        for family, tables in tomllib.loads(text).items()
+    }
+
+
+def known(family: str) -> dict[str, Settings]:
+    """The settings of a family by name; `default`, which changes nothing, is one of them."""
+    return {"default": Settings(), **_families().get(family, {})}
+
+
+def find(family: str, name: str) -> Settings:
+    """The family's settings of this name; UserError with those that there are."""
+    there = known(family)
+    if name not in there:
+        raise UserError(f"unknown settings {name!r}: {family} has {', '.join(there)}")
+    return there[name]
+
+
+def split(spec: str) -> tuple[str, str | None]:
+    """SPEC@SETTINGS in two; None without settings. An @ in a path that exists is the path's."""
+    library, mark, name = spec.rpartition("@")
+    if not mark or not library or not re.fullmatch(r"[\w.+-]+", name):
+        return spec, None
+    if "/" in spec and Path(spec.partition("=")[2] or spec).expanduser().exists():
+        return spec, None
+    return library, name

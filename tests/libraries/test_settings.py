@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named settings, and specs that name them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import settings
+from nearpeak.libraries.families import all_families
+from nearpeak.libraries.model import Settings
+
+
+def test_every_settings_says_what_it_changes() -> None:
+    assert set(settings._families()) <= set(all_families())
+    for family in all_families():
+        known = settings.known(family)
+        assert known.pop("default") == Settings()
+        for name, one in known.items():
+            assert one.name == name
+            assert one.summary
+            assert "\n" not in one.summary
+            assert one.env or one.flags
+
+
+def test_find() -> None:
+    assert settings.find("openmpi", "dmabuf-off").env == {"UCX_CUDA_COPY_DMABUF": "n"}
+    assert settings.find("mpich", "default") == Settings()
+    message = "unknown settings 'dmabuf': openmpi has default, dmabuf-off, rndv-1"
+    with pytest.raises(UserError, match=re.escape(message)):
+        settings.find("openmpi", "dmabuf")
+
+
+@pytest.mark.parametrize(
+    ("spec", "library", "name"),
+    [
+        ("openmpi", "openmpi", None),
+        ("openmpi-cuda@dmabuf-off", "openmpi-cuda", "dmabuf-off"),
+        ("mine=openmpi@rndv-1", "mine=openmpi", "rndv-1"),
+        ("/opt/x@y", "/opt/x", "y"),
+        ("/opt/x@1/mpi", "/opt/x@1/mpi", None),
+        ("@x", "@x", None),
+    ],
+)
+def test_split(spec: str, library: str, name: str | None) -> None:
+    assert settings.split(spec) == (library, name)
+
+
+def test_an_at_in_a_path_that_is_there_is_the_paths(tmp_path: Path) -> None:
+    prefix = tmp_path / "openmpi@5"
+    prefix.mkdir()
+    assert settings.split(str(prefix)) == (str(prefix), None)
+    assert settings.split(f"mine={prefix}") == (f"mine={prefix}", None)
+    assert settings.split(f"{prefix}@x") == (str(prefix), "x")
