@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "options/options.hpp"
 
@@ -26,6 +27,23 @@ RegisterBackend::RegisterBackend(Backend backend) {
 }
 
 const std::vector<Backend>& backends() { return registry(); }
+
+std::string uuid_text(const unsigned char (&uuid)[16]) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof(digits), "%02x", uuid[i]);
+    text += digits;
+    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
+  }
+  return text;
+}
+
+std::string pci_text(unsigned domain, unsigned bus, unsigned device, unsigned function) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%08x:%02x:%02x.%x", domain, bus, device, function);
+  return text;
+}
 
 BufferKind buffer_kind(char letter) {
   switch (letter) {

@@ -53,6 +53,10 @@ struct DeviceInfo {
   std::string unusable;  // the reason, or empty
 };
 
+// As DeviceInfo has them.
+std::string uuid_text(const unsigned char (&uuid)[16]);
+std::string pci_text(unsigned domain, unsigned bus, unsigned device, unsigned function);
+
 enum class BufferKind { kHost, kPinned, kDevice, kManaged };
 
 // 'H', 'P', 'D' or 'M'. Throws BadInput.

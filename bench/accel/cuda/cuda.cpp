@@ -2,7 +2,6 @@
 // The CUDA backend: NVIDIA's driver API in the primary context, which the CUDA runtime and so the
 // MPI libraries use too.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "accel/cuda/driver.hpp"
 #include "accel/cuda/nvrtc.hpp"
 #include "accel/cuda/pattern_kernels.hpp"
+#include "accel/host_payload.hpp"
 #include "options/options.hpp"
 
 namespace nearpeak::cuda {
@@ -420,9 +420,6 @@ class CudaDevice final : public Device {
   std::optional<PatternKernels> pattern_;
 };
 
-// Words of the pattern are numbered: the part that begins at word n is the pattern of seed + n.
-constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-
 void* DeviceMemory::allocate(std::size_t bytes) {
   const Driver& driver = context_.use();
   const std::size_t some = std::max<std::size_t>(bytes, 1);
@@ -437,48 +434,21 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 
 void DeviceMemory::fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip) {
   if (PatternKernels* kernels = device_.pattern()) return kernels->fill(target, bytes, seed, flip);
-  std::vector<char> staging(std::min(bytes, kStagingBytes));
-  for (std::size_t done = 0; done < bytes; done += kStagingBytes) {
-    const std::size_t part = std::min(bytes - done, kStagingBytes);
-    const auto host_fill = flip == 0 ? nearpeak::fill_pattern : nearpeak::fill_inverse;
-    host_fill(staging.data(), part, seed + done / 8);
-    device_.copy(static_cast<char*>(target) + done, staging.data(), part);
-  }
+  fill_through_host(device_, target, bytes, seed, flip);
 }
 
 std::optional<Mismatch> DeviceMemory::find_mismatch(const void* data, std::size_t bytes,
                                                     std::uint64_t seed) {
-  const auto* in = static_cast<const char*>(data);
   if (PatternKernels* kernels = device_.pattern()) {
     const auto first = kernels->find_mismatch(data, bytes, seed);
     if (!first) return std::nullopt;
     unsigned char expected[8];
     nearpeak::fill_pattern(expected, 8, seed + *first / 8);
     unsigned char got = 0;
-    device_.copy(&got, in + *first, 1);
+    device_.copy(&got, static_cast<const char*>(data) + *first, 1);
     return Mismatch{*first, expected[*first % 8], got};
   }
-  std::vector<char> staging(std::min(bytes, kStagingBytes));
-  for (std::size_t done = 0; done < bytes; done += kStagingBytes) {
-    const std::size_t part = std::min(bytes - done, kStagingBytes);
-    device_.copy(staging.data(), in + done, part);
-    if (auto wrong = nearpeak::find_mismatch(staging.data(), part, seed + done / 8)) {
-      wrong->byte += done;
-      return wrong;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string uuid_text(const Uuid& uuid) {
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    char digits[3];
-    std::snprintf(digits, sizeof(digits), "%02x", uuid.bytes[i]);
-    text += digits;
-    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
-  }
-  return text;
+  return find_mismatch_through_host(device_, data, bytes, seed);
 }
 
 // A device that does not answer is listed with the reason; the others can be used.
@@ -497,12 +467,10 @@ class Listing {
         !attribute(mode, kComputeMode) || !attribute(l2, kL2Bytes) ||
         !attribute(domain, kPciDomain) || !attribute(bus, kPciBus) || !attribute(slot, kPciDevice))
       return;
-    char pci[32];
-    std::snprintf(pci, sizeof(pci), "%08x:%02x:%02x.0", static_cast<unsigned>(domain),
-                  static_cast<unsigned>(bus), static_cast<unsigned>(slot));
     info_.name = name;
-    info_.uuid = uuid_text(uuid);
-    info_.pci = pci;
+    info_.uuid = uuid_text(uuid.bytes);
+    info_.pci = pci_text(static_cast<unsigned>(domain), static_cast<unsigned>(bus),
+                         static_cast<unsigned>(slot), 0);
     info_.memory_bytes = memory;
     info_.l2_bytes = static_cast<std::uint64_t>(l2);
     if (mode == kComputeProhibited) info_.unusable = "its compute mode is 'prohibited'";

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "accel/accelerator.hpp"
-#include "accel/cuda/library.hpp"
+#include "accel/library.hpp"
 
 namespace nearpeak::cuda {
 namespace {

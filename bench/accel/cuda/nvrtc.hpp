@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "accel/cuda/library.hpp"
+#include "accel/library.hpp"
 
 namespace nearpeak::cuda {
 

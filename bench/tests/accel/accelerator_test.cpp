@@ -14,7 +14,15 @@ TEST_CASE("backends are known by name, in order") {
   std::vector<std::string> names;
   for (const Backend& backend : backends()) names.push_back(backend.name);
   CHECK(std::is_sorted(names.begin(), names.end()));
-  CHECK(std::count(names.begin(), names.end(), "cuda") == 1);
+  for (const char* name : {"cuda", "opencl"})
+    CHECK(std::count(names.begin(), names.end(), name) == 1);
+}
+
+TEST_CASE("UUIDs and PCI addresses are written in one way") {
+  unsigned char uuid[16];
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(17 * i);
+  CHECK(uuid_text(uuid) == "GPU-00112233-4455-6677-8899-aabbccddeeff");
+  CHECK(pci_text(0x10, 0xc1, 2, 0) == "00000010:c1:02.0");
 }
 
 TEST_CASE("kinds of buffers have letters") {

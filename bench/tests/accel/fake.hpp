@@ -37,13 +37,15 @@ inline std::unique_ptr<nearpeak::Accelerator> load_backend(const std::string& na
   throw std::runtime_error("there is no backend " + name);
 }
 
-// The fake driver with these settings, and no NVRTC. At the end nothing may have leaked.
+// The fake driver with these settings, no NVRTC and no other vendor's library. At the end nothing
+// may have leaked.
 class FakeCuda {
  public:
   explicit FakeCuda(const std::string& settings = "", const std::string& library = FAKE_CUDA)
       : library_("NEARPEAK_CUDA_LIBRARY", library),
         settings_("NEARPEAK_FAKE_CUDA", settings),
-        nvrtc_("NEARPEAK_NVRTC_LIBRARY", "/nowhere/libnvrtc.so") {}
+        nvrtc_("NEARPEAK_NVRTC_LIBRARY", "/nowhere/libnvrtc.so"),
+        opencl_("NEARPEAK_OPENCL_LIBRARY", "/nowhere/libOpenCL.so") {}
   ~FakeCuda() { CHECK(live() == 0); }
 
   static std::unique_ptr<nearpeak::Accelerator> load() { return load_backend("cuda"); }
@@ -61,6 +63,7 @@ class FakeCuda {
   Variable library_;
   Variable settings_;
   Variable nvrtc_;
+  Variable opencl_;
 };
 
 // The exit status of a program, -1 where it cannot be started.

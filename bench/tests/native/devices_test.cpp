@@ -39,6 +39,10 @@ std::string devices(const std::string& arguments) {
   return text;
 }
 
+constexpr const char* kNoOpenCl =
+    "opencl: not taken: /nowhere/libOpenCL.so cannot be loaded: /nowhere/libOpenCL.so: cannot open "
+    "shared object file: No such file or directory\n";
+
 }  // namespace
 
 TEST_CASE("devices are listed") {
@@ -49,11 +53,12 @@ TEST_CASE("devices are listed") {
       "cuda 1  Fake GPU B  GPU-01112131-4151-6171-8191-a1b1c1d1e1f1  00000010:18:00.0  "
       "memory 1073741824 B  L2 1048576 B  unusable: its compute mode is 'prohibited'\n";
   CHECK(devices("") == list);
-  CHECK(devices("--verbose") == "cuda: driver for CUDA 12.4\n" + list);
+  CHECK(devices("--verbose") == "cuda: driver for CUDA 12.4\n" + list + kNoOpenCl);
 }
 
 TEST_CASE("a machine without accelerators is no error") {
   const FakeCuda fake("devices=0");
   CHECK(devices("") == "no accelerator; --verbose says why\n");
-  CHECK(devices("--verbose") == "cuda: not taken: the driver has no device\n");
+  CHECK(devices("--verbose") ==
+        std::string("cuda: not taken: the driver has no device\n") + kNoOpenCl);
 }

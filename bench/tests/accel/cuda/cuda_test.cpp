@@ -3,29 +3,18 @@
 // payloads go through the host; the kernels are tested in pattern_kernels_test.cpp.
 #include <doctest/doctest.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <numeric>
 
 #include "options/options.hpp"
 #include "tests/accel/fake.hpp"
+#include "tests/accel/readable.hpp"
 #include "tests/native/quiet.hpp"
 
 using namespace nearpeak;
 
 namespace {
-
-// True where the CPU may read this address; the kernel looks instead of this process.
-bool readable(const void* address) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const bool could = write(ends[1], address, 1) == 1;
-  CHECK((could || errno == EFAULT));
-  close(ends[0]);
-  close(ends[1]);
-  return could;
-}
 
 std::string hex(const IpcHandle& handle) {
   std::string text;

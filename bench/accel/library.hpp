@@ -10,7 +10,7 @@
 
 #include "accel/accelerator.hpp"
 
-namespace nearpeak::cuda {
+namespace nearpeak {
 
 class Library {
  public:
@@ -44,4 +44,4 @@ class Library {
   std::string name_;
 };
 
-}  // namespace nearpeak::cuda
+}  // namespace nearpeak

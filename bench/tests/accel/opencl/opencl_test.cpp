@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// The OpenCL backend on the devices of this machine; what every backend does on real devices is in
+// real_device_test.cpp.
+#include "tests/accel/opencl/opencl.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "options/options.hpp"
+#include "tests/accel/readable.hpp"
+
+using namespace nearpeak;
+
+namespace {
+
+// The kinds of memory that a device has: M only with shared virtual memory.
+std::string kinds_of(Device& device) {
+  Memory& managed = device.memory(BufferKind::kManaged);
+  try {
+    managed.release(managed.allocate(1));
+    return "HPDM";
+  } catch (const AcceleratorError& error) {
+    CHECK(std::string(error.what()).find("has no memory of the kind M") != std::string::npos);
+    return "HPD";
+  }
+}
+
+constexpr const char* kSource = R"(
+kernel void add(global int* data, int value, local int* shared_values, double2 scale) {
+  const size_t i = get_global_id(0);
+  shared_values[get_local_id(0)] = value;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  data[i] += shared_values[get_local_size(0) - 1 - get_local_id(0)] * (int)scale.y;
+}
+typedef struct { int a, b, c; } triple;
+kernel void odd(triple t, global int* data) { data[0] = t.c; }
+)";
+
+}  // namespace
+
+TEST_CASE("OpenCL: only device memory is out of the CPU's reach, and each pointer has its kind") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  for (const char letter : kinds_of(device)) {
+    const BufferKind kind = buffer_kind(letter);
+    SlotBuffer slots(device.memory(kind), 100, 2);
+    const auto expected = static_cast<PointerKind>(kind);
+    CHECK((device.pointer_kind(slots.slot(0)) == expected));
+    CHECK((device.pointer_kind(slots.slot(1) + 50) == expected));
+    CHECK(readable(slots.slot(0)) == (kind != BufferKind::kDevice));
+    CHECK(reinterpret_cast<std::uintptr_t>(slots.slot(0)) % 256 == 0);
+  }
+}
+
+TEST_CASE("OpenCL: payloads of every kind, length and offset are as the host makes them") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  REQUIRE_MESSAGE(device.has_kernels(), device.why_no_kernels());
+  std::vector<std::size_t> sizes(21);
+  std::iota(sizes.begin(), sizes.end(), 0);
+  sizes.push_back(4096 + 3);
+  sizes.push_back(std::size_t{4} << 20);
+  for (const char letter : kinds_of(device)) {
+    Memory& memory = device.memory(buffer_kind(letter));
+    for (const std::size_t offset : {0u, 3u, 8u, 64u})
+      for (const std::size_t bytes : sizes) {
+        SlotBuffer slots(memory, bytes + 1, 1, offset);
+        char* const data = slots.slot(0);
+        memory.fill_inverse(data, bytes + 1, 4);
+        memory.fill_pattern(data, bytes, 4);
+        CHECK_FALSE(memory.find_mismatch(data, bytes, 4));
+        const auto beyond = memory.find_mismatch(data, bytes + 1, 4);
+        REQUIRE(beyond);  // the byte after the payload was left alone
+        CHECK(beyond->byte == bytes);
+        CHECK((beyond->expected ^ beyond->got) == 0xff);
+        std::vector<char> host(bytes);
+        device.copy(host.data(), data, bytes);
+        CHECK_FALSE(find_mismatch(host.data(), bytes, 4));
+        // A wrong byte is found at its place, and the first of two.
+        for (std::size_t place = 0; place < bytes; place += 1 + place / 2) {
+          char two[2] = {static_cast<char>(host[place] ^ 0x20),
+                         static_cast<char>(host[bytes - 1] ^ 0x01)};
+          device.copy(data + bytes - 1, &two[1], 1);
+          device.copy(data + place, &two[0], 1);
+          const auto wrong = memory.find_mismatch(data, bytes, 4);
+          REQUIRE(wrong);
+          CHECK(wrong->byte == place);
+          CHECK((wrong->expected ^ wrong->got) == 0x20);
+          device.copy(data + bytes - 1, &host[bytes - 1], 1);
+          device.copy(data + place, &host[place], 1);
+        }
+        CHECK_FALSE(memory.find_mismatch(data, bytes, 4));
+      }
+  }
+}
+
+TEST_CASE("OpenCL: copies go between all kinds of memory, places and devices") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  const int last = static_cast<int>(opencl->devices().size()) - 1;
+  constexpr std::size_t kBytes = 5000;
+  Device& here = opencl->device(0);
+  const auto stream = here.new_stream();
+  for (const int target : {0, last}) {
+    Device& there = opencl->device(target);
+    for (const char from : kinds_of(here))
+      for (const char to : kinds_of(there))
+        for (const std::size_t offset : {0u, 5u}) {
+          SlotBuffer source(here.memory(buffer_kind(from)), kBytes, 1, offset);
+          SlotBuffer sink(there.memory(buffer_kind(to)), kBytes, 1, 2 * offset);
+          source.fill_pattern(8);
+          sink.fill_inverse(8);
+          here.copy(sink.slot(0), source.slot(0), kBytes);
+          CHECK_FALSE(sink.find_mismatch(8));
+          sink.fill_inverse(8);
+          here.copy_async(sink.slot(0), source.slot(0), kBytes, *stream);
+          here.copy_async(sink.slot(0), source.slot(0), 0, *stream);
+          stream->synchronize();
+          CHECK_FALSE(sink.find_mismatch(8));
+          // Back, from whichever device has it.
+          source.fill_inverse(8);
+          here.copy(source.slot(0), sink.slot(0), kBytes);
+          CHECK_FALSE(source.find_mismatch(8));
+        }
+  }
+}
+
+TEST_CASE("OpenCL: a copy between devices goes through the host in parts") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  if (opencl->devices().size() < 2) {
+    MESSAGE("skipped: one device");
+    return;
+  }
+  constexpr std::size_t kBytes = (std::size_t{9} << 20) + 3;
+  SlotBuffer source(opencl->device(0).memory(BufferKind::kDevice), kBytes, 1);
+  SlotBuffer sink(opencl->device(1).memory(BufferKind::kDevice), kBytes, 1);
+  source.fill_pattern(5);
+  sink.fill_inverse(5);
+  opencl->device(1).copy(sink.slot(0), source.slot(0), kBytes);
+  CHECK_FALSE(sink.find_mismatch(5));
+  CHECK(opencl->device(0).can_access(opencl->device(0)));
+  CHECK_FALSE(opencl->device(0).can_access(opencl->device(1)));
+  CHECK_THROWS_WITH_AS(opencl->device(0).enable_access(opencl->device(1)),
+                       "OpenCL device 0 cannot reach the memory of device 1: OpenCL has no access "
+                       "between contexts",
+                       AcceleratorError);
+}
+
+TEST_CASE("OpenCL: a copy beyond its memory is refused, and the error names bytes and device") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  for (const char kind : {'D', 'P'}) {
+    SlotBuffer memory(device.memory(buffer_kind(kind)), 64, 1);
+    char host[65] = {};
+    CHECK_THROWS_WITH_AS(device.copy(memory.slot(0), host, 65),
+                         "copy of 65 B on OpenCL device 0: it leaves its allocation of 64 B",
+                         AcceleratorError);
+    const auto stream = device.new_stream();
+    CHECK_THROWS_AS(device.copy_async(host, memory.slot(0) + 60, 5, *stream), AcceleratorError);
+  }
+}
+
+TEST_CASE("OpenCL: work is done in the order of its stream, and streams wait for events") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  SlotBuffer memory(device.memory(BufferKind::kDevice), kBytes, 1);
+  std::vector<char> in(kBytes, 'a');
+  std::vector<char> out(kBytes, 0);
+  const auto writer = device.new_stream();
+  const auto reader = device.new_stream();
+  const auto written = device.new_event();
+  CHECK(written->reached());  // as nothing was recorded
+  written->synchronize();
+  reader->wait_for(*written);
+  // The last of many writes is what the reader sees.
+  for (char c = 'b'; c <= 'k'; ++c) {
+    std::vector<char>& block = in;
+    device.copy_async(memory.slot(0), block.data(), kBytes, *writer);
+    writer->synchronize();
+    std::fill(block.begin(), block.end(), c);
+    device.copy_async(memory.slot(0), block.data(), kBytes, *writer);
+  }
+  written->record(*writer);
+  SUBCASE("by an event") {
+    reader->wait_for(*written);
+    device.copy_async(out.data(), memory.slot(0), kBytes, *reader);
+    reader->synchronize();
+    CHECK(written->reached());
+  }
+  SUBCASE("by the device") {
+    device.copy_async(out.data(), memory.slot(0), kBytes, *writer);
+    device.synchronize();
+  }
+  SUBCASE("by polling") {
+    while (!written->reached()) {
+    }
+    device.copy(out.data(), memory.slot(0), kBytes);
+  }
+  SUBCASE("within host memory, in the stream's order") {
+    std::vector<char> between(kBytes, 0);
+    device.copy_async(between.data(), memory.slot(0), kBytes, *writer);
+    device.copy_async(out.data(), between.data(), kBytes, *writer);
+    writer->synchronize();
+  }
+  CHECK(out == std::vector<char>(kBytes, 'k'));
+}
+
+TEST_CASE("OpenCL: events tell the device's time between them") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  const auto stream = device.new_stream();
+  const auto start = device.new_event();
+  const auto stop = device.new_event();
+  CHECK_THROWS_AS(stop->microseconds_since(*start), AcceleratorError);
+  start->record(*stream);
+  start->synchronize();
+  usleep(2000);
+  stop->record(*stream);
+  stop->synchronize();
+  CHECK(stop->microseconds_since(*start) >= 1999);  // microseconds, not nanoseconds
+  CHECK(start->microseconds_since(*stop) <= -1999);
+  start->record(*stream);  // again, later
+  start->synchronize();
+  CHECK(start->microseconds_since(*stop) >= 0);
+}
+
+TEST_CASE("OpenCL: memory that there is not is told from other errors") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  for (const char letter : kinds_of(device)) {
+    if (letter == 'H') continue;
+    Memory& memory = device.memory(buffer_kind(letter));
+    try {
+      memory.allocate(std::size_t{1} << 46);
+      FAIL("there is no such memory");
+    } catch (const AcceleratorOutOfMemory& error) {
+      const std::string text = error.what();
+      CHECK_MESSAGE(text.find(" B) on OpenCL device 0: ") != text.npos, text);
+      CHECK_MESSAGE(text.rfind("cl", 0) == 0, text);
+    }
+    SlotBuffer some(memory, 64, 1);  // the device stays usable
+    some.fill_pattern(1);
+    CHECK_FALSE(some.find_mismatch(1));
+  }
+}
+
+TEST_CASE("OpenCL: memory is not shared between processes, and that is said") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  SlotBuffer memory(device.memory(BufferKind::kDevice), 64, 1);
+  const char* reason = "OpenCL has no device memory that another process could open";
+  CHECK_THROWS_WITH_AS(device.ipc_export(memory.slot(0)), reason, AcceleratorError);
+  CHECK_THROWS_WITH_AS(device.ipc_open(IpcHandle{}), reason, AcceleratorError);
+}
+
+TEST_CASE("OpenCL: kernels take memory, values and shared memory") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  const auto program = device.compile(kSource);
+  const auto add = program->kernel("add");
+  const auto stream = device.new_stream();
+  constexpr int kCount = 64;
+  constexpr std::size_t kStart = 4096;  // of a part that begins within its allocation
+  const int value = 5;
+  const double scale[2] = {0, 2};
+  const void* const unused = nullptr;
+  for (const char letter : kinds_of(device)) {
+    if (letter == 'H' || letter == 'P') continue;
+    SlotBuffer memory(device.memory(buffer_kind(letter)), 2 * kStart, 1);
+    std::vector<int> numbers(kCount);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    void* const whole = memory.slot(0);
+    void* const part = memory.slot(0) + kStart;
+    for (void* const data : {whole, part}) device.copy(data, numbers.data(), kCount * sizeof(int));
+    for (const void* const data : {whole, part, part})
+      add->launch({kCount / 16, 16, 16 * sizeof(int)}, {&data, &value, &unused, scale}, *stream);
+    std::vector<int> once(kCount), twice(kCount);
+    device.copy_async(once.data(), whole, kCount * sizeof(int), *stream);
+    device.copy_async(twice.data(), part, kCount * sizeof(int), *stream);
+    stream->synchronize();
+    for (int i = 0; i < kCount; ++i) {
+      CHECK(once[i] == i + 10);
+      CHECK(twice[i] == i + 20);
+    }
+  }
+}
+
+TEST_CASE("OpenCL: what a kernel cannot have is said before it runs") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  try {
+    device.compile("kernel void broken() { nonsense; }");
+    FAIL("it compiled");
+  } catch (const AcceleratorError& error) {
+    const std::string text = error.what();
+    CHECK_MESSAGE(
+        text.rfind("clBuildProgram on OpenCL device 0: CL_BUILD_PROGRAM_FAILURE\n", 0) == 0, text);
+    CHECK(text.find("nonsense") != text.npos);  // the compiler's log
+  }
+  const auto program = device.compile(kSource);
+  CHECK_THROWS_WITH_AS(program->kernel("none"),
+                       "clCreateKernel(none) on OpenCL device 0: CL_INVALID_KERNEL_NAME",
+                       AcceleratorError);
+  CHECK_THROWS_WITH_AS(program->kernel("odd"),
+                       doctest::Contains("parameter 0 of odd is a 'triple'"), AcceleratorError);
+  const auto add = program->kernel("add");
+  const auto stream = device.new_stream();
+  const int value = 1;
+  const double scale[2] = {1, 1};
+  const auto launch = [&](const void* data) {
+    add->launch({1, 1, 4}, {&data, &value, &data, scale}, *stream);
+  };
+  char host[64];
+  CHECK_THROWS_WITH_AS(launch(host),
+                       "launch(add, 0) on OpenCL device 0: the address is not in its memory of the "
+                       "kinds D and M",
+                       AcceleratorError);
+  SlotBuffer memory(device.memory(BufferKind::kDevice), 64, 1);
+  CHECK_THROWS_WITH_AS(launch(memory.slot(0) + 4), doctest::Contains("begins at a multiple of"),
+                       AcceleratorError);
+  SlotBuffer pinned(device.memory(BufferKind::kPinned), 64, 1);
+  CHECK_THROWS_AS(launch(pinned.slot(0)), AcceleratorError);
+  CHECK_THROWS_WITH_AS(add->launch({1, 1}, {&value}, *stream),
+                       "launch(add) with 1 arguments: it has 4", AcceleratorError);
+}
+
+TEST_CASE("OpenCL: two backends work at once") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  SlotBuffer here(opencl->device(0).memory(BufferKind::kDevice), 1000, 3);
+  SlotBuffer there(cuda->device(0).memory(BufferKind::kDevice), 1000, 3);
+  here.fill_pattern(6);
+  there.fill_inverse(6);
+  std::vector<char> host(1000);
+  for (int i = 0; i < 3; ++i) {
+    opencl->device(0).copy(host.data(), here.slot(i), 1000);
+    cuda->device(0).copy(there.slot(i), host.data(), 1000);
+  }
+  CHECK_FALSE(there.find_mismatch(6));
+  // To each, the other's memory is none of its own.
+  CHECK((opencl->device(0).pointer_kind(there.slot(0)) == PointerKind::kHost));
+  CHECK((cuda->device(0).pointer_kind(here.slot(0)) == PointerKind::kHost));
+}
