@@ -6,8 +6,8 @@ import io
 
 import msgspec
 
+from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
-from nearpeak.report.numbers import number, percent, size, unit
 from nearpeak.results.model import CeilingPoint, Cell, Results
 
 COLUMNS = (

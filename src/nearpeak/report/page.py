@@ -19,8 +19,9 @@ import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
+from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.report import numbers, summary
+from nearpeak.report import summary
 from nearpeak.report.summary import Variant, label, variant_of
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
 

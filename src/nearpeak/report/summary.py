@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from nearpeak.report.numbers import count, number, percent, size, unit
+from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nearpeak.report.numbers import count, number, percent, printable, size
+from nearpeak.numbers import count, number, percent, printable, size
 from nearpeak.report.summary import (
     Best,
     Group,
