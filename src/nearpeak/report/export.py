@@ -132,6 +132,7 @@ def _latex_one(results: Results) -> str:
             "" if row.fraction is None else percent(row.fraction),
         ]
         for row in summary.table_one(results)
+        if not row.fact
     ]
     return _latex_table(
         caption="What each path carries without MPI: the best value of the measured ceiling over"
@@ -162,7 +163,7 @@ def _latex_two(results: Results) -> str:
     units = {name: group.unit(name) for group in groups for name in group.benchmarks}
     rows = []
     for group in groups:
-        for who, found in group.rows:
+        for who, found in group.all_rows:
             row = [escape(group.title), escape(who)]
             for name in names:
                 best = found.get(name)

@@ -22,8 +22,9 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 from nearpeak import numbers
 from nearpeak.files import write_whole
 from nearpeak.report import summary
-from nearpeak.report.summary import Variant, label, variant_of
+from nearpeak.report.summary import Variant, variant_of
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
+from nearpeak.results.names import label
 
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 
@@ -251,8 +252,9 @@ class _Data:
     def _embedded(self) -> dict[str, Any]:
         results = self._results
         ceilings: dict[str, list[list[Any]]] = {}
+        measured = summary.ceilings_by_curve(results)
         for (path, variant), cells in self._curves.items():
-            points = summary.ceiling_points(results, path, cells[0].metric, variant)
+            points = summary.ceiling_points(measured, path, cells[0].metric, variant)
             key = f"{self._paths[path]},{self._place[variant]}"
             ceilings[key] = [self._ceiling(point) for point in points]
         return {

@@ -15,10 +15,10 @@ from nearpeak.report.summary import (
     defects,
     headlines,
     is_defect,
-    label,
     table_two,
 )
 from nearpeak.results.model import CeilingPoint, Results
+from nearpeak.results.names import label
 
 _SHOWN = 8  # lines of failures and of defects; the page has all of them
 _ABREAST = 3  # benchmarks side by side that fit into 80 columns
