@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.names import case
 
 COLUMNS = (
     "library",
@@ -148,7 +149,8 @@ def _latex_one(results: Results) -> str:
 
 def _curve(point: CeilingPoint) -> str:
     axes = ", ".join(f"{name}={value}" for name, value in sorted(point.axes.items()))
-    return f"{point.metric} ({axes})" if axes else point.metric
+    name = case(point.metric, point.buffers, {})
+    return f"{name} ({axes})" if axes else name
 
 
 def _fraction(cell: Cell) -> str:
