@@ -85,6 +85,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         aware=awareness.matrix(results),
         unaware=awareness.sentences(results),
         matrices=data.matrices,
+        slowest=pairs.sentences(data.matrices),
         columns=_columns(results),
         verdicts=_verdicts(results),
         verdict_words=summary.VERDICTS,

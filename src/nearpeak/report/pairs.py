@@ -60,15 +60,19 @@ class Matrix:
             first = second = first | second
         return sorted(first, key=_natural), sorted(second, key=_natural)
 
-    def sentences(self) -> list[str]:
-        """Which pair is slowest, by each source."""
+    def sentences(self) -> list[tuple[float, str]]:
+        """Which pair is slowest, by each source, and its fraction of the median pair."""
         return [
+            (source.fraction(source.slowest), self._sentence(source)) for source in self.sources
+        ]
+
+    def _sentence(self, source: Source) -> str:
+        return (
             f"{self.kind} pairs, {self.case} at {size(self.size_bytes)}, {source.who}: slowest is"
             f" {'-'.join(source.slowest)} with {number(source.values[source.slowest])}"
             f" {unit(self.unit)}, {percent(source.fraction(source.slowest))} % of the median pair"
             f" ({number(source.middle)} {unit(self.unit)}, {len(source.values)} pairs)."
-            for source in self.sources
-        ]
+        )
 
 
 def ends(path: str) -> tuple[str, str, str] | None:
@@ -131,8 +135,9 @@ def _matrix(key: tuple[str, str, str], points: list[CeilingPoint], cells: list[C
 
 
 def sentences(found: Iterable[Matrix]) -> list[str]:
-    """The slowest pair of every matrix."""
-    return [sentence for matrix in found for sentence in matrix.sentences()]
+    """The slowest pair of every matrix, the slowest of all first."""
+    told = [one for matrix in found for one in matrix.sentences()]
+    return [sentence for _, sentence in sorted(told, key=lambda one: one[0])]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -254,19 +254,13 @@ def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
     Pageable memory or rotating buffers may well be slow on a sound link: only the best of each
     direction of a path speaks of its health.
     """
-    best: dict[tuple[str, tuple[bool, ...]], float] = {}
-    for row in rows:
-        where = (row.path, _direction(row.best.buffers))
-        best[where] = max(best.get(where, 0.0), row.fraction or 0.0)
-    return [
-        replace(
-            row,
-            suspect=row.fraction is not None
-            and row.fraction < HEALTHY
-            and row.fraction == best[row.path, _direction(row.best.buffers)],
-        )
-        for row in rows
-    ]
+    best: dict[tuple[str, tuple[bool, ...]], tuple[float, int]] = {}
+    for place, row in enumerate(rows):
+        if row.fraction is not None and "M" not in row.best.buffers:  # managed memory moves
+            where = (row.path, _direction(row.best.buffers))
+            best[where] = max(best.get(where, (0.0, 0)), (row.fraction, -place))
+    suspects = {-place for fraction, place in best.values() if fraction < HEALTHY}
+    return [replace(row, suspect=place in suspects) for place, row in enumerate(rows)]
 
 
 def _direction(buffers: str) -> tuple[bool, ...]:

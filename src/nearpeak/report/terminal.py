@@ -57,6 +57,8 @@ def print_summary(
         console.print(line)
     for machine in machines:
         _print_beside(beside(results, machine), console)
+    if machines:
+        console.print()
     console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
 
 
@@ -121,8 +123,9 @@ def _notes(results: Results) -> Iterator[Text]:
             "dim",
         )
     yield from _health(results)
-    for line in pairs.sentences(pairs.matrices(results)):
-        yield _text(line)
+    slowest = pairs.sentences(pairs.matrices(results))
+    yield from map(_text, slowest[:_SHOWN])
+    yield from _more(len(slowest))
     yield from _awareness(results)
     yield from _findings(results)
     yield from _failures(results)
@@ -220,7 +223,6 @@ def _print_beside(found: Beside, console: Console) -> None:
         console.print(_beside_two(found))
     for line in lines(found):
         console.print(_text(line, "dim"))
-    console.print()
 
 
 def _heading(first: str, second: str) -> Text:

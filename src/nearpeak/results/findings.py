@@ -50,11 +50,15 @@ def find(
 
 
 def _worst(kind: str, seen: Iterator[Seen]) -> list[Finding]:
-    """One finding for each library on a path: the variant and the size where most is lost."""
+    """One finding for each library, path and buffers: the cell where most is lost.
+
+    Of all pairs of a machine only the worst is told: a study may have hundreds.
+    """
     worst: dict[Hashable, Seen] = {}
     for one in seen:
         cell = one.cell
-        curve = (cell.library, cell.settings, cell.path, cell.benchmark, cell.buffers)
+        path = cell.path.partition(" pair ")[0]
+        curve = (cell.library, cell.settings, path, cell.buffers)
         if curve not in worst or one.loss > worst[curve].loss:
             worst[curve] = one
     return [
