@@ -347,7 +347,7 @@ def plain() -> Results:
 
 
 DRAWN = """new Promise((done) => {
-  const waits = (node) => !node.dataset.drawn && !node.closest("details:not([open])");
+  const waits = (node) => !node.dataset.drawn && !node.closest("details:not([open]), [hidden]");
   const look = () =>
     document.readyState === "complete" && ![...document.querySelectorAll(".chart")].some(waits)
       ? done() : setTimeout(look, 20);

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conftest import Browser
 
 DRAWN_CURVES = """[...document.querySelectorAll(".chart")]
-  .filter((node) => !node.closest("details:not([open])"))
+  .filter((node) => !node.closest("details:not([open]), [hidden]"))
   .map((node) => node.querySelectorAll(".scatterlayer .trace .js-line").length)"""
 
 

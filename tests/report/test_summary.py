@@ -75,12 +75,13 @@ def test_table_one_gives_a_fraction_of_theory_to_one_direction_only(results: Res
 
 def test_a_ceiling_of_other_axes_is_not_taken(results: Results) -> None:
     variant = summary.default_variants(results)[0]
+    where = ("host-host same-numa", "bw", variant)
     for point in results.ceilings:
         point.axes = {"reuse": "rotating"}
-    assert summary.ceiling_points(results, "host-host same-numa", "bw", variant) == []
+    assert summary.ceiling_points(summary.ceilings_by_curve(results), *where) == []
     for point in results.ceilings:
         point.axes = {"unknown-to-the-case": "x"}
-    assert summary.ceiling_points(results, "host-host same-numa", "bw", variant)
+    assert summary.ceiling_points(summary.ceilings_by_curve(results), *where)
 
 
 def test_the_headline_names_the_nearest_and_where_it_loses(plain: Results) -> None:

@@ -47,3 +47,14 @@ def test_an_error_leaves_the_old_results(make_study: MakeStudy, tmp_path: Path) 
     assert len(list(folder.iterdir())) == 4
     with pytest.raises(UserError):
         write_results(tmp_path)
+
+
+def test_findings_and_settings_come_with_the_results(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.ceiling(block, {("latency", "ring", 1024): 1.0, ("bw", "ring", 1024): 2.0})
+        study.launch(block, "alpha", "latency", {1024: 10.0})
+        study.launch(block, "alpha", "bw", {1024: 1.5})
+    results = study.results()
+    assert [finding.kind for finding in results.findings] == ["blocking"]
+    assert [one.name for one in results.libraries[0].given] == ["default"]

@@ -15,6 +15,8 @@ Examples:
   nearpeak report study
 
   nearpeak report study --open
+
+  nearpeak report study --beside lassen-2019 --beside summit-2019
 """
 
 
@@ -26,17 +28,27 @@ def register(app: typer.Typer) -> None:
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")],
     open_it: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Set the two tables beside those published of a machine, like lassen-2019;"
+            " may be given several times.",
+        ),
+    ] = None,
 ) -> None:
-    """Rebuilds both files; bad folders are a UserError."""
+    """Rebuilds both files; bad folders and unknown machines are a UserError."""
     import webbrowser
 
     from nearpeak.errors import UserError
+    from nearpeak.report.beside import choose
     from nearpeak.report.page import write_page
     from nearpeak.report.terminal import print_summary
     from nearpeak.results.build import write_results
 
+    machines = choose(beside or [])
     results = write_results(folder)
-    page = write_page(results, folder)
-    print_summary(results, page)
+    page = write_page(results, folder, machines)
+    print_summary(results, page, machines=machines)
     if open_it and not webbrowser.open(page.resolve().as_uri()):
         raise UserError(f"no browser was found to open {page}: copy it to where there is one")

@@ -6,9 +6,10 @@ import io
 
 import msgspec
 
+from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
-from nearpeak.report.numbers import number, percent, size, unit
 from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.names import case
 
 COLUMNS = (
     "library",
@@ -132,6 +133,7 @@ def _latex_one(results: Results) -> str:
             "" if row.fraction is None else percent(row.fraction),
         ]
         for row in summary.table_one(results)
+        if not row.fact
     ]
     return _latex_table(
         caption="What each path carries without MPI: the best value of the measured ceiling over"
@@ -147,7 +149,8 @@ def _latex_one(results: Results) -> str:
 
 def _curve(point: CeilingPoint) -> str:
     axes = ", ".join(f"{name}={value}" for name, value in sorted(point.axes.items()))
-    return f"{point.metric} ({axes})" if axes else point.metric
+    name = case(point.metric, point.buffers, {})
+    return f"{name} ({axes})" if axes else name
 
 
 def _fraction(cell: Cell) -> str:
@@ -162,7 +165,7 @@ def _latex_two(results: Results) -> str:
     units = {name: group.unit(name) for group in groups for name in group.benchmarks}
     rows = []
     for group in groups:
-        for who, found in group.rows:
+        for who, found in group.all_rows:
             row = [escape(group.title), escape(who)]
             for name in names:
                 best = found.get(name)

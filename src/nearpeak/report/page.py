@@ -10,34 +10,41 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
+from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.report import numbers, summary
-from nearpeak.report.summary import Variant, label, variant_of
+from nearpeak.report import awareness, beside, pairs, summary
+from nearpeak.report.beside import Published
+from nearpeak.report.summary import Variant, variant_of
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
+from nearpeak.results.names import axes_words, case, label, staged
 
+T = TypeVar("T")
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
 
 
-def write_page(results: Results, folder: Path) -> Path:
-    """Writes `report.html` into `folder` and returns its path. Raises UserError."""
+def write_page(results: Results, folder: Path, machines: Sequence[Published] = ()) -> Path:
+    """Writes `report.html` into `folder` and returns its path. Raises UserError.
+
+    `machines`: those whose published figures stand beside the study's.
+    """
     target = folder / "report.html"
-    write_whole(target, render(results))
+    write_whole(target, render(results, machines))
     return target
 
 
-def render(results: Results) -> str:
+def render(results: Results, machines: Sequence[Published] = ()) -> str:
     """The page, whole."""
     plotly = get_plotlyjs().replace("\r\n", "\n")
     script = (_HERE / "report.js").read_text(encoding="utf-8")
@@ -59,14 +66,26 @@ def render(results: Results) -> str:
         "interval": numbers.interval,
         "spread": numbers.spread,
         "label": label,
+        "axes_words": axes_words,
+        "case": case,
+        "staged": staged,
+        "healthy": summary.HEALTHY,
+        "here_words": beside.here_words,
+        "there_words": beside.there_words,
+        "beside_lines": beside.lines,
         "is_defect": summary.is_defect,
     }
     data = _Data(results)
     return environment.get_template("report.html.j2").render(
         results=results,
         headlines=summary.headlines(results),
-        table_one=_by_path(summary.table_one(results)),
-        table_two=summary.table_two(results),
+        table_one=_by_pairs(_by_path(summary.table_one(results)), lambda item: item[0]),
+        table_two=_by_pairs(summary.table_two(results), lambda group: group.path),
+        beside=[beside.beside(results, machine) for machine in machines],
+        aware=awareness.matrix(results),
+        unaware=awareness.sentences(results),
+        matrices=data.matrices,
+        slowest=pairs.sentences(data.matrices),
         columns=_columns(results),
         verdicts=_verdicts(results),
         verdict_words=summary.VERDICTS,
@@ -128,6 +147,14 @@ def _columns(results: Results) -> list[dict[str, Any]]:
 def _by_path(rows: Sequence[Any]) -> list[tuple[str, list[Any]]]:
     """Rows that are in the order of the paths, as one group for each path."""
     return [(path, list(group)) for path, group in groupby(rows, key=lambda row: row.path)]
+
+
+def _by_pairs(rows: Sequence[T], path_of: Callable[[T], str]) -> list[tuple[bool, list[T]]]:
+    """The rows of ordinary paths, then those of all pairs (True), which are many."""
+    parts: dict[bool, list[T]] = {False: [], True: []}
+    for row in rows:
+        parts[pairs.ends(path_of(row)) is not None].append(row)
+    return [(of_pairs, part) for of_pairs, part in parts.items() if part or not of_pairs]
 
 
 def _fits(results: Results) -> list[Fit]:
@@ -206,25 +233,27 @@ class _Data:
         self._who = {one: place for place, one in enumerate(who)}
         self._paths = {path: place for place, path in enumerate(summary.paths(results))}
         self._variants = summary.variants(results)
+        self._defaults = summary.default_variants(results)
         self._place = {variant: place for place, variant in enumerate(self._variants)}
+        kinds = dict.fromkeys(variant.buffers for variant in self._variants)
+        self._buffers = {buffers: place for place, buffers in enumerate(kinds)}
         self._methods, self._commands = _Numbered(), _Numbered()
         self._curves: dict[tuple[str, Variant], list[Cell]] = {}
         for cell in results.cells:
             self._curves.setdefault((cell.path, variant_of(cell)), []).append(cell)
-        self.sections = [
-            self._section(path)
-            for path in self._paths
-            if any(key[0] == path for key in self._curves)
-        ]
+        measured = {path for path, _ in self._curves}
+        self.sections = [self._section(path) for path in self._paths if path in measured]
+        self.matrices = pairs.matrices(results)
         self.embedded = self._embedded()
 
     def _section(self, path: str) -> dict[str, Any]:
-        """A path's charts: those of the default variants, then the other variants."""
+        """A path's charts by buffers: those of the default variants, then the other variants."""
         mine = [variant for variant in self._variants if (path, variant) in self._curves]
-        defaults = set(summary.default_variants(self._results))
+        defaults = set(self._defaults)
         return {
             "number": self._paths[path],
             "path": path,
+            "of_pairs": pairs.ends(path) is not None,
             "contenders": sorted(
                 {
                     self._who[cell.library, cell.settings]
@@ -232,8 +261,15 @@ class _Data:
                     for cell in self._curves[path, variant]
                 }
             ),
-            "defaults": [self._charts(path, variant) for variant in mine if variant in defaults],
-            "others": [self._charts(path, variant) for variant in mine if variant not in defaults],
+            "kinds": [
+                {
+                    "buffers": buffers,
+                    "defaults": [self._charts(path, v) for v in here if v in defaults],
+                    "others": [self._charts(path, v) for v in here if v not in defaults],
+                }
+                for buffers in dict.fromkeys(variant.buffers for variant in mine)
+                for here in [[variant for variant in mine if variant.buffers == buffers]]
+            ],
         }
 
     def _charts(self, path: str, variant: Variant) -> dict[str, Any]:
@@ -250,8 +286,12 @@ class _Data:
     def _embedded(self) -> dict[str, Any]:
         results = self._results
         ceilings: dict[str, list[list[Any]]] = {}
+        first: dict[Variant, Cell] = {}
+        for (_, variant), cells in self._curves.items():
+            first.setdefault(variant, cells[0])
+        measured = summary.ceilings_by_curve(results)
         for (path, variant), cells in self._curves.items():
-            points = summary.ceiling_points(results, path, cells[0].metric, variant)
+            points = summary.ceiling_points(measured, path, cells[0].metric, variant)
             key = f"{self._paths[path]},{self._place[variant]}"
             ceilings[key] = [self._ceiling(point) for point in points]
         return {
@@ -265,22 +305,20 @@ class _Data:
                     "label": variant.label,
                     "detail": variant.detail,
                     "benchmark": variant.benchmark,
-                    "unit": numbers.unit(cells[0].unit),
-                    "better": cells[0].better,
+                    "unit": numbers.unit(first[variant].unit),
+                    "better": first[variant].better,
                 }
                 for variant in self._variants
-                for cells in [self._first_curve(variant)]
             ],
             "small_up_to": SMALL_LATENCY_UP_TO,
             "cells": [self._cell(cell) for cell in results.cells],
             "ceilings": ceilings,
             "comparisons": self._comparisons(),
+            "buffers": list(self._buffers),
+            "matrices": [_matrix(matrix) for matrix in self.matrices],
             "methods": self._methods.texts,
             "commands": self._commands.texts,
         }
-
-    def _first_curve(self, variant: Variant) -> list[Cell]:
-        return next(cells for key, cells in self._curves.items() if key[1] == variant)
 
     def _cell(self, cell: Cell) -> list[Any]:
         """One row; report.js names the columns in the same order."""
@@ -309,6 +347,7 @@ class _Data:
             _short(cell.p05),
             _short(cell.p95),
             _short(cell.first_use_us),
+            self._buffers[cell.buffers],
         ]
 
     def _ceiling(self, point: CeilingPoint) -> list[Any]:
@@ -341,6 +380,44 @@ class _Data:
             ]
             for item in self._results.comparisons
         ]
+
+
+def _matrix(matrix: pairs.Matrix) -> dict[str, Any]:
+    """What report.js draws: of each source the values, and the fractions of the median pair."""
+    rows, columns = matrix.names
+
+    def grid(source: pairs.Source, value_of: Callable[[tuple[str, str]], float]) -> list[list[Any]]:
+        return [
+            [
+                next((_short(value_of(p)) for p in _either(matrix, one, other, source)), None)
+                for other in columns
+            ]
+            for one in rows
+        ]
+
+    return {
+        "kind": matrix.kind,
+        "case": matrix.case,
+        "unit": numbers.unit(matrix.unit),
+        "rows": rows,
+        "columns": columns,
+        "sources": [
+            {
+                "who": source.who,
+                "values": grid(source, source.values.__getitem__),
+                "fractions": grid(source, source.fraction),
+            }
+            for source in matrix.sources
+        ],
+    }
+
+
+def _either(
+    matrix: pairs.Matrix, one: str, other: str, source: pairs.Source
+) -> Iterator[tuple[str, str]]:
+    """The pair by which the source knows these two ends, if it does."""
+    both = [(one, other), (other, one)] if matrix.kind == "gpu-gpu" else [(one, other)]
+    return (pair for pair in both if pair in source.values)
 
 
 def _styles(who: list[tuple[str, str]]) -> list[dict[str, int]]:

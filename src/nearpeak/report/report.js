@@ -6,14 +6,14 @@
   // The columns of a cell and of a ceiling's point, as page.py writes them.
   const C = { who: 0, path: 1, variant: 2, size: 3, median: 4, low: 5, high: 6, isInterval: 7,
     launches: 8, ceiling: 9, method: 10, fraction: 11, fractionLow: 12, fractionHigh: 13,
-    status: 14, flags: 15, command: 16, defect: 17, minimum: 18, p05: 19, p95: 20, firstUse: 21 };
+    status: 14, flags: 15, command: 16, defect: 17, minimum: 18, p05: 19, p95: 20, firstUse: 21, buffers: 22 };
   const P = { size: 0, value: 1, low: 2, high: 3, isInterval: 4, method: 5, launches: 6 };
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
   const PALETTE = 6;
   const PAGE_OF_ROWS = 200;
-  const PAPER = { two: [336, 208], three: [221, 160] }; // px of a chart on A4; report.css agrees
+  const PAPER = { two: [336, 208], three: [221, 160], pairs: [336, 288] }; // px of a chart on A4; report.css agrees
 
   // ---- figures, written as numbers.py writes them ----
   function number(value) {
@@ -63,7 +63,7 @@
     const style = getComputedStyle(document.documentElement);
     const get = (name) => style.getPropertyValue(name).trim();
     return { fg: get("--fg"), muted: get("--muted"), grid: get("--grid"), rule: get("--rule"),
-      raised: get("--raised"), sans: get("--sans"),
+      raised: get("--raised"), bad: get("--bad"), note: get("--note"), good: get("--good"), sans: get("--sans"),
       colours: Array.from({ length: PALETTE }, (_, index) => get(`--c${index}`)) };
   }
   function faint(hex, alpha) {
@@ -143,8 +143,39 @@
     return { traces, places, variant };
   }
 
+  // All pairs: the fraction of the median pair as colour, the value in each field.
+  function drawPairs(node) {
+    const matrix = data.matrices[Number(node.dataset.matrix)];
+    const source = matrix.sources[Number(node.dataset.source || 0)];
+    const look = theme();
+    const paper = document.documentElement.classList.contains("paper");
+    const [width, height] = paper ? PAPER.pairs : [node.clientWidth, node.clientHeight];
+    const name = (end) => (matrix.kind === "gpu-gpu" ? `GPU ${end}` : end);
+    const hover = matrix.rows.map((row, i) => matrix.columns.map((column, j) => (source.values[i][j] === null ? ""
+      : `${plain(name(row))} and ${plain(name(column))}: ${number(source.values[i][j])} ${matrix.unit},`
+        + ` ${percent(source.fractions[i][j])} % of the median pair`)));
+    const font = { family: look.sans, color: look.muted, size: paper ? 9 : 11 };
+    const axis = { type: "category", showgrid: false, zeroline: false, tickfont: font, fixedrange: true };
+    const trace = { type: "heatmap", x: matrix.columns.map((end) => plain(name(end))), y: matrix.rows.map((end) => plain(name(end))),
+      z: source.fractions, text: hover, hovertemplate: "%{text}<extra></extra>", hoverongaps: false, xgap: 1, ygap: 1,
+      zmin: 0.5, zmax: 1, colorscale: [[0, look.bad], [0.8, look.note], [1, look.good]],
+      colorbar: { thickness: 10, tickformat: ".0%", tickfont: font, outlinewidth: 0 } };
+    const fits = matrix.columns.length <= 8;
+    const annotations = !fits ? [] : matrix.rows.flatMap((row, i) => matrix.columns.flatMap((column, j) => (source.values[i][j] === null ? []
+      : [{ x: j, y: i, text: number(source.values[i][j]), showarrow: false, font: { ...font, color: look.raised } }])));
+    Plotly.react(node, [trace], { width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 50, r: 10, t: 8, b: 40 }, font, annotations, xaxis: { ...axis, automargin: true },
+      yaxis: { ...axis, autorange: "reversed", automargin: true },
+      hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { ...font, color: look.fg } } }, { displayModeBar: false });
+    node.dataset.drawn = "yes";
+  }
+
   function draw(node) {
     const { kind } = node.dataset;
+    if (kind === "pairs") {
+      drawPairs(node);
+      return;
+    }
     const key = `${node.dataset.path},${node.dataset.variant}`;
     const look = theme();
     const { traces, places, variant } = chartTraces(kind, key, look);
@@ -175,8 +206,9 @@
 
   const charts = Array.from(document.querySelectorAll(".chart"));
   const drawn = () => charts.filter((node) => node.dataset.drawn);
-  const visible = (node) => !node.closest("details:not([open])");
+  const visible = (node) => !node.closest("details:not([open]), [hidden]");
   const redraw = () => drawn().filter(visible).forEach(draw);
+  const drawInside = (box) => Array.from(box.querySelectorAll(".chart")).filter(visible).forEach(draw);
   const queue = charts.filter(visible);
   // One chart at a time, so that the page can be read while the charts below are drawn.
   function next() {
@@ -187,12 +219,28 @@
   }
   setTimeout(next, 0);
   document.querySelectorAll("details.variant").forEach((box) => box.addEventListener("toggle", () => {
-    if (box.open) box.querySelectorAll(".chart").forEach(draw);
+    if (box.open) drawInside(box);
+  }));
+
+  // A path has one block of charts for each kind of buffers, of which one is shown.
+  document.querySelectorAll("button[data-show]").forEach((button) => button.addEventListener("click", () => {
+    const section = button.closest("section");
+    section.querySelectorAll("button[data-show]").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
+    section.querySelectorAll("div[data-buffers]").forEach((box) => {
+      box.hidden = box.dataset.buffers !== button.dataset.show;
+      if (!box.hidden) drawInside(box);
+    });
+  }));
+  document.querySelectorAll("select[data-source]").forEach((select) => select.addEventListener("input", () => {
+    const node = select.closest("figure").querySelector(".chart");
+    node.dataset.source = select.value;
+    draw(node);
   }));
 
   document.querySelectorAll("button.save").forEach((button) => button.addEventListener("click", () => {
     const node = button.closest("figure").querySelector(".chart");
-    const { benchmark } = data.variants[Number(node.dataset.variant)];
+    const benchmark = node.dataset.kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-")
+      : data.variants[Number(node.dataset.variant)].benchmark;
     Plotly.downloadImage(node, { format: "svg", width: node.clientWidth, height: node.clientHeight,
       filename: `nearpeak-${benchmark}-${node.dataset.kind}` });
   }));
@@ -356,6 +404,7 @@
     if (!table.box.open || texts.length) return;
     data.cells.forEach((cell) => texts.push(words(cell)));
     const names = [data.contenders.map((one) => one.label), data.paths, data.variants.map((one) => one.label)];
+    names[C.buffers] = data.buffers;
     for (const select of selects) {
       const column = Number(select.dataset.filter);
       for (const value of new Set(data.cells.map((cell) => cell[column]))) {

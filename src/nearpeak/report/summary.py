@@ -7,14 +7,20 @@ Everything here is taken from `Results`; nothing is measured or judged again.
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
-from nearpeak.report.numbers import count, number, percent, size, unit
+from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.report import pairs
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
+from nearpeak.results.names import axes_words, case, label, staged, staging
 from nearpeak.study.buffers import ceiling_buffers
 
+HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look
+# What nearpeak-native measures and no benchmark of MPI does: facts, no ceilings of anything.
+FACTS = {"device_latency", "flag_latency", "ipc_open"}
+SAME_GPU = "gpu-gpu same-gpu"
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 _FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
 
@@ -35,7 +41,18 @@ class Variant:
     @property
     def detail(self) -> str:
         """What the benchmark's name leaves open."""
-        return ", ".join([self.buffers, *(f"{name}={value}" for name, value in self.axes)])
+        return ", ".join([self.buffers, *axes_words(dict(self.axes))])
+
+    @property
+    def staging(self) -> str | None:
+        """How the benchmark itself staged the data; None: it did not."""
+        return staging(dict(self.axes))
+
+    @property
+    def unstaged(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """What it has in common with its like that stage the data otherwise."""
+        others = tuple(pair for pair in self.axes if pair[0] != "staging")
+        return self.benchmark, self.buffers, others
 
 
 @dataclass(frozen=True)
@@ -46,24 +63,35 @@ class Best:
     of_peak: float | None  # of the best value that the path's ceiling reaches at any size
 
 
+Row = tuple[str, dict[str, Best]]
+Ceilings = dict[tuple[str, str, str], list[CeilingPoint]]  # by path, metric, buffers
+
+
 @dataclass(frozen=True)
 class Group:
     """One path with one kind of buffers: a row group of Table 2."""
 
     path: str
+    buffers: str
     title: str  # the path, and its buffers where there are several kinds
     ceilings: dict[str, CeilingPoint]  # by benchmark: the ceiling's best point
-    rows: list[tuple[str, dict[str, Best]]]  # contender, by benchmark
+    rows: list[Row]  # contender, by benchmark
+    baselines: list[Row]  # the same where the benchmark staged the data itself
+
+    @property
+    def all_rows(self) -> list[Row]:
+        """What the libraries reach, then the baselines; each says which it is."""
+        return self.rows + self.baselines
 
     @property
     def benchmarks(self) -> list[str]:
         """The benchmarks measured here, in the order of the tables."""
-        found = {name for _, row in self.rows for name in row} | set(self.ceilings)
+        found = {name for _, row in self.all_rows for name in row} | set(self.ceilings)
         return sorted(found, key=lambda name: (benchmark_rank(name), name))
 
     def unit(self, benchmark: str) -> str:
         """The unit of a benchmark's column."""
-        units = [row[benchmark].cell.unit for _, row in self.rows if benchmark in row]
+        units = [row[benchmark].cell.unit for _, row in self.all_rows if benchmark in row]
         return unit(units[0] if units else self.ceilings[benchmark].unit)
 
 
@@ -75,6 +103,19 @@ class TheoryRow:
     best: CeilingPoint
     theoretical_gbs: float | None
     fraction: float | None  # of the theoretical unidirectional rate
+    suspect: bool = False  # even the best of its direction is below HEALTHY
+
+    @property
+    def fact(self) -> bool:
+        """Whether no benchmark of MPI is held against it."""
+        return self.best.metric in FACTS
+
+    @property
+    def convention(self) -> str:
+        """How the theoretical rate counts where that could be taken otherwise."""
+        if self.path.startswith(SAME_GPU):
+            return "half of the memory's traffic: a payload, counted once, is read and written"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -87,11 +128,6 @@ class VerdictRow:
     variant: Variant
     counts: dict[str, int]
     median_ratio: float
-
-
-def label(library: str, settings: str) -> str:
-    """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
-    return library if settings == "default" else f"{library}@{settings}"
 
 
 def variant_of(item: Cell | Comparison) -> Variant:
@@ -133,11 +169,12 @@ def benchmark_rank(benchmark: str) -> int:
 
 
 def default_variants(results: Results) -> list[Variant]:
-    """The default variant of each (benchmark, buffers)."""
+    """The default variant of each (benchmark, buffers); one that stages only where no other is."""
+    found = variants(results)
     first: dict[tuple[str, str], Variant] = {}
-    for variant in variants(results):
+    for variant in sorted(found, key=lambda variant: variant.staging is not None):
         first.setdefault((variant.benchmark, variant.buffers), variant)
-    return list(first.values())
+    return sorted(first.values(), key=found.index)
 
 
 def is_defect(cell: Cell) -> bool:
@@ -150,8 +187,16 @@ def defects(results: Results) -> list[Cell]:
     return sorted(filter(is_defect, results.cells), key=lambda cell: -(cell.fraction or 0.0))
 
 
+def ceilings_by_curve(results: Results) -> Ceilings:
+    """The points of the ceilings, where they can be found fast."""
+    found: Ceilings = {}
+    for point in results.ceilings:
+        found.setdefault((point.path, point.metric, point.buffers), []).append(point)
+    return found
+
+
 def ceiling_points(
-    results: Results, path: str, metric: str, variant: Variant
+    ceilings: Ceilings, path: str, metric: str, variant: Variant
 ) -> list[CeilingPoint]:
     """The ceiling under one variant's curve, by size.
 
@@ -161,9 +206,7 @@ def ceiling_points(
     axes = dict(variant.axes)
     buffers = ceiling_buffers(variant.buffers)
     found: dict[int, CeilingPoint] = {}
-    for point in results.ceilings:
-        if (point.path, point.metric, point.buffers) != (path, metric, buffers):
-            continue
+    for point in ceilings.get((path, metric, buffers), []):
         if all(axes.get(name, value) == value for name, value in point.axes.items()):
             found.setdefault(point.size_bytes, point)
     return [found[key] for key in sorted(found)]
@@ -204,39 +247,80 @@ def table_one(results: Results) -> list[TheoryRow]:
         # The theoretical rate is that of one direction, so only `bw` can be a part of it.
         fraction = best.value / known if known and best.metric == "bw" else None
         rows.append(TheoryRow(best.path, best, known, fraction))
-    return rows
+    return _judged(rows)
+
+
+def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
+    """The same, with the rows that are worth a look marked.
+
+    Pageable memory or rotating buffers may well be slow on a sound link: only the best of each
+    direction of a path speaks of its health.
+    """
+    best: dict[tuple[str, tuple[bool, ...]], tuple[float, int]] = {}
+    for place, row in enumerate(rows):
+        if row.fraction is not None and "M" not in row.best.buffers:  # managed memory moves
+            where = (row.path, _direction(row.best.buffers))
+            best[where] = max(best.get(where, (0.0, 0)), (row.fraction, -place))
+    suspects = {-place for fraction, place in best.values() if fraction < HEALTHY}
+    return [replace(row, suspect=place in suspects) for place, row in enumerate(rows)]
+
+
+def _direction(buffers: str) -> tuple[bool, ...]:
+    """Of each end: whether its buffer lies in host memory."""
+    return tuple(kind in ("H", "P") for kind in buffers.split(","))
 
 
 def table_two(results: Results) -> list[Group]:
-    """Per path: each contender's best cell of each benchmark, in the default variants."""
+    """Per path and buffers: each contender's best cell of each benchmark, in the default variants.
+
+    Below them the same where the benchmark staged the data itself.
+    """
     known = contenders(results)
+    ceilings = ceilings_by_curve(results)
+    defaults = default_variants(results)
+    like = {variant.unstaged for variant in defaults}
+    shown = [v for v in defaults if v.staging is None]
+    shown += [v for v in variants(results) if v.staging is not None and v.unstaged in like]
+    kinds = list(dict.fromkeys(variant.buffers for variant in defaults))
+    cells: dict[tuple[str, Variant], dict[tuple[str, str], list[Cell]]] = {}
+    for cell in results.cells:
+        owners = cells.setdefault((cell.path, variant_of(cell)), {})
+        owners.setdefault((cell.library, cell.settings), []).append(cell)
     groups = []
-    kinds = dict.fromkeys(variant.buffers for variant in default_variants(results))
     for path in paths(results):
         for buffers in kinds:
-            chosen = [v for v in default_variants(results) if v.buffers == buffers]
-            cells: dict[tuple[str, str, Variant], list[Cell]] = {}
-            for cell in results.cells:
-                if cell.path == path:
-                    owner = (cell.library, cell.settings, variant_of(cell))
-                    cells.setdefault(owner, []).append(cell)
-            if not any(owner[2] in chosen for owner in cells):
+            chosen = [v for v in shown if v.buffers == buffers and (path, v) in cells]
+            if not chosen:
                 continue
-            ceilings: dict[str, CeilingPoint] = {}
-            rows: list[tuple[str, dict[str, Best]]] = [(label(*who), {}) for who in known]
+            tops: dict[str, CeilingPoint] = {}
+            rows: dict[tuple[tuple[str, str], str | None], dict[str, Best]] = {
+                (who, None): {} for who in known
+            }
             for variant in chosen:
-                metrics = [owned[0].metric for who, owned in cells.items() if who[2] == variant]
-                if not metrics:
-                    continue
-                top = best_point(ceiling_points(results, path, metrics[0], variant))
+                owned = cells[path, variant]
+                metric = next(iter(owned.values()))[0].metric
+                top = best_point(ceiling_points(ceilings, path, metric, variant))
                 if top is not None:
-                    ceilings[variant.benchmark] = top
-                for who, (_, row) in zip(known, rows, strict=True):
-                    best = best_cell(cells.get((*who, variant), []))
+                    tops.setdefault(variant.benchmark, top)
+                for who in known:
+                    best = best_cell(owned.get(who, []))
                     if best is not None:
+                        row = rows.setdefault((who, variant.staging), {})
                         row[variant.benchmark] = Best(best, _of_peak(best, top))
-            title = f"{path} ({buffers})" if len(kinds) > 1 else path
-            groups.append(Group(path, title, ceilings, rows))
+            groups.append(
+                Group(
+                    path=path,
+                    buffers=buffers,
+                    title=f"{path} ({buffers})" if len(kinds) > 1 else path,
+                    ceilings=tops,
+                    rows=[(label(*who), row) for (who, how), row in rows.items() if how is None],
+                    baselines=[
+                        (f"{label(*who)}, {staged(how)}", row)
+                        for (who, how), row in rows.items()
+                        if how is not None
+                    ],
+                )
+            )
     return groups
 
 
@@ -264,15 +348,30 @@ def verdict_rows(results: Results) -> list[VerdictRow]:
 
 
 def headlines(results: Results) -> list[tuple[str, str]]:
-    """(path, one or two sentences): who is nearest to the ceiling there, and where it loses."""
-    return [(path, _headline(results, path)) for path in paths(results)]
+    """(path, one or two sentences): who is nearest to the ceiling there, and where it loses.
+
+    Paths of all pairs have their own summary (report/pairs.py).
+    """
+    cells: dict[str, list[Cell]] = {}
+    for cell in results.cells:
+        cells.setdefault(cell.path, []).append(cell)
+    chosen = {variant for variant in default_variants(results) if variant.staging is None}
+    ceilings = table_one(results)
+    return [
+        (
+            path,
+            _headline([cell for cell in cells[path] if variant_of(cell) in chosen])
+            if path in cells
+            else _ceiling_alone(results, path, [row.best for row in ceilings if row.path == path]),
+        )
+        for path in paths(results)
+        if pairs.ends(path) is None
+    ]
 
 
-def _headline(results: Results, path: str) -> str:
-    chosen = set(default_variants(results))
-    cells = [cell for cell in results.cells if cell.path == path and variant_of(cell) in chosen]
+def _headline(cells: list[Cell]) -> str:
     if not cells:
-        return _ceiling_alone(results, path)
+        return "Only other variants were measured: see the tables."
     # A defect of the ceiling says nothing of a library; a bandwidth of 0 bytes has no fraction.
     judged: dict[tuple[str, str], dict[tuple[Variant, int], Cell]] = {}
     for cell in cells:
@@ -304,12 +403,13 @@ def _headline(results: Results, path: str) -> str:
     peak = best_cell(cell for cell in mine.values() if cell.benchmark == "bw")
     if peak is not None:
         sentence += (
-            f" It peaks at {number(peak.median)} {unit(peak.unit)} (bw at {size(peak.size_bytes)}),"
+            f" It peaks at {number(peak.median)} {unit(peak.unit)}"
+            f" ({_case(peak)} at {size(peak.size_bytes)}),"
             f" {percent(peak.fraction)} % of the ceiling at that size."
         )
     worst = min(mine.values(), key=lambda cell: cell.fraction or 0.0)
     sentence += (
-        f" It loses most in {worst.benchmark} at {size(worst.size_bytes)}:"
+        f" It loses most in {_case(worst)} at {size(worst.size_bytes)}:"
         f" {number(worst.median)} {unit(worst.unit)}, {percent(worst.fraction)} % of the ceiling"
     )
     if worst.ceiling is not None:
@@ -317,12 +417,21 @@ def _headline(results: Results, path: str) -> str:
     return sentence + "."
 
 
-def _ceiling_alone(results: Results, path: str) -> str:
+def _case(cell: Cell) -> str:
+    return case(cell.benchmark, cell.buffers, cell.axes)
+
+
+def _ceiling_alone(results: Results, path: str, points: list[CeilingPoint]) -> str:
     failed = sum(failure.path == path for failure in results.failures)
-    rows = [row.best for row in table_one(results) if row.path == path]
-    if not rows:
+    if not points:
         return f"Nothing was measured: {count(failed, 'launch')} failed."
     parts = [
-        f"{best.metric} {number(best.value)} {unit(best.unit)} by {best.method}" for best in rows
+        f"{_curve(best)} {number(best.value)} {unit(best.unit)} by {best.method}"
+        for best in points
+        if best.metric not in FACTS
     ]
     return f"Ceiling only, no MPI: {'; '.join(parts)}."
+
+
+def _curve(point: CeilingPoint) -> str:
+    return case(point.metric, point.buffers, {})

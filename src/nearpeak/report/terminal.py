@@ -1,32 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study in the terminal: Table 2, then failures, defects, drift and where the report is."""
+"""A study in the terminal: Table 2, then what stands out, what failed, and where the report is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nearpeak.report.numbers import count, number, percent, printable, size
+from nearpeak.numbers import count, number, percent, printable, size, unit
+from nearpeak.report import awareness, pairs
+from nearpeak.report.beside import Beside, Published, beside, here_words, lines, there_words
 from nearpeak.report.summary import (
     Best,
     Group,
     defects,
     headlines,
     is_defect,
-    label,
+    table_one,
     table_two,
 )
 from nearpeak.results.model import CeilingPoint, Results
+from nearpeak.results.names import case, label
 
-_SHOWN = 8  # lines of failures and of defects; the page has all of them
+_SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
+_FINDINGS = 5
 _ABREAST = 3  # benchmarks side by side that fit into 80 columns
 _WIDTH = 80
 
 
-def print_summary(results: Results, page: Path, console: Console | None = None) -> None:
+def print_summary(
+    results: Results,
+    page: Path,
+    console: Console | None = None,
+    machines: Sequence[Published] = (),
+) -> None:
     """Prints the summary of `results`; `page` is the report that it points to.
+
+    `machines`: those whose published figures stand beside the study's.
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
@@ -35,6 +46,8 @@ def print_summary(results: Results, page: Path, console: Console | None = None) 
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
     for group in table_two(results):
+        if pairs.ends(group.path) is not None:
+            continue  # a matrix on the page, a line here
         console.print()
         console.print(_text(group.title, "bold"))
         for table in _tables(group):
@@ -42,6 +55,10 @@ def print_summary(results: Results, page: Path, console: Console | None = None) 
     console.print()
     for line in _notes(results):
         console.print(line)
+    for machine in machines:
+        _print_beside(beside(results, machine), console)
+    if machines:
+        console.print()
     console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
 
 
@@ -68,7 +85,7 @@ def _table(group: Group, names: list[str]) -> Table:
         heading = Text.assemble(_text(name), "\n", _text(group.unit(name)))
         table.add_column(heading, justify="right", no_wrap=True, min_width=7)
         table.add_column("% of\nceiling", justify="right", no_wrap=True, min_width=7)
-    for who, row in group.rows:
+    for who, row in group.all_rows:
         table.add_row(_text(who), *(text for name in names for text in _figures(row.get(name))))
     if group.ceilings:
         figures = (text for name in names for text in _ceiling(group.ceilings.get(name)))
@@ -105,9 +122,44 @@ def _notes(results: Results) -> Iterator[Text]:
             " a range, no 95 % interval.",
             "dim",
         )
+    yield from _health(results)
+    slowest = pairs.sentences(pairs.matrices(results))
+    yield from map(_text, slowest[:_SHOWN])
+    yield from _more(len(slowest))
+    yield from _awareness(results)
+    yield from _findings(results)
     yield from _failures(results)
     yield from _defects(results)
     yield from _drift(results)
+
+
+def _health(results: Results) -> Iterator[Text]:
+    for row in table_one(results):
+        if row.suspect:
+            yield _text(
+                f"Worth a look: {row.path} carries {number(row.best.value)} GB/s"
+                f" ({row.best.metric} {row.best.buffers}) without MPI, {percent(row.fraction)} %"
+                f" of its theoretical {number(row.theoretical_gbs)} GB/s"
+                + (f" ({row.convention})." if row.convention else "."),
+                "yellow",
+            )
+
+
+def _awareness(results: Results) -> Iterator[Text]:
+    found = awareness.sentences(results)
+    for line in found[:_SHOWN]:
+        yield _text(line, "yellow")
+    yield from _more(len(found))
+
+
+def _findings(results: Results) -> Iterator[Text]:
+    found = results.findings
+    if not found:
+        return
+    yield _text("What stands out, the greatest loss first:", "bold")
+    for finding in found[:_FINDINGS]:
+        yield _text(f"  {finding.sentence}")
+    yield from _more(len(found), _FINDINGS)
 
 
 def _failures(results: Results) -> Iterator[Text]:
@@ -136,8 +188,9 @@ def _defects(results: Results) -> Iterator[Text]:
     for cell in found[:_SHOWN]:
         method = f" by {cell.ceiling.method}" if cell.ceiling else ""
         yield _text(
-            f"  {label(cell.library, cell.settings)} {cell.path} {cell.benchmark}"
-            f" {size(cell.size_bytes)}: {percent(cell.fraction)} % of the ceiling{method}"
+            f"  {label(cell.library, cell.settings)} {cell.path}"
+            f" {case(cell.benchmark, cell.buffers, cell.axes)} {size(cell.size_bytes)}:"
+            f" {percent(cell.fraction)} % of the ceiling{method}"
         )
     yield from _more(len(found))
 
@@ -155,6 +208,60 @@ def _drift(results: Results) -> Iterator[Text]:
         yield _text(f"{text}; none flagged.")
 
 
-def _more(count: int) -> Iterator[Text]:
-    if count > _SHOWN:
-        yield _text(f"  and {count - _SHOWN} more: see the report", "dim")
+def _more(count: int, shown: int = _SHOWN) -> Iterator[Text]:
+    if count > shown:
+        yield _text(f"  and {count - shown} more: see the report", "dim")
+
+
+def _print_beside(found: Beside, console: Console) -> None:
+    """Both tables of a study beside those of one published machine."""
+    console.print()
+    console.print(_text(f"Beside {found.machine.id}", "bold"))
+    if found.table_one:
+        console.print(_beside_one(found))
+    if found.table_two:
+        console.print(_beside_two(found))
+    for line in lines(found):
+        console.print(_text(line, "dim"))
+
+
+def _heading(first: str, second: str) -> Text:
+    return Text.assemble(_text(first), "\n", _text(second))
+
+
+def _beside_one(found: Beside) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
+    table.add_column(_heading("bw without MPI", "GB/s"), overflow="fold", min_width=14)
+    for who in ("here", found.machine.name):
+        table.add_column(_heading(who, "theoretical"), justify="right")
+        table.add_column(_heading("", "measured"), justify="right", no_wrap=True)
+        table.add_column(_heading("% of", "theor."), justify="right", no_wrap=True)
+    for pair in found.table_one:
+        own = pair.own
+        table.add_row(
+            _text(pair.path),
+            number(pair.own_theoretical_gbs),
+            number(own.best.value if own else None),
+            percent(own.fraction if own else None),
+            number(pair.link.theoretical_gbs),
+            number(pair.link.achievable_gbs),
+            percent(pair.link.fraction),
+        )
+    return table
+
+
+def _beside_two(found: Beside) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
+    table.add_column(_text("best of MPI"), overflow="fold", min_width=14)
+    table.add_column("", overflow="fold", min_width=10)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("", overflow="fold", ratio=1)
+    for pair in found.table_two:
+        value = pair.cell.median if pair.cell else None
+        for where, who, figure, words in (
+            (f"{pair.path}, {pair.case}", "here", value, here_words(pair)),
+            ("", found.machine.name, pair.value, there_words(pair)),
+        ):
+            figures = _text(f"{number(figure)} {unit(pair.unit)}")
+            table.add_row(_text(where), _text(who), figures, _text(words))
+    return table

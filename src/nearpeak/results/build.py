@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.files import write_whole
-from nearpeak.results import ceilings, cells, checklist, comparisons, drift, fits
+from nearpeak.results import ceilings, cells, checklist, comparisons, drift, findings, fits
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results
 from nearpeak.results.reading import StudyData, load
 from nearpeak.study.model import Contender
@@ -53,6 +53,7 @@ def summarise(data: StudyData) -> Results:
         failures=cells.failures(data),
         skipped=skipped,
         awareness=data.plan.awareness,
+        findings=findings.find(found, points, data.plan.contenders),
         drift=blocks,
         checklist=checklist.judge(data, found, compared, log_ratios, skipped),
     )
@@ -73,4 +74,5 @@ def _libraries(contenders: list[Contender]) -> list[LibraryInfo]:
             ),
         )
         info.settings.append(contender.settings.name)
+        info.given.append(contender.settings)
     return list(found.values())

@@ -3,6 +3,7 @@
 
 import msgspec
 
+from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
 from nearpeak.study.model import Awareness
 
@@ -143,6 +144,22 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     version: str
     version_text: str
     settings: list[str]
+    given: list[Settings] = []  # what each of the settings gives to it, in the same order
+
+
+class Finding(msgspec.Struct, kw_only=True):
+    """Something that stands out in the cells, at the size where most is lost."""
+
+    kind: str  # "blocking", "settings", "mps", "directions" or "staged"
+    loss: float  # how many times better the other figure is, above 1
+    sentence: str  # with the figures
+    library: str  # that loses
+    settings: str
+    path: str
+    benchmark: str
+    buffers: str
+    axes: dict[str, str]
+    size_bytes: int
 
 
 class Drift(msgspec.Struct, kw_only=True):
@@ -181,5 +198,6 @@ class Results(msgspec.Struct, kw_only=True):
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
+    findings: list[Finding] = []  # the greatest loss first
     drift: list[Drift]
     checklist: list[Rule]

@@ -3,7 +3,7 @@
 
 import pytest
 
-from nearpeak.report import numbers
+from nearpeak import numbers
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which operations each library does with each kind of device buffers."""
+
+from dataclasses import dataclass
+
+from nearpeak.results.model import Results
+from nearpeak.results.names import label
+from nearpeak.study.model import Awareness
+
+Column = tuple[str, str]  # buffers, operation
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Library with its settings by (buffers, operation)."""
+
+    columns: list[Column]
+    rows: list[tuple[str, dict[Column, Awareness]]]
+
+    @property
+    def spans(self) -> list[tuple[str, int]]:
+        """Each kind of buffers, and how many columns it has."""
+        kinds = dict.fromkeys(buffers for buffers, _ in self.columns)
+        return [(kind, sum(column[0] == kind for column in self.columns)) for kind in kinds]
+
+
+def matrix(results: Results) -> Matrix:
+    """All trials; what was not tried has no entry."""
+    operations = list(dict.fromkeys(one.operation for one in results.awareness))
+    kinds = list(dict.fromkeys(one.buffers for one in results.awareness))
+    columns = sorted(
+        {(one.buffers, one.operation) for one in results.awareness},
+        key=lambda column: (kinds.index(column[0]), operations.index(column[1])),
+    )
+    rows: dict[str, dict[Column, Awareness]] = {}
+    for one in results.awareness:
+        row = rows.setdefault(label(one.library, one.settings), {})
+        row[one.buffers, one.operation] = one
+    return Matrix(columns, list(rows.items()))
+
+
+def sentences(results: Results) -> list[str]:
+    """One for each library and evidence: what it cannot do, and how that was seen."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for one in results.awareness:
+        if one.status != "ok":
+            who = label(one.library, one.settings)
+            kinds = found.setdefault((who, one.message or one.status), {})
+            kinds.setdefault(one.buffers, []).append(one.operation)
+    return [
+        f"{who}: not GPU-aware for "
+        + "; ".join(f"{buffers} {', '.join(operations)}" for buffers, operations in kinds.items())
+        + f": {evidence}"
+        for (who, evidence), kinds in found.items()
+    ]

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands out in the cells: each finding one sentence with its figures."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+from nearpeak.libraries.model import Settings
+from nearpeak.numbers import number, size, unit
+from nearpeak.results.model import CeilingPoint, Cell, Finding
+from nearpeak.results.names import axes_words, label, staged, staging
+from nearpeak.study.buffers import ceiling_buffers
+from nearpeak.study.model import Contender
+
+BLOCKING = 3.0  # windowed against blocking: beyond this a finding ...
+EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more
+TWICE = 1.5  # settings, MPS, directions: how many times better
+STAGED = 1.1  # the staged baseline: how many times faster than the library's own way
+
+Axes = tuple[tuple[str, str], ...]
+Limits = dict[tuple[str, str, str, int], list[CeilingPoint]]  # path, metric, buffers, size
+
+
+class Seen(NamedTuple):
+    """One candidate: the cell that loses, the figure that it is set against, and the words."""
+
+    cell: Cell
+    loss: float
+    sentence: Callable[[], str]
+
+
+def find(
+    cells: Sequence[Cell], ceilings: Iterable[CeilingPoint], contenders: Iterable[Contender]
+) -> list[Finding]:
+    """All findings of a study, the greatest loss first."""
+    limits: Limits = defaultdict(list)
+    for point in ceilings:
+        limits[point.path, point.metric, point.buffers, point.size_bytes].append(point)
+    given = {(one.library.name, one.settings.name): one.settings for one in contenders}
+    measured = [cell for cell in cells if cell.median]
+    own = [cell for cell in measured if staging(cell.axes) is None]
+    found = [
+        *_worst("blocking", _blocking(own, limits)),
+        *_worst("settings", _settings(own, given)),
+        *_worst("mps", _mps(own)),
+        *_worst("directions", _directions(own, limits)),
+        *_worst("staged", _staged(measured)),
+    ]
+    return sorted(found, key=lambda finding: -finding.loss)
+
+
+def _worst(kind: str, seen: Iterator[Seen]) -> list[Finding]:
+    """One finding for each library, path and buffers: the cell where most is lost.
+
+    Of all pairs of a machine only the worst is told: a study may have hundreds.
+    """
+    worst: dict[Hashable, Seen] = {}
+    for one in seen:
+        cell = one.cell
+        path = cell.path.partition(" pair ")[0]
+        curve = (cell.library, cell.settings, path, cell.buffers)
+        if curve not in worst or one.loss > worst[curve].loss:
+            worst[curve] = one
+    return [
+        Finding(
+            kind=kind,
+            loss=one.loss,
+            sentence=one.sentence(),
+            library=one.cell.library,
+            settings=one.cell.settings,
+            path=one.cell.path,
+            benchmark=one.cell.benchmark,
+            buffers=one.cell.buffers,
+            axes=one.cell.axes,
+            size_bytes=one.cell.size_bytes,
+        )
+        for one in worst.values()
+    ]
+
+
+def _blocking(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
+    """Windowed bandwidth far above the one that the latency of the same size comes to.
+
+    Some of it is in the nature of the path: the ceilings of both say how much.
+    """
+    windowed: dict[Hashable, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell.benchmark == "bw":
+            windowed[_place(cell)].append(cell)
+    for cell in cells:
+        if cell.benchmark != "latency" or not cell.size_bytes:
+            continue
+        if cell.axes.get("calls", "blocking") != "blocking":
+            continue
+        for other in windowed[_place(cell)]:
+            if any(
+                other.axes.get(name, value) != value
+                for name, value in cell.axes.items()
+                if name != "calls"
+            ):
+                continue
+            slow = _rate(cell.size_bytes, cell.median or 0.0)
+            ratio = (other.median or 0.0) / slow
+            one, many = _limit(cell, limits), _limit(other, limits)
+            if one is None or many is None:
+                continue
+            natural = many.value / _rate(cell.size_bytes, one.value)
+            if ratio > BLOCKING and natural < EXPLAINED * ratio:
+                yield Seen(cell, ratio, _blocking_words(cell, other, slow, ratio, natural))
+
+
+def _blocking_words(
+    cell: Cell, other: Cell, slow: float, ratio: float, natural: float
+) -> Callable[[], str]:
+    return lambda: (
+        f"{_where(cell)}, {_case(cell)}: one message at a time moves"
+        f" {number(slow)} GB/s ({_value(cell)}), a window of {other.window}"
+        f" {number(other.median)} GB/s, {_times(ratio)};"
+        f" between the ceilings of the two it is {_times(natural)}."
+    )
+
+
+def _settings(cells: list[Cell], given: dict[tuple[str, str], Settings]) -> Iterator[Seen]:
+    """A library's settings against the best ones of the same library."""
+    places: dict[Hashable, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        places[cell.library, cell.benchmark, _place(cell)[2:], _axes(cell)].append(cell)
+    for alternatives in places.values():
+        if len(alternatives) < 2:
+            continue
+        best = min(alternatives, key=_cost)
+        for cell in alternatives:
+            if _beats(best, cell, TWICE):
+                yield Seen(cell, _loss(best, cell), _settings_words(best, cell, given))
+
+
+def _settings_words(
+    best: Cell, cell: Cell, given: dict[tuple[str, str], Settings]
+) -> Callable[[], str]:
+    def words() -> str:
+        settings = given.get((best.library, best.settings), Settings())
+        other = given.get((cell.library, cell.settings), Settings())
+        return (
+            f"{best.library}, {_what(cell)}: {_value(best)} with the settings {best.settings}"
+            f" against {_value(cell)} with {cell.settings}, {_times(_loss(best, cell))};"
+            f" the difference: {difference(settings, other)}."
+        )
+
+    return words
+
+
+def difference(one: Settings, other: Settings) -> str:
+    """What the first settings give that the second do not, and what they leave out."""
+    names = [*one.env, *(name for name in other.env if name not in one.env)]
+    parts = []
+    for name in names:
+        if name not in other.env:
+            parts.append(f"{name}={one.env[name]}")
+        elif name not in one.env:
+            parts.append(f"no {name}={other.env[name]}")
+        elif one.env[name] != other.env[name]:
+            parts.append(f"{name}={one.env[name]} in place of {other.env[name]}")
+    if one.flags != other.flags:
+        flags = [" ".join(settings.flags) or "none" for settings in (one, other)]
+        parts.append(f"flags {flags[0]} in place of {flags[1]}")
+    return ", ".join(parts) or "none that the plan knows"
+
+
+def _mps(cells: list[Cell]) -> Iterator[Seen]:
+    """One GPU shared by the ranks, with a daemon of MPS and without."""
+    places: dict[Hashable, dict[str, Cell]] = defaultdict(dict)
+    for cell in cells:
+        bare = cell.path.removesuffix(" mps")
+        owner = (cell.library, cell.settings, cell.benchmark, cell.buffers, cell.size_bytes)
+        places[bare, owner, _axes(cell)][cell.path] = cell
+    for pair in places.values():
+        for better, worse in permutations(pair.values(), 2):
+            if _beats(better, worse, TWICE):
+                yield Seen(worse, _loss(better, worse), _mps_words(better, worse))
+
+
+def _mps_words(better: Cell, worse: Cell) -> Callable[[], str]:
+    ways = ("under MPS", "without") if better.path.endswith(" mps") else ("without MPS", "under it")
+    shared = better.path.removesuffix(" mps")
+    return lambda: (
+        f"{label(better.library, better.settings)}, {shared}, {_case(better)}:"
+        f" {_value(better)} {ways[0]} against {_value(worse)} {ways[1]},"
+        f" {_times(_loss(better, worse))}."
+    )
+
+
+def _directions(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
+    """One way faster than the other, where the ceilings of both ways differ less."""
+    places: dict[Hashable, Cell] = {}
+    for cell in cells:
+        if cell.benchmark == "bw":
+            places[_place(cell), _axes(cell)] = cell
+    for cell in list(places.values()):
+        kinds = ",".join(reversed(cell.buffers.split(",")))
+        back = (cell.library, cell.settings, cell.path, kinds, cell.size_bytes)
+        other = places.get((back, _axes(cell)))
+        if other is None or kinds == cell.buffers or not _beats(other, cell, TWICE):
+            continue
+        mine, theirs = _limit(cell, limits), _limit(other, limits)
+        if mine is not None and theirs is not None and theirs.value < TWICE * mine.value:
+            yield Seen(cell, _loss(other, cell), _direction_words(other, cell, mine, theirs))
+
+
+def _direction_words(
+    other: Cell, cell: Cell, mine: CeilingPoint, theirs: CeilingPoint
+) -> Callable[[], str]:
+    return lambda: (
+        f"{_where(cell)}, {_case(cell)}: {_value(cell)} against {_value(other)} the other way"
+        f" ({other.buffers}), {_times(_loss(other, cell))}; the ceilings are"
+        f" {number(mine.value)} and {number(theirs.value)} {unit(cell.unit)}."
+    )
+
+
+def _staged(cells: list[Cell]) -> Iterator[Seen]:
+    """What a library does with a GPU's memory itself, against the copies any user would write."""
+    baselines: dict[Hashable, Cell] = {}
+    for cell in cells:
+        if staging(cell.axes) is not None:
+            place = _bare(cell)
+            if place not in baselines or _cost(cell) < _cost(baselines[place]):
+                baselines[place] = cell
+    for cell in cells:
+        baseline = baselines.get(_bare(cell))
+        if staging(cell.axes) is None and baseline and _beats(baseline, cell, STAGED):
+            yield Seen(cell, _loss(baseline, cell), _staged_words(baseline, cell))
+
+
+def _staged_words(baseline: Cell, cell: Cell) -> Callable[[], str]:
+    return lambda: (
+        f"{_where(cell)}, {_case(cell)}: {_value(cell)} by the library's own way against"
+        f" {_value(baseline)} with {label(baseline.library, baseline.settings)}"
+        f" {staged(baseline.axes['staging'])}, {_times(_loss(baseline, cell))}."
+    )
+
+
+def _axes(cell: Cell) -> Axes:
+    return tuple(sorted(cell.axes.items()))
+
+
+def _bare(cell: Cell) -> Hashable:
+    """The case of a cell but for who measured it and what was staged."""
+    axes = tuple(pair for pair in _axes(cell) if pair[0] != "staging")
+    return cell.path, cell.benchmark, cell.buffers, cell.size_bytes, axes
+
+
+def _place(cell: Cell) -> tuple[str, str, str, str, int]:
+    return cell.library, cell.settings, cell.path, cell.buffers, cell.size_bytes
+
+
+def _limit(cell: Cell, limits: Limits) -> CeilingPoint | None:
+    """The best ceiling that holds for a cell, as in results/ceilings.py."""
+    points = [
+        point
+        for point in limits.get(
+            (cell.path, cell.metric, ceiling_buffers(cell.buffers), cell.size_bytes), []
+        )
+        if point.value > 0
+        and all(cell.axes.get(name, value) == value for name, value in point.axes.items())
+    ]
+    sign = 1.0 if cell.better == "higher" else -1.0
+    return max(points, key=lambda point: sign * point.value, default=None)
+
+
+def _rate(size_bytes: int, micros: float) -> float:
+    """GB/s of a message that takes so long."""
+    return size_bytes / micros / 1e3
+
+
+def _cost(cell: Cell) -> float:
+    """Smaller is better, whatever the cell measures."""
+    median = cell.median or 0.0
+    return median if cell.better == "lower" else -median
+
+
+def _loss(better: Cell, worse: Cell) -> float:
+    one, other = better.median or 0.0, worse.median or 0.0
+    return other / one if better.better == "lower" else one / other
+
+
+def _beats(better: Cell, worse: Cell, times: float) -> bool:
+    """Whether it is so many times better, with intervals that do not touch."""
+    if better.ci95 is None or worse.ci95 is None:
+        return False
+    if better.better == "lower":
+        apart = better.ci95[1] < worse.ci95[0]
+    else:
+        apart = better.ci95[0] > worse.ci95[1]
+    return apart and _loss(better, worse) > times
+
+
+def _value(cell: Cell) -> str:
+    return f"{number(cell.median)} {unit(cell.unit)}"
+
+
+def _times(ratio: float) -> str:
+    return f"{number(ratio)} times"
+
+
+def _where(cell: Cell) -> str:
+    return f"{label(cell.library, cell.settings)}, {cell.path}"
+
+
+def _case(cell: Cell) -> str:
+    """`latency D,D at 8 B (calls=blocking)`: what tells it from all other cells of its path."""
+    axes = ", ".join(axes_words(cell.axes))
+    words = f"{cell.benchmark} {cell.buffers} at {size(cell.size_bytes)}"
+    return f"{words} ({axes})" if axes else words
+
+
+def _what(cell: Cell) -> str:
+    return f"{cell.path}, {_case(cell)}"
