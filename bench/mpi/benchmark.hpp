@@ -43,6 +43,8 @@ struct BenchmarkInfo {
   int ranks;
   std::size_t smallest;  // bytes: smaller sizes are left out
   std::vector<Axis> axes;
+  bool symmetric;                       // false: what rank 0 sends is measured, not the way back
+  std::vector<std::string> operations;  // of mpi/probe.hpp, that it is made of
 };
 
 struct CaseContext {

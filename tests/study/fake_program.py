@@ -17,7 +17,7 @@ DESCRIPTION = {
     "schema": 1,
     "program": "nearpeak-mpi",
     "version": "0",
-    "operations": ["send", "isend", "bcast"],
+    "operations": [{"name": name} for name in ("send", "isend", "bcast")],
     "benchmarks": [
         {
             "name": name,

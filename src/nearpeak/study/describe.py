@@ -22,6 +22,13 @@ class Axis(msgspec.Struct, frozen=True):
     summary: str = ""
 
 
+class Operation(msgspec.Struct, frozen=True):
+    """One operation that `nearpeak-mpi probe` can try."""
+
+    name: str
+    summary: str = ""
+
+
 class Benchmark(msgspec.Struct, frozen=True):
     """One benchmark of nearpeak-mpi."""
 
@@ -33,7 +40,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     summary: str = ""
     ranks: int = 2
     symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
-    operations: list[str] = []  # of `nearpeak-mpi probe`: what it needs of the library
+    operations: list[str] = []  # of `nearpeak-mpi probe`: what it is made of
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -43,7 +50,7 @@ class Description(msgspec.Struct, frozen=True):
     program: str
     version: str
     benchmarks: list[Benchmark]
-    operations: list[str] = []  # that `probe` can try
+    operations: list[Operation] = []
 
 
 def describe(program: Path, env: dict[str, str]) -> Description:

@@ -85,12 +85,11 @@ def try_buffers(
     # Where two GPUs are, between them: what a library does within one is a part of that.
     between = [path for path in discover_paths(machine)[0] if rank_ends(path, "D,D")]
     between.sort(key=lambda path: (path.ends[0].gpu == path.ends[1].gpu, path.mps))
+    operations = [operation.name for operation in described.operations]
     found = []
     for contender in contenders:
         print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
-        found += try_contender(
-            contender, kinds, described.operations, between[0], TOOLS, shell_line
-        )
+        found += try_contender(contender, kinds, operations, between[0], TOOLS, shell_line)
     for line in sentences(found):
         print(line, file=sys.stderr)
     return found
