@@ -102,11 +102,11 @@ std::uint64_t largest_cache() {
   return largest;
 }
 
-std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window) {
+std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 16;
   const std::uint64_t each = std::max<std::uint64_t>(bytes, 64) * window;
-  const std::uint64_t wanted = 2 * largest_cache() / each + 1;
+  const std::uint64_t wanted = 2 * cache_bytes / each + 1;
   return std::max<std::uint64_t>(2, std::min({wanted, kMostBytes / each, kMostMessages / window}));
 }
 
