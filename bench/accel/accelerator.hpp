@@ -74,6 +74,8 @@ class Stream {
   virtual void synchronize() = 0;
   // What is given to the stream from now on runs after the event's last record.
   virtual void wait_for(Event& event) = 0;
+  // Whether all that was given to the stream is done.
+  virtual bool finished() { throw AcceleratorError("streams of this backend cannot be asked"); }
 };
 
 // A point in a stream.
@@ -118,6 +120,14 @@ class OpenedMemory {
   virtual void* data() const = 0;
 };
 
+// Host memory that the driver has pinned, unpinned at the end.
+class RegisteredMemory {
+ public:
+  virtual ~RegisteredMemory() = default;
+  // What the device calls its first byte: for copies and for kernels.
+  virtual void* on_device() const = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -140,6 +150,12 @@ class Device {
   // Of another process; the memory must outlive what is returned.
   virtual std::unique_ptr<OpenedMemory> ipc_open(const IpcHandle& handle) = 0;
 
+  // Pins host memory that its owner has written, where it is: every device of this process reaches
+  // it. It begins on a page and is not registered yet.
+  virtual std::unique_ptr<RegisteredMemory> register_host(void* /*memory*/, std::size_t /*bytes*/) {
+    throw AcceleratorError("host memory cannot be registered with this backend");
+  }
+
   virtual PointerKind pointer_kind(const void* pointer) = 0;
 
   virtual bool can_access(const Device& peer) = 0;
@@ -152,6 +168,14 @@ class Device {
   // The error of source that does not compile has the compiler's log; BackendUnavailable where
   // there is no compiler.
   virtual std::unique_ptr<Program> compile(const std::string& source) = 0;
+  // The backend's kernels that move data, compiled. Every argument is 64 bits wide:
+  //   copy_slots(to, from, bytes, stride, count, blocks)
+  //     `count` messages of `bytes`, from each slot to the next `stride` bytes; `blocks` blocks of
+  //     the launch share a message, and their number divides that of the launch
+  // Throws as compile() does.
+  virtual std::unique_ptr<Program> motion_kernels() {
+    throw BackendUnavailable("this backend has no kernels that move data");
+  }
 };
 
 // One backend with its devices.

@@ -47,23 +47,25 @@ const std::vector<Metric>& pair_metrics() {
 }
 
 Exchange make_exchange(const Metric& metric, std::size_t bytes, const CommonOptions& common,
-                       int rank) {
+                       int rank, std::uint64_t cache_bytes) {
   Exchange exchange{metric, Pattern::kPingPong, bytes, 1, 1, rank};
   if (metric.name != "latency") {
     exchange.pattern = metric.name == "bw" ? Pattern::kOneWay : Pattern::kBothWays;
     exchange.window = common.window_at(bytes);
   }
-  if (common.reuse == "rotating") exchange.windows = rotating_windows(bytes, exchange.window);
+  if (common.reuse == "rotating")
+    exchange.windows = rotating_windows(bytes, exchange.window, cache_bytes);
   return exchange;
 }
 
 std::size_t most_slot_bytes(const std::vector<Metric>& metrics,
-                            const std::vector<std::size_t>& sizes, const CommonOptions& common) {
+                            const std::vector<std::size_t>& sizes, const CommonOptions& common,
+                            std::uint64_t cache_bytes) {
   std::size_t most = 0;
   for (const Metric& metric : metrics)
     for (const std::size_t bytes : sizes)
-      most = std::max(most,
-                      SlotBuffer::stride(bytes) * make_exchange(metric, bytes, common, 0).slots());
+      most = std::max(most, SlotBuffer::stride(bytes) *
+                                make_exchange(metric, bytes, common, 0, cache_bytes).slots());
   return most;
 }
 
@@ -75,9 +77,11 @@ struct Contest::Trial {
   double best_us = 0;  // on the leader
 };
 
-Contest::Contest(Team& team, const std::string& benchmark, const CommonOptions& common, bool probe)
+Contest::Contest(Team& team, const std::string& benchmark, const CommonOptions& common, bool probe,
+                 const std::string& buffers)
     : team_(team),
       benchmark_(benchmark),
+      buffers_(buffers),
       common_(common),
       probe_(probe),
       clock_(measure_clock()),
@@ -85,13 +89,15 @@ Contest::Contest(Team& team, const std::string& benchmark, const CommonOptions& 
       writer_(team.leads() && !common.jsonl.empty() ? RecordWriter(common.jsonl) : RecordWriter()) {
 }
 
-void Contest::open() {
-  const std::string mine = to_json(this_place(team_.rank()));
+void Contest::open(const std::optional<RankDevice>& device) {
+  RankPlace place = this_place(team_.rank());
+  place.device = device;
+  const std::string mine = to_json(place);
   const std::string other = team_.tell_leader(mine);
   if (team_.leads()) {
     writer_.environment("nearpeak-native", std::nullopt, {mine, other}, clock_);
-    table_.heading(std::string("nearpeak-native ") + kVersion + " " + benchmark_ +
-                   "; buffers H,H; reuse " + common_.reuse);
+    table_.heading(std::string("nearpeak-native ") + kVersion + " " + benchmark_ + "; buffers " +
+                   buffers_ + "; reuse " + common_.reuse);
     if (probe_) run_probe(writer_, table_, clock_);
   }
   team_.agree(0);
@@ -99,13 +105,14 @@ void Contest::open() {
 
 CaseName Contest::name(const Exchange& exchange, const std::string& method) const {
   return {benchmark_, exchange.metric.name,       exchange.bytes,
-          "H,H",      {{"reuse", common_.reuse}}, method};
+          buffers_,   {{"reuse", common_.reuse}}, method};
 }
 
 void Contest::skip(const Exchange& exchange, const std::string& method, const std::string& reason) {
   if (!team_.leads()) return;
   writer_.skipped(name(exchange, method), reason);
-  table_.problem(exchange.bytes, "skipped: " + method + ": " + reason);
+  const std::string line = "skipped: " + method + ": " + reason;
+  if (shown_reasons_.insert(line).second) table_.problem(exchange.bytes, line);
 }
 
 bool Contest::verified(const Exchange& exchange, SlotBuffer& in, Transfer& transfer, Trial& trial) {

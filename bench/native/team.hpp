@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,13 +55,15 @@ struct Exchange {
 
 const std::vector<Metric>& pair_metrics();  // latency, bw, bibw
 
-// The exchange of a metric at a size, by the options that MPI's benchmarks have too.
+// The exchange of a metric at a size, by the options that MPI's benchmarks have too. Rotating
+// buffers are more than caches of `cache_bytes` hold.
 Exchange make_exchange(const Metric& metric, std::size_t bytes, const CommonOptions& common,
-                       int rank);
+                       int rank, std::uint64_t cache_bytes = largest_cache());
 
 // Bytes that are at least taken for the slots of one end, at any of the sizes.
 std::size_t most_slot_bytes(const std::vector<Metric>& metrics,
-                            const std::vector<std::size_t>& sizes, const CommonOptions& common);
+                            const std::vector<std::size_t>& sizes, const CommonOptions& common,
+                            std::uint64_t cache_bytes = largest_cache());
 
 // The slots of one end, and which of them the next window takes.
 class Slots {
@@ -94,13 +97,15 @@ struct Candidate {
 // Measures the methods of every exchange and writes their records. Collective.
 class Contest {
  public:
-  Contest(Team& team, const std::string& benchmark, const CommonOptions& common, bool probe);
+  Contest(Team& team, const std::string& benchmark, const CommonOptions& common, bool probe,
+          const std::string& buffers = "H,H");
 
-  // Called at both ends with their place: the records begin.
-  void open();
+  // Called at both ends with the accelerator that they took: the records begin.
+  void open(const std::optional<RankDevice>& device = std::nullopt);
   // The candidates of both ends are the same. All are verified, then tried shortly; the best are
   // measured, the others are left at that, which their record says.
   void run(const Exchange& exchange, SlotBuffer& in, const std::vector<Candidate>& candidates);
+  // A record each time, and a line on stdout for a reason that was not told yet.
   void skip(const Exchange& exchange, const std::string& method, const std::string& reason);
   int status() const { return status_; }
 
@@ -112,6 +117,7 @@ class Contest {
 
   Team& team_;
   std::string benchmark_;
+  std::string buffers_;
   const CommonOptions& common_;
   bool probe_;
   ClockQuality clock_;
@@ -119,6 +125,7 @@ class Contest {
   RecordWriter writer_;
   Table table_;
   std::string shown_metric_;
+  std::set<std::string> shown_reasons_;
   int status_ = kGood;
 };
 

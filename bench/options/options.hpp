@@ -58,8 +58,8 @@ std::vector<int> parse_cpus(const std::string& text);
 std::uint64_t largest_cache();
 
 // How many windows of `window` messages of `bytes` a rotating case goes through: at least 2, more
-// than twice the cache in all (the largest that the buffers may stay in), but at most 1 GiB and
-// about 65,536 messages, so that tiny messages do not spend the slot on visiting them all.
+// than twice `cache_bytes` in all, but at most 1 GiB and about 65,536 messages, so that tiny
+// messages do not spend the slot on visiting them all.
 std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window,
                                std::uint64_t cache_bytes = largest_cache());
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "accel/accelerator.hpp"
+#include "accel/cuda/copy_kernels.hpp"
 #include "accel/cuda/driver.hpp"
 #include "accel/cuda/nvrtc.hpp"
 #include "accel/cuda/pattern_kernels.hpp"
@@ -91,6 +92,12 @@ class CudaStream final : public Stream {
     context_.check(context_.use().cuStreamSynchronize(handle_), "cuStreamSynchronize");
   }
   void wait_for(Event& event) override;
+  bool finished() override {
+    const int result = context_.use().cuStreamQuery(handle_);
+    if (result == kNotReady) return false;
+    context_.check(result, "cuStreamQuery");
+    return true;
+  }
   StreamHandle handle() const { return handle_; }
 
  private:
@@ -195,6 +202,29 @@ class CudaOpenedMemory final : public OpenedMemory {
  private:
   const Context& context_;
   DevicePointer data_ = 0;
+};
+
+class CudaRegisteredMemory final : public RegisteredMemory {
+ public:
+  CudaRegisteredMemory(const Context& context, void* memory, std::size_t bytes)
+      : context_(context), memory_(memory) {
+    constexpr unsigned kFlags = kHostRegisterPortable | kHostRegisterMapped;
+    const Driver& driver = context_.use();
+    context_.check(driver.cuMemHostRegister_v2(memory, bytes, kFlags), "cuMemHostRegister_v2",
+                   Bytes{bytes});
+    const int result = driver.cuMemHostGetDevicePointer_v2(&on_device_, memory, 0);
+    if (result != kSuccess) driver.cuMemHostUnregister(memory);
+    context_.check(result, "cuMemHostGetDevicePointer_v2");
+  }
+  ~CudaRegisteredMemory() override { context_.use_last().cuMemHostUnregister(memory_); }
+  CudaRegisteredMemory(const CudaRegisteredMemory&) = delete;
+  CudaRegisteredMemory& operator=(const CudaRegisteredMemory&) = delete;
+  void* on_device() const override { return pointer_to(on_device_); }
+
+ private:
+  const Context& context_;
+  void* memory_;
+  DevicePointer on_device_ = 0;
 };
 
 // Pinned host memory, which every device can use; payloads are the CPU's affair.
@@ -351,6 +381,10 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaOpenedMemory>(context_, handle);
   }
 
+  std::unique_ptr<RegisteredMemory> register_host(void* memory, std::size_t bytes) override {
+    return std::make_unique<CudaRegisteredMemory>(context_, memory, bytes);
+  }
+
   PointerKind pointer_kind(const void* pointer) override {
     const Driver& driver = context_.use();
     unsigned type = 0;
@@ -397,6 +431,8 @@ class CudaDevice final : public Device {
         context_,
         compiler_->compile(source, attribute(kCapabilityMajor), attribute(kCapabilityMinor)));
   }
+
+  std::unique_ptr<Program> motion_kernels() override { return compile(kCopyKernels); }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return has_kernels() ? &*pattern_ : nullptr; }

@@ -48,6 +48,8 @@ enum PointerAttribute { kMemoryType = 2, kIsManaged = 8 };
 enum MemoryType { kTypeHost = 1, kTypeDevice = 2 };
 
 constexpr unsigned kHostAllocPortable = 1;
+constexpr unsigned kHostRegisterPortable = 1;
+constexpr unsigned kHostRegisterMapped = 2;
 constexpr unsigned kAttachGlobal = 1;
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kIpcLazyPeerAccess = 1;
@@ -73,6 +75,9 @@ constexpr unsigned kIpcLazyPeerAccess = 1;
   X(cuMemFree_v2, DevicePointer)                                                                \
   X(cuMemHostAlloc, void**, std::size_t, unsigned)                                              \
   X(cuMemFreeHost, void*)                                                                       \
+  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                         \
+  X(cuMemHostUnregister, void*)                                                                 \
+  X(cuMemHostGetDevicePointer_v2, DevicePointer*, void*, unsigned)                              \
   X(cuMemAllocManaged, DevicePointer*, std::size_t, unsigned)                                   \
   X(cuMemGetAddressRange_v2, DevicePointer*, std::size_t*, DevicePointer)                       \
   X(cuMemcpyAsync, DevicePointer, DevicePointer, std::size_t, StreamHandle)                     \
@@ -80,6 +85,7 @@ constexpr unsigned kIpcLazyPeerAccess = 1;
   X(cuStreamCreate, StreamHandle*, unsigned)                                                    \
   X(cuStreamDestroy_v2, StreamHandle)                                                           \
   X(cuStreamSynchronize, StreamHandle)                                                          \
+  X(cuStreamQuery, StreamHandle)                                                                \
   X(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned)                                     \
   X(cuEventCreate, EventHandle*, unsigned)                                                      \
   X(cuEventDestroy_v2, EventHandle)                                                             \

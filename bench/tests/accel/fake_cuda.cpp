@@ -54,6 +54,7 @@ enum Error {
   kNotFound = 500,
   kNotReady = 600,
   kPeerAlready = 704,
+  kHostMemoryRegistered = 712,
 };
 
 struct Text {
@@ -75,13 +76,14 @@ const Text kTexts[] = {
     {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
     {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
 };
 
 struct Device;
 struct Stream;
 
-enum class Kind { kPinned, kDevice, kManaged, kOpened };
+enum class Kind { kPinned, kDevice, kManaged, kOpened, kRegistered };
 
 struct Allocation {
   Kind kind;
@@ -277,7 +279,7 @@ int release(Address address, std::initializer_list<Kind> kinds) {
   for (const Kind kind : kinds) fits = fits || kind == gone.kind;
   if (!fits) return kInvalidValue;
   for (Stream* stream : state().streams) stream->finish();
-  munmap(gone.storage, gone.mapped);
+  if (gone.kind != Kind::kRegistered) munmap(gone.storage, gone.mapped);
   if (gone.seen != gone.storage) munmap(gone.seen, gone.mapped);
   if (gone.fd >= 0) close(gone.fd);
   if (gone.kind == Kind::kDevice) gone.device->used -= gone.mapped;
@@ -464,6 +466,33 @@ EXPORT int cuMemFreeHost(void* memory) {
   return release(reinterpret_cast<Address>(memory), {Kind::kPinned});
 }
 
+EXPORT int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+  BEGIN_CONTEXT_CALL();
+  auto* const begin = static_cast<char*>(memory);
+  const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
+  if (bytes == 0 || flags != 3 || reinterpret_cast<Address>(memory) % kPage != 0)
+    return kInvalidValue;
+  for (const auto& [seen, other] : state().allocations)
+    if (begin < seen + other.mapped && seen < begin + mapped) return kHostMemoryRegistered;
+  state().allocations[begin] = {Kind::kRegistered, current, bytes, mapped, begin, begin};
+  return kGood;
+}
+
+EXPORT int cuMemHostUnregister(void* memory) {
+  BEGIN_CONTEXT_CALL();
+  return release(reinterpret_cast<Address>(memory), {Kind::kRegistered});
+}
+
+EXPORT int cuMemHostGetDevicePointer_v2(Address* on_device, void* memory, unsigned flags) {
+  BEGIN_CONTEXT_CALL();
+  const Allocation* found = find(reinterpret_cast<Address>(memory));
+  if (flags != 0 || found == nullptr ||
+      (found->kind != Kind::kRegistered && found->kind != Kind::kPinned))
+    return kInvalidValue;
+  *on_device = reinterpret_cast<Address>(memory);
+  return kGood;
+}
+
 #ifndef FAKE_CUDA_OLD
 EXPORT int cuMemAllocManaged(void** memory, std::size_t bytes, unsigned flags) {
   BEGIN_CONTEXT_CALL();
@@ -502,7 +531,7 @@ EXPORT int cuPointerGetAttribute(unsigned* value, int which, Address pointer) {
   const Allocation* found = find(pointer);
   if (found == nullptr) return kInvalidValue;
   if (which == 2)
-    *value = found->kind == Kind::kPinned ? 1 : 2;
+    *value = found->kind == Kind::kPinned || found->kind == Kind::kRegistered ? 1 : 2;
   else if (which == 8)
     *value = found->kind == Kind::kManaged;
   else
@@ -532,6 +561,13 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
   if (state().streams.count(stream) != 0) stream->finish();
   BEGIN_CONTEXT_CALL();
   return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
+}
+
+// A step is made at each question, so that polling comes to an end.
+EXPORT int cuStreamQuery(Stream* stream) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  return stream->step() ? kNotReady : kGood;
 }
 
 EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {

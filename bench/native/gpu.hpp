@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two processes of one node, at least one of which has its messages on a GPU. One process issues
+// the copies of a direction; flags in host memory that both have mapped tell the other.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accel/accelerator.hpp"
+#include "native/process.hpp"
+#include "native/team.hpp"
+
+namespace nearpeak {
+
+using BufferKinds = std::array<BufferKind, 2>;  // of rank 0 and of rank 1
+
+inline bool on_device(BufferKind kind) {
+  return kind == BufferKind::kDevice || kind == BufferKind::kManaged;
+}
+
+// The memory that both processes have, made before they are forked.
+struct GpuMemory {
+  struct Control {
+    Desk desk;
+    Counter progress;
+    // Of each rank; it alone writes them.
+    std::array<Counter, 2> posted;  // rounds in which its messages are ready, or there already
+    std::array<Counter, 2> done;    // rounds in which all is over that it has to do
+    struct Handles {
+      IpcHandle out, in;
+    };
+    std::array<Handles, 2> handles;  // of each rank's slots, where they are device memory
+    std::array<std::uint64_t, 2> cache_bytes;
+    std::array<std::array<char, 512>, 2> reasons;
+  };
+
+  // `slot_bytes`: of the slots of an end in host memory, each way; no page is taken before use.
+  explicit GpuMemory(std::size_t slot_bytes);
+
+  Control& control() { return *control_; }
+
+  SharedMemory control_memory;
+  std::array<SharedMemory, 2> out;  // the slots of each rank whose end is host memory
+  std::array<SharedMemory, 2> in;
+
+ private:
+  Control* control_;
+};
+
+// The slots of the other end that this end's device copies into or out of.
+class PeerSlots {
+ public:
+  PeerSlots() = default;  // those that this end has no use for
+  explicit PeerSlots(std::unique_ptr<OpenedMemory> opened) : opened_(std::move(opened)) {}
+  // Slots in host memory that both have mapped.
+  PeerSlots(Device& device, char* memory, std::size_t bytes)
+      : device_(&device), memory_(memory), bytes_(bytes) {}
+
+  // As the device calls them. Host memory is pinned first, or let go again: what does not need
+  // that is to find it as its owner made it. Throws AcceleratorError.
+  char* address(bool registered);
+
+ private:
+  std::unique_ptr<OpenedMemory> opened_;
+  Device* device_ = nullptr;
+  char* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::unique_ptr<RegisteredMemory> registered_;
+};
+
+// All that a method has at one end of an exchange.
+struct GpuEnd {
+  const Exchange& exchange;
+  const BufferKinds& kinds;
+  GpuMemory& memory;
+  Wait wait;
+  Device* device;   // null at an end of host memory
+  Program* motion;  // the device's motion_kernels(), or null
+  std::string why_no_kernels;
+  const SlotBuffer& out;
+  const SlotBuffer& in;
+  PeerSlots& peer_out;
+  PeerSlots& peer_in;
+  std::string why_unreachable;  // the peer's slots, or empty
+
+  Counter& posted() const { return memory.control().posted[exchange.rank]; }
+  Counter& peer_posted() const { return memory.control().posted[exchange.peer()]; }
+  Counter& done() const { return memory.control().done[exchange.rank]; }
+  Counter& peer_done() const { return memory.control().done[exchange.peer()]; }
+};
+
+struct GpuMethod {
+  std::string name;
+  // Whether it is one of its own here; the same answer at both ends.
+  std::function<bool(const Exchange& exchange, const BufferKinds& kinds)> applies;
+  // Why it cannot be used, seen from this end; empty where it can.
+  std::function<std::string(const GpuEnd& end)> unavailable;
+  std::function<std::unique_ptr<Transfer>(const GpuEnd& end)> make;
+};
+
+std::vector<GpuMethod> gpu_methods();  // docs/ceilings.md says what they are
+
+const std::vector<Metric>& gpu_metrics();
+
+struct GpuOptions {
+  CommonOptions common;
+  std::vector<int> cpus;  // two
+  std::vector<std::string>
+      devices;          // two: an index or a UUID, with "BACKEND:" in front or without;
+                        // "-" for an end of host memory
+  std::string buffers;  // "D,D"
+  std::vector<Metric> metrics = gpu_metrics();
+  bool probe = true;
+};
+
+// Returns the exit status. Throws BadInput.
+int run_gpu(const GpuOptions& options, const std::vector<GpuMethod>& methods);
+
+}  // namespace nearpeak

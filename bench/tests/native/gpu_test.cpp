@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// On the fake driver, which cannot run kernels: those are tested in copy_kernels_test.cpp and on
+// real devices.
+#include "native/gpu.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/accel/fake.hpp"
+#include "tests/native/quiet.hpp"
+#include "tests/records.hpp"
+
+using namespace nearpeak;
+
+namespace {
+
+constexpr const char* kFirst = "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0";
+constexpr const char* kSecond = "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1";
+
+GpuOptions short_gpu(const std::string& buffers, const std::vector<std::string>& devices,
+                     const std::string& sizes, const RecordFile& file) {
+  GpuOptions options;
+  options.common = short_run(sizes, file.path());
+  options.common.window = 5;
+  options.cpus = two_cpus();
+  options.devices = devices;
+  options.buffers = buffers;
+  options.metrics = pair_metrics();
+  options.probe = false;
+  return options;
+}
+
+int run(const GpuOptions& options, const std::string& fake = "",
+        const std::vector<GpuMethod>& methods = gpu_methods()) {
+  const FakeCuda driver(fake, FAKE_CUDA_FORKED);
+  return in_own_process([&] { return run_gpu(options, methods); });
+}
+
+GpuMethod method_named(const std::string& name) {
+  for (const GpuMethod& method : gpu_methods())
+    if (method.name == name) return method;
+  throw std::runtime_error("no method " + name);
+}
+
+std::set<std::string> methods_of(const std::vector<nlohmann::json>& records) {
+  std::set<std::string> out;
+  for (const auto& record : records) out.insert(record["method"].get<std::string>());
+  return out;
+}
+
+// Does as `ce`, and then something bad at one end.
+GpuMethod spoiled(const std::function<void(const GpuEnd&)>& spoil) {
+  class Spoiled final : public Transfer {
+   public:
+    Spoiled(const GpuEnd& end, std::function<void(const GpuEnd&)> spoil_it)
+        : end_(end), whole_(method_named("ce").make(end)), spoil_(std::move(spoil_it)) {}
+    void iterate(std::uint64_t n) override {
+      whole_->iterate(n);
+      if (n > 0) spoil_(end_);
+    }
+
+   private:
+    const GpuEnd end_;
+    std::unique_ptr<Transfer> whole_;
+    std::function<void(const GpuEnd&)> spoil_;
+  };
+  GpuMethod method = method_named("ce");
+  method.name = "spoiled";
+  method.make = [spoil](const GpuEnd& end) -> std::unique_ptr<Transfer> {
+    return std::make_unique<Spoiled>(end, spoil);
+  };
+  return method;
+}
+
+}  // namespace
+
+TEST_CASE("every method of copy engines moves every size between every kind of ends rightly") {
+  struct Ends {
+    const char* buffers;
+    std::vector<std::string> devices;
+    std::set<std::string> methods;
+  };
+  const std::set<std::string> all{"ce", "ce-poll", "ce2", "ce4", "ce-pull", "ce-one"};
+  const std::set<std::string> one_way_in{"ce", "ce-poll", "ce2", "ce4"};
+  const std::set<std::string> pageable{"ce", "ce-poll", "ce2", "ce4", "pageable"};
+  for (const Ends& ends : {Ends{"D,D", {"0", kSecond}, all}, Ends{"D,D", {"1", "cuda:1"}, all},
+                           Ends{"H,D", {"-", "0"}, pageable}, Ends{"D,H", {"1", "-"}, pageable},
+                           Ends{"P,D", {"-", "0"}, one_way_in}, Ends{"M,D", {"0", "1"}, one_way_in},
+                           Ends{"M,H", {kFirst, "-"}, pageable}}) {
+    const std::string buffers = ends.buffers;
+    CAPTURE(buffers);
+    for (const std::string reuse : {"fixed", "rotating"}) {
+      if (reuse == "rotating" && buffers != "D,D" && buffers != "H,D") continue;
+      const RecordFile file;
+      GpuOptions options =
+          short_gpu(ends.buffers, ends.devices, reuse == "fixed" ? "0,1,7,4K,300001" : "64", file);
+      options.common.reuse = reuse;
+      CHECK(run(options) == kGood);
+      const auto samples = file.records("samples");
+      CHECK(methods_of(samples) == ends.methods);
+      for (const auto& record : samples) {
+        CHECK(record["benchmark"] == "gpu");
+        CHECK(record["buffers"] == ends.buffers);
+        CHECK(record["axes"]["reuse"] == reuse);
+        CHECK(record["window"] == (record["metric"] == "latency" ? 1 : 5));
+        CHECK_FALSE(record["samples"].empty());
+      }
+      for (const Metric& metric : options.metrics)
+        for (const std::size_t bytes : options.common.ordered_sizes())
+          CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& record) {
+                  return record["metric"] == metric.name && record["size_bytes"] == bytes;
+                }) == (bytes > 0 || metric.name == "latency"));
+      // Kernels are skipped with the reason.
+      for (const auto& problem : file.records("problem")) {
+        CHECK(problem["status"] == "skipped");
+        CHECK(problem["method"].get<std::string>().substr(0, 2) == "sm");
+        CHECK(problem["message"].get<std::string>().find("/nowhere") != std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("the records name the device of each end") {
+  const RecordFile file;
+  CHECK(run(short_gpu("H,D", {"-", "1"}, "8", file)) == kGood);
+  REQUIRE(file.records("environment").size() == 1);
+  const auto ranks = file.records("environment")[0]["ranks"];
+  CHECK(ranks[0]["device"].is_null());
+  CHECK(ranks[1]["device"]["uuid"] == kSecond);
+  CHECK(ranks[1]["device"]["name"] == "Fake GPU B");
+}
+
+TEST_CASE("a wrong byte in device memory is seen, and the other methods are measured") {
+  for (const int rank : {0, 1}) {
+    const RecordFile file;
+    GpuOptions options = short_gpu("D,D", {"0", "1"}, "1000", file);
+    options.metrics = {pair_metrics()[0]};
+    const auto flip = [rank](const GpuEnd& end) {
+      if (end.exchange.rank != rank) return;
+      char byte = 0;
+      end.device->copy(&byte, end.in.slot(0) + 42, 1);
+      byte = static_cast<char>(byte ^ 1);
+      end.device->copy(end.in.slot(0) + 42, &byte, 1);
+    };
+    CHECK(run(options, "", {spoiled(flip), method_named("ce-pull")}) == kWrongData);
+    const auto problems = file.records("problem");
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0]["status"] == "wrong data");
+    CHECK(problems[0]["method"] == "spoiled");
+    CHECK(problems[0]["rank"] == rank);
+    CHECK(problems[0]["byte"] == 42);
+    CHECK(methods_of(file.records("samples")) == std::set<std::string>{"ce-pull"});
+  }
+}
+
+TEST_CASE("a copy that was left out is seen") {
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "1000", file);
+  class Lazy final : public Transfer {
+    void iterate(std::uint64_t) override {}
+  };
+  GpuMethod lazy = method_named("ce");
+  lazy.make = [](const GpuEnd&) -> std::unique_ptr<Transfer> { return std::make_unique<Lazy>(); };
+  CHECK(run(options, "", {lazy}) == kWrongData);
+  CHECK(file.records("samples").empty());
+}
+
+TEST_CASE("an error of the driver in the middle ends both processes") {
+  for (const char* fault :
+       {"cuMemcpyAsync:46:300", "cuStreamSynchronize:46:300", "cuStreamCreate:46:5"}) {
+    const RecordFile file;
+    CHECK(run(short_gpu("D,D", {"0", "1"}, "8,64K", file), fault) == kFailed);
+  }
+}
+
+TEST_CASE("where processes may not share device memory that is a reason, and hosts need none") {
+  for (const char* fault : {"cuIpcGetMemHandle:46", "cuIpcOpenMemHandle_v2:46", "peer=0"}) {
+    const RecordFile file;
+    CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), fault) == kGood);
+    CHECK(file.records("samples").empty());
+    const auto problems = file.records("problem");
+    CHECK(methods_of(problems).count("ce") == 1);
+    for (const auto& problem : problems)
+      if (problem["method"] == "ce")
+        CHECK(problem["message"].get<std::string>().find("cuIpc") != std::string::npos);
+    const RecordFile host;
+    CHECK(run(short_gpu("H,D", {"-", "1"}, "8", host), fault) == kGood);
+    CHECK_FALSE(host.records("samples").empty());
+  }
+}
+
+TEST_CASE("where host memory cannot be registered pageable copies remain") {
+  const RecordFile file;
+  CHECK(run(short_gpu("H,D", {"-", "0"}, "8", file), "cuMemHostRegister_v2:1") == kGood);
+  CHECK(methods_of(file.records("samples")) == std::set<std::string>{"pageable"});
+  CHECK(methods_of(file.records("problem")).count("ce") == 1);
+}
+
+TEST_CASE("a size that the device has no memory for is skipped, and the others go on") {
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,H", {"0", "-"}, "8,4K,16", file);
+  options.metrics = {pair_metrics()[1]};
+  // An exchange allocates twice: this is the second one's first.
+  CHECK(run(options, "cuMemAlloc_v2:2:3") == kGood);
+  std::set<std::string> without;
+  for (const auto& problem : file.records("problem")) {
+    if (problem["size_bytes"] != 4096) continue;
+    without.insert(problem["method"].get<std::string>());
+    CHECK(problem["message"].get<std::string>().find("CUDA_ERROR_OUT_OF_MEMORY") !=
+          std::string::npos);
+  }
+  CHECK(without == std::set<std::string>{"ce", "ce2", "ce4", "sm", "pageable"});
+  std::set<std::size_t> sizes;
+  for (const auto& record : file.records("samples"))
+    sizes.insert(record["size_bytes"].get<std::size_t>());
+  CHECK(sizes == std::set<std::size_t>{8, 16});
+}
+
+TEST_CASE("devices that are not there") {
+  const RecordFile file;
+  CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), "devices=0") == kFailed);
+  CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), "prohibited=1") == kFailed);
+  CHECK(run(short_gpu("D,D", {"0", "2"}, "8", file)) == kBadInput);
+  CHECK(run(short_gpu("D,D", {"GPU-unknown", "0"}, "8", file)) == kBadInput);
+  CHECK(run(short_gpu("D,D", {"nonsense:0", "0"}, "8", file)) == kBadInput);
+  CHECK(file.records().empty());
+}
+
+TEST_CASE("bad input is refused before anything is written") {
+  const RecordFile file;
+  const auto refused = [&](const std::string& buffers, const std::vector<std::string>& devices) {
+    CHECK_THROWS_AS(run_gpu(short_gpu(buffers, devices, "8", file), gpu_methods()), BadInput);
+  };
+  refused("H,H", {"-", "-"});
+  refused("D", {"0", "0"});
+  refused("D,X", {"0", "0"});
+  refused("D,D", {"0"});
+  refused("D,D", {"0", "-"});
+  refused("H,D", {"0", "0"});
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "8", file);
+  options.cpus = {0};
+  CHECK_THROWS_AS(run_gpu(options, gpu_methods()), BadInput);
+  CHECK(file.records().empty());
+}
