@@ -74,6 +74,38 @@ def test_gpu_memory_is_marked(pretend: Callable[[str], None]) -> None:
     assert "15.75 GiB (GPU)" in run()
 
 
+def test_gpus_and_their_links(
+    pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    pretend("power9-ac922")
+    lines = [" ".join(line.split()) for line in run().splitlines()]
+    assert "3 Tesla V100-SXM2-16GB 0035:03:00.0 8 15.75 GiB 898 nvlink 51.56" in lines
+    assert "1 nvlink 51.56 nvlink 51.56 cross-socket * cross-socket * cross-socket *" in lines
+    assert "* no peer access: copies go through host memory" in lines
+    assert any(line.startswith("gpu-gpu cross-socket GPUs 0 and 3") for line in lines)
+
+
+def test_notes_on_gpus_are_shown(
+    pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import msgspec
+
+    pretend("one-gpu")
+    noted = msgspec.structs.replace(discovery.discover(), gpu_notes=["GPU 7 is lost"])
+    monkeypatch.setattr(discovery, "discover", lambda: noted)
+    assert "GPU 7 is lost" in run()
+
+
+def test_all_pairs(pretend: Callable[[str], None]) -> None:
+    pretend("pcie-only")
+    told = json.loads(run("--json", "--all-pairs"))
+    pairs = [path["id"] for path in told["paths"] if " pair " in path["id"]]
+    assert len(pairs) == 6 + 8
+    assert len(told["machine"]["gpu_links"]) == 6
+    assert "gpu-gpu pair 0-1" not in run()
+
+
 def test_names_are_not_obeyed_as_markup(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

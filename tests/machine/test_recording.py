@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nearpeak.machine.doctor import examine
+from nearpeak.machine.gpus.amd import KFD
 from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
 
@@ -69,3 +70,27 @@ def test_limits_are_recorded_without_the_names_of_groups(
     copy = again(text, tmp_path)
     assert "1.5 CPUs" in next(f for f in examine(copy, 2, []) if f.id == "cpu-quota").message
     assert examine(copy, settings_files=[]) == examine(root, settings_files=[])
+
+
+def test_uuids_of_gpus_are_made_up(
+    recorded: Callable[[str], Path], put: Callable[[Path, str, str], None], tmp_path: Path
+) -> None:
+    for name, path, uuid in (
+        ("pcie-only", "nvidia/gpu1/uuid", "GPU-5ec2e700-1234-5678-9abc-def012345678"),
+        ("mi250x-node", f"{KFD}/5/properties", f"simd_count 440\nunique_id {0x5EC2E700}"),
+    ):
+        root = recorded(name)
+        put(root, path, uuid)
+        machine = from_sysfs(root)
+        assert "5ec2e700" in machine.gpus[1].uuid
+        text = record(machine, root)
+        assert "5ec2e700" not in text
+        assert str(0x5EC2E700) not in text
+        copy = from_sysfs(again(text, tmp_path))
+        assert len({gpu.uuid for gpu in copy.gpus}) == len(machine.gpus)
+
+
+def test_equal_gpus_share_their_lines(recorded: Callable[[str], Path]) -> None:
+    root = recorded("dgx-a100")
+    lines = record(from_sysfs(root), root).splitlines()
+    assert len([line for line in lines if line.startswith("nvidia/")]) < 50

@@ -29,6 +29,10 @@ def machine(
     hosts: Annotated[
         str, typer.Option(help="Two hosts, for the path between them.", metavar="A,B")
     ] = "",
+    all_pairs: Annotated[
+        bool,
+        typer.Option("--all-pairs", help="List the path of every pair of GPUs, too."),
+    ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -40,14 +44,14 @@ def machine(
 ) -> None:
     """Shows this machine, its data paths, and why it lacks the others.
 
-    Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --hosts node1,node2 |
-    nearpeak machine --record my-machine.txt
+    Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --all-pairs |
+    nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt
     """
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
 
     here = discover()
-    paths, missing = discover_paths(here, [host for host in hosts.split(",") if host])
+    paths, missing = discover_paths(here, [host for host in hosts.split(",") if host], all_pairs)
     if record is not None:
         _record(here, record)
     elif json:
@@ -87,6 +91,12 @@ def _show(here: Machine, paths: list[DataPath], missing: list[str]) -> None:
     console.print(_caches(here))
     _print_table(console, _nodes(here))
     _print_table(console, _nics(here))
+    _print_table(console, _gpus(here))
+    _print_table(console, _links(here))
+    if any(link.peer for link in here.gpu_links):
+        console.print("* no peer access: copies go through host memory")
+    for note in here.gpu_notes:
+        console.print(note, style="yellow")
     _print_table(console, _paths(paths))
     local = [path for path in paths if path.transport == "local"]
     if len(local) > LOCAL_ROWS:
@@ -140,6 +150,50 @@ def _nics(here: Machine) -> Table:
     return table
 
 
+def _gpus(here: Machine) -> Table:
+    table = _table("GPU", "Name", "PCI", "NUMA node", "Memory", "Its GB/s", "To the CPU", "GB/s")
+    for gpu in here.gpus:
+        table.add_row(
+            str(gpu.index),
+            gpu.name,
+            gpu.pci,
+            "unknown" if gpu.numa_node is None else str(gpu.numa_node),
+            "unknown" if gpu.memory_bytes is None else _bytes(gpu.memory_bytes),
+            _rate(gpu.memory_gbs),
+            gpu.host_link,
+            _rate(gpu.host_gbs),
+        )
+    return table
+
+
+def _links(here: Machine) -> Table:
+    """What joins each pair of GPUs, its GB/s each way, and a star where none reads the other's."""
+    if len(here.gpus) < 2:
+        return _table()
+    table = _table("GPU", *(str(gpu.index) for gpu in here.gpus))
+    words = {
+        (link.one, link.other): " ".join(
+            [
+                link.kind,
+                *([] if link.gbs is None else [f"{link.gbs:.4g}"]),
+                *(["*"] if link.peer else []),
+            ]
+        )
+        for link in here.gpu_links
+    }
+    for one in here.gpus:
+        cells = [
+            words.get((min(one.index, other.index), max(one.index, other.index)), "")
+            for other in here.gpus
+        ]
+        table.add_row(str(one.index), *cells)
+    return table
+
+
+def _rate(gbs: float | None) -> str:
+    return "unknown" if gbs is None else f"{gbs:.4g}"
+
+
 def _paths(paths: list[DataPath]) -> Table:
     from nearpeak.machine.tree import format_list
 
@@ -153,7 +207,7 @@ def _paths(paths: list[DataPath]) -> Table:
             path.id,
             path.summary,
             ends[0] if path in local else " and ".join(ends),
-            "" if path.theoretical_gbs is None else f"{path.theoretical_gbs:g}",
+            "" if path.theoretical_gbs is None else f"{path.theoretical_gbs:.4g}",
         )
     return table
 

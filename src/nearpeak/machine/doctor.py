@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
+from nearpeak.machine.finding import Finding, Patient
+from nearpeak.machine.gpu_doctor import gpu_checks
+from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
-from nearpeak.machine.model import Machine
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
 
@@ -29,24 +29,6 @@ CAP_SYS_PTRACE = 19
 SYSTEM_UCX = "etc/ucx/ucx.conf"
 
 
-class Finding(msgspec.Struct, kw_only=True, frozen=True):
-    """One thing looked at. `hint` says what to do; it is empty where all is well."""
-
-    severity: str  # "bad": will spoil it; "warn": may; "ok"
-    id: str  # made of words, the same on every machine
-    message: str
-    hint: str = ""
-
-
-class Patient(msgspec.Struct, kw_only=True, frozen=True):
-    """What the checks look at."""
-
-    tree: Tree
-    machine: Machine
-    ranks: int
-    settings_files: list[Path]
-
-
 def examine(
     root: Path = Path("/"), ranks: int = 2, settings_files: list[Path] | None = None
 ) -> list[Finding]:
@@ -57,8 +39,13 @@ def examine(
     """
     if settings_files is None:
         settings_files = user_settings_files(dict(os.environ), Path.cwd())
+    tree = Tree(root)
     patient = Patient(
-        tree=Tree(root), machine=discover(root), ranks=ranks, settings_files=settings_files
+        tree=tree,
+        nvidia=Tree(root, nvidia_facts(tree)),
+        machine=discover(root),
+        ranks=ranks,
+        settings_files=settings_files,
     )
     return [finding for check in CHECKS for finding in check(patient)]
 
@@ -359,4 +346,5 @@ CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
     _frequency,
     _load,
     _steal,
+    gpu_checks,
 ]

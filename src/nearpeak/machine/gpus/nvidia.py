@@ -63,13 +63,13 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
         notes.append(f"NVIDIA {_named(hidden)} hidden by CUDA_VISIBLE_DEVICES: change it")
     for index in indices:
         folder = f"{FACTS}/gpu{index}"
+        if index not in visible:
+            continue
         if error := facts.text(f"{folder}/error"):
             notes.append(
                 f"NVIDIA GPU {index} cannot be used ({error}): it is lost, or taken away by a "
                 "control group or container; see nvidia-smi and dmesg"
             )
-        elif index not in visible:
-            continue
         elif facts.text(f"{folder}/mig") == "on":
             notes.append(
                 f"NVIDIA GPU {index} is in MIG mode, whose parts are not measured: "
@@ -78,7 +78,7 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
         else:
             gpus.append(_gpu(tree, facts, index, numa_nodes))
     # The driver lists those too that a control group or container hides from NVML.
-    if indices and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
+    if facts.exists(FACTS) and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
         notes.append(
             f"{unseen} more of NVIDIA's GPUs are in this machine, but hidden by a control group "
             "or container"

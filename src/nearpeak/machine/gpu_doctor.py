@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What about the GPUs of this machine will spoil a measurement, and what to do about it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from nearpeak.machine.finding import Finding, Patient
+from nearpeak.machine.gpus.nvidia import FACTS
+from nearpeak.machine.gpus.pci import DEVICES
+from nearpeak.machine.model import Gpu
+
+# Types of IOMMU groups that translate addresses, as the kernel writes them.
+TRANSLATING = ("DMA", "DMA-FQ")
+
+
+def gpu_checks(patient: Patient) -> Iterator[Finding]:
+    """Every finding about GPUs; none on a machine where nobody knows of one."""
+    for note in patient.machine.gpu_notes:
+        yield Finding(
+            severity="warn", id="gpus", message=note, hint="mend it, or measure without them"
+        )
+    if not patient.machine.gpus:
+        return
+    found = [finding for check in CHECKS for finding in check(patient)]
+    if not found:
+        names = Counter(gpu.name for gpu in patient.machine.gpus)
+        listed = ", ".join(f"{count} x {name}" for name, count in names.items())
+        yield Finding(
+            severity="ok", id="gpus", message=f"{listed}, healthy as far as their driver says"
+        )
+    yield from found
+
+
+def _having(patient: Patient, fact: str, value: str = "") -> list[Gpu]:
+    """The GPUs of NVIDIA that have that fact (and value)."""
+    found = []
+    for gpu in patient.machine.gpus:
+        text = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/{fact}")
+        if gpu.vendor == "nvidia" and text and value in ("", text):
+            found.append(gpu)
+    return found
+
+
+def _names(gpus: list[Gpu]) -> str:
+    word = "GPU" if len(gpus) == 1 else "GPUs"
+    return f"{word} {', '.join(str(gpu.index) for gpu in gpus)}"
+
+
+def _memory(patient: Patient) -> Iterator[Finding]:
+    if failed := _having(patient, "repair", "failed"):
+        yield Finding(
+            severity="bad",
+            id="gpu-memory",
+            message=f"{_names(failed)}: broken memory that could not be repaired",
+            hint="use another GPU, and have this one replaced (nvidia-smi -q -d ROW_REMAPPER)",
+        )
+    if pending := _having(patient, "repair", "pending"):
+        yield Finding(
+            severity="warn",
+            id="gpu-memory",
+            message=f"{_names(pending)}: memory errors, whose repair waits for a reset",
+            hint="reset the GPU while nobody uses it (nvidia-smi --gpu-reset), or restart",
+        )
+
+
+def _clocks(patient: Patient) -> Iterator[Finding]:
+    for gpu in _having(patient, "slowed"):
+        reasons = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/slowed")
+        yield Finding(
+            severity="warn",
+            id="gpu-clocks",
+            message=f"GPU {gpu.index} runs slower than it can: {reasons}",
+            hint="let it rest and cool, end other programs on it, and see its power limit "
+            "(nvidia-smi -q -d PERFORMANCE,POWER)",
+        )
+
+
+def _persistence(patient: Patient) -> Iterator[Finding]:
+    if off := _having(patient, "persistence", "off"):
+        yield Finding(
+            severity="warn",
+            id="gpu-persistence",
+            message=f"{_names(off)}: persistence mode is off, so that each launch may have to "
+            "start the GPU first",
+            hint="nvidia-smi -pm 1, or run nvidia-persistenced",
+        )
+
+
+def _mps(patient: Patient) -> Iterator[Finding]:
+    owner = patient.nvidia.text(f"{FACTS}/mps/daemon")
+    if owner == "other":
+        yield Finding(
+            severity="bad",
+            id="mps",
+            message="an MPS daemon of another user has the usual pipe directory: ranks may fail "
+            "to start on the GPUs",
+            hint="have it ended, or set CUDA_MPS_PIPE_DIRECTORY to an empty directory",
+        )
+    elif owner in ("own", "root"):
+        yield Finding(
+            severity="warn",
+            id="mps",
+            message="an MPS daemon is there already: paths without MPS would go through it too",
+            hint="end it (echo quit | nvidia-cuda-mps-control), or set CUDA_MPS_PIPE_DIRECTORY "
+            "to an empty directory",
+        )
+
+
+def _peers(patient: Patient) -> Iterator[Finding]:
+    for kind, severity in (("nvlink", "bad"), ("xgmi", "bad"), ("pcie-switch", "warn")):
+        refused = [link for link in patient.machine.gpu_links if link.kind == kind and link.peer]
+        if refused:
+            pairs = ", ".join(f"{link.one}-{link.other}" for link in refused)
+            yield Finding(
+                severity=severity,
+                id="gpu-peer",
+                message=f"GPUs {pairs} are joined by {kind}, but may not reach each other's "
+                f"memory ({refused[0].peer})",
+                hint="NVSwitch wants nvidia-fabricmanager to run; PCIe wants ACS off in the "
+                "firmware",
+            )
+
+
+def _lanes(patient: Patient) -> Iterator[Finding]:
+    """A GPU with fewer NVLinks than its likes has lost some."""
+    counts = {
+        gpu.index: len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink"))
+        for gpu in patient.machine.gpus
+        if gpu.vendor == "nvidia"
+    }
+    most = {
+        name: max(counts.get(gpu.index, 0) for gpu in patient.machine.gpus if gpu.name == name)
+        for name in {gpu.name for gpu in patient.machine.gpus}
+    }
+    for gpu in patient.machine.gpus:
+        if counts.get(gpu.index, 0) < most[gpu.name]:
+            yield Finding(
+                severity="warn",
+                id="gpu-links",
+                message=f"GPU {gpu.index} has {counts.get(gpu.index, 0)} active NVLinks, others "
+                f"of its kind {most[gpu.name]}",
+                hint="see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board looked at",
+            )
+
+
+def _iommu(patient: Patient) -> Iterator[Finding]:
+    if patient.machine.virtual:
+        return  # it shows a guest nothing of the host's
+    behind = [
+        gpu
+        for gpu in patient.machine.gpus
+        if patient.tree.text(f"{DEVICES}/{gpu.pci}/iommu_group/type") in TRANSLATING
+    ]
+    if behind:
+        yield Finding(
+            severity="warn",
+            id="iommu",
+            message=f"{_names(behind)}: the IOMMU translates addresses, so that copies between "
+            "devices go through the CPU, or are lost",
+            hint="boot with iommu=pt, or turn the IOMMU off in the firmware",
+        )
+
+
+CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
+    _memory,
+    _clocks,
+    _persistence,
+    _mps,
+    _peers,
+    _lanes,
+    _iommu,
+]

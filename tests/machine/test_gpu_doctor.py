@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What spoils a measurement on GPUs, on recorded machines."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.machine.doctor import examine
+from nearpeak.machine.gpus.amd import KFD
+
+Recorded = Callable[[str], Path]
+Put = Callable[[Path, str, str], None]
+IDS = ("gpus", "gpu-memory", "gpu-clocks", "gpu-persistence", "mps", "gpu-peer", "gpu-links")
+
+
+def found(root: Path) -> list[tuple[str, str, str]]:
+    """Severity, id and message of every finding about GPUs."""
+    return [
+        (finding.severity, finding.id, finding.message)
+        for finding in examine(root, 2, [])
+        if finding.id in (*IDS, "iommu")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus"),
+    [
+        ("dgx-h100", "8 x NVIDIA H100 80GB HBM3"),
+        ("power9-ac922", "6 x Tesla V100-SXM2-16GB"),
+        ("mi250x-node", "8 x AMD Instinct MI250X"),
+        ("pcie-only", "4 x Tesla V100-PCIE-32GB"),
+    ],
+)
+def test_healthy_gpus_take_one_line(recorded: Recorded, name: str, gpus: str) -> None:
+    assert found(recorded(name)) == [("ok", "gpus", f"{gpus}, healthy as far as their driver says")]
+
+
+def test_nothing_is_said_without_gpus(recorded: Recorded) -> None:
+    assert found(recorded("epyc-nps4")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "severity", "name", "words"),
+    [
+        ("gpu3/repair", "pending", "warn", "gpu-memory", "GPU 3: memory errors"),
+        ("gpu3/repair", "failed", "bad", "gpu-memory", "could not be repaired"),
+        ("gpu5/slowed", "power cap", "warn", "gpu-clocks", "GPU 5 runs slower than it can: power"),
+        ("gpu0/persistence", "off", "warn", "gpu-persistence", "GPU 0: persistence mode is off"),
+        ("mps/daemon", "other", "bad", "mps", "of another user"),
+        ("mps/daemon", "root", "warn", "mps", "there already"),
+        ("mps/daemon", "own", "warn", "mps", "there already"),
+        ("gpu0/to1/peer", "not supported", "bad", "gpu-peer", "GPUs 0-1 are joined by nvlink"),
+        ("gpu2/mig", "on", "warn", "gpus", "NVIDIA GPU 2 is in MIG mode"),
+    ],
+)
+def test_each_ill(
+    recorded: Recorded, put: Put, path: str, text: str, severity: str, name: str, words: str
+) -> None:
+    root = recorded("dgx-a100")
+    put(root, f"nvidia/{path}", text)
+    ill = [finding for finding in found(root) if finding[0] != "ok"]
+    assert [finding[:2] for finding in ill] == [(severity, name)]
+    assert words in ill[0][2]
+
+
+def test_no_peer_access_below_a_switch(recorded: Recorded, put: Put) -> None:
+    root = recorded("pcie-only")
+    put(root, "nvidia/gpu2/to3/peer", "not supported")
+    ((severity, name, message),) = found(root)
+    assert (severity, name) == ("warn", "gpu-peer")
+    assert message.startswith("GPUs 2-3 are joined by pcie-switch")
+
+
+def test_lost_lanes(recorded: Recorded) -> None:
+    root = recorded("power9-ac922")
+    lines = root.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith("nvidia/gpu4/nvlink{4-5}")]
+    assert len(kept) == len(lines) - 1
+    root.write_text("".join(kept), encoding="utf-8")
+    ((severity, name, message),) = found(root)
+    assert (severity, name) == ("warn", "gpu-links")
+    assert message == "GPU 4 has 4 active NVLinks, others of its kind 6"
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids"), [("identity", ["gpus"]), ("DMA", ["iommu"]), ("DMA-FQ", ["iommu"])]
+)
+def test_a_translating_iommu(recorded: Recorded, put: Put, kind: str, ids: list[str]) -> None:
+    root = recorded("pcie-only")
+    put(root, "sys/bus/pci/devices/0000:3d:00.0/iommu_group/type", kind)
+    assert [name for _, name, _ in found(root)] == ids
+    put(root, "sys/class/dmi/id/product_name", "KVM")  # a guest cannot do anything about it
+    assert [name for _, name, _ in found(root)] == ["gpus"]
+
+
+def test_a_driver_that_does_not_answer(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    put(root, "nvidia/error", "Driver Not Loaded")
+    ((severity, name, message),) = found(root)
+    assert (severity, name) == ("warn", "gpus")
+    assert "Driver Not Loaded" in message
+
+
+def test_a_hidden_gpu_of_amd(recorded: Recorded, put: Put) -> None:
+    root = recorded("mi250x-node")
+    put(root, f"{KFD}/4/properties", "")
+    assert [finding[:2] for finding in found(root)] == [("warn", "gpus"), ("ok", "gpus")]

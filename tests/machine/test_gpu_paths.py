@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data paths of recorded machines that begin or end in a GPU."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.machine.model import Machine
+from nearpeak.machine.model import Path as DataPath
+from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.sysfs import from_sysfs
+
+Load = Callable[[str], Machine]
+Put = Callable[[Path, str, str], None]
+
+SAME = ["gpu-gpu same-gpu", "gpu-gpu same-gpu mps"]
+NEAR_FAR = ["host-gpu near", "host-gpu far"]
+
+
+@pytest.fixture
+def load(recorded: Callable[[str], Path]) -> Load:
+    return lambda name: from_sysfs(recorded(name))
+
+
+def gpu_paths(
+    machine: Machine, hosts: list[str] | None = None, all_pairs: bool = False
+) -> dict[str, DataPath]:
+    paths, _ = discover_paths(machine, hosts, all_pairs)
+    return {path.id: path for path in paths if "gpu" in path.id}
+
+
+def missing(machine: Machine, hosts: list[str] | None = None) -> dict[str, str]:
+    _, reasons = discover_paths(machine, hosts)
+    split = (reason.partition(": ") for reason in reasons)
+    return {name: why for name, _, why in split if "gpu" in name}
+
+
+def limited(machine: Machine, cpus: list[int]) -> Machine:
+    return msgspec.structs.replace(machine, allowed_cpus=cpus)
+
+
+def ends(path: DataPath) -> list[tuple[str, int, int]]:
+    """Of each end: the last digits of its GPU, the CPU and the NUMA node."""
+    return [
+        ("host" if end.gpu is None else end.gpu[-2:], end.cpus[0], end.numa_node)
+        for end in path.ends
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("dgx-a100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR]),
+        ("dgx-h100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR]),
+        ("power9-ac922", [*SAME, "gpu-gpu nvlink", "gpu-gpu cross-socket", *NEAR_FAR]),
+        ("mi250x-node", [SAME[0], "gpu-gpu xgmi", *NEAR_FAR]),
+        ("grace-hopper", [*SAME, "host-gpu near"]),
+        ("pcie-only", [SAME[0], "gpu-gpu pcie-switch", "gpu-gpu cross-socket", *NEAR_FAR]),
+        ("one-gpu", [*SAME, "host-gpu near"]),
+        ("epyc-nps4", []),
+        ("cloud-vm", []),
+    ],
+)
+def test_the_paths_of_each_machine(load: Load, name: str, expected: list[str]) -> None:
+    assert list(gpu_paths(load(name))) == expected
+
+
+def test_every_path_and_every_pair_stands_on_two_cores(any_machine: Path) -> None:
+    machine = from_sysfs(any_machine)
+    home = {cpu: core for core in machine.cores for cpu in core.cpus}
+    uuids = {gpu.uuid: gpu for gpu in machine.gpus}
+    for path in gpu_paths(machine, all_pairs=True).values():
+        one, other = path.ends
+        assert home[one.cpus[0]] != home[other.cpus[0]]
+        assert path.transport == "memory"
+        for end in path.ends:
+            assert home[end.cpus[0]].numa_node == end.numa_node
+            assert (end.memory == "gpu") == (end.gpu is not None)
+            if end.gpu is not None:
+                assert uuids[end.gpu].numa_node == end.numa_node
+
+
+def test_dgx_a100(load: Load) -> None:
+    paths = gpu_paths(load("dgx-a100"))
+    assert ends(paths["gpu-gpu same-gpu"]) == [("00", 48, 3), ("00", 49, 3)]
+    assert paths["gpu-gpu same-gpu"].theoretical_gbs == pytest.approx(1555.2 / 2)
+    assert not paths["gpu-gpu same-gpu"].mps
+    assert paths["gpu-gpu same-gpu mps"].mps
+    assert ends(paths["gpu-gpu nvlink"]) == [("00", 48, 3), ("01", 49, 3)]
+    assert paths["gpu-gpu nvlink"].theoretical_gbs == 300.0
+    assert ends(paths["host-gpu near"]) == [("host", 48, 3), ("00", 49, 3)]
+    # The first node of the other socket.
+    assert ends(paths["host-gpu far"]) == [("host", 64, 4), ("00", 48, 3)]
+    assert paths["host-gpu far"].theoretical_gbs == pytest.approx(31.508, abs=0.001)
+
+
+def test_summit_across_sockets(load: Load) -> None:
+    path = gpu_paths(load("power9-ac922"))["gpu-gpu cross-socket"]
+    assert ends(path) == [("00", 0, 0), ("03", 88, 8)]
+    assert path.theoretical_gbs is None
+    assert "no direct copies: the chipset does not support it" in path.summary
+
+
+def test_why_paths_are_missing(load: Load) -> None:
+    told = missing(load("pcie-only"))
+    assert told.keys() == {
+        "gpu-gpu same-gpu mps",
+        "gpu-gpu nvlink",
+        "gpu-gpu host-bridge",
+        "gpu-gpu two-nodes",
+        "host-gpu two-nodes",
+    }
+    assert "nvidia-cuda-mps-control" in told["gpu-gpu same-gpu mps"]
+    assert missing(load("one-gpu")).keys() == {
+        "gpu-gpu between two",
+        "host-gpu far",
+        "gpu-gpu two-nodes",
+        "host-gpu two-nodes",
+    }
+    assert "gpu-gpu same-gpu mps" not in missing(load("mi250x-node"))  # NVIDIA's alone
+
+
+def test_a_machine_without_gpus_is_quiet(
+    load: Load, recorded: Callable[[str], Path], put: Put
+) -> None:
+    assert missing(load("one-socket")) == {}
+    put(recorded("one-socket"), "nvidia/error", "Driver Not Loaded")
+    assert list(missing(load("one-socket"))) == ["gpu-gpu, host-gpu"]
+
+
+def test_one_core_is_not_enough(load: Load) -> None:
+    machine = limited(load("pcie-only"), [0, 40])
+    assert gpu_paths(machine) == {}
+    assert "one core only" in missing(machine)["gpu-gpu, host-gpu"]
+
+
+def test_a_core_of_another_node_helps_out(load: Load) -> None:
+    paths = gpu_paths(limited(load("pcie-only"), [0, 1]))
+    assert ends(paths["gpu-gpu pcie-switch"]) == [("00", 0, 0), ("01", 1, 1)]
+    assert ends(paths["host-gpu far"]) == [("host", 1, 1), ("00", 0, 0)]
+    # No core of the GPUs' own node may be used.
+    machine = limited(load("pcie-only"), [1, 3])
+    paths = gpu_paths(machine)
+    assert ends(paths["host-gpu near"]) == [("host", 1, 1), ("00", 3, 1)]
+    assert "one NUMA node only" in missing(machine)["host-gpu far"]
+
+
+def test_a_gpu_of_unknown_node(load: Load) -> None:
+    machine = load("pcie-only")
+    unknown = [msgspec.structs.replace(gpu, numa_node=None) for gpu in machine.gpus]
+    paths = gpu_paths(msgspec.structs.replace(machine, gpus=unknown))
+    assert ends(paths["host-gpu near"]) == [("host", 0, 0), ("00", 2, 0)]
+    assert "at node unknown" in paths["host-gpu near"].summary
+
+
+def test_all_pairs(load: Load) -> None:
+    paths = gpu_paths(load("pcie-only"), all_pairs=True)
+    pairs = [name for name in paths if " pair " in name]
+    assert pairs == [
+        *(f"gpu-gpu pair {pair}" for pair in ("0-1", "0-2", "0-3", "1-2", "1-3", "2-3")),
+        *(f"host-gpu pair node{node}-gpu{gpu}" for node in (0, 1) for gpu in range(4)),
+    ]
+    assert ends(paths["gpu-gpu pair 1-2"]) == [("01", 0, 0), ("02", 1, 1)]
+    assert ends(paths["host-gpu pair node1-gpu0"]) == [("host", 1, 1), ("00", 0, 0)]
+    assert "gpu-gpu pair 0-1" not in gpu_paths(load("pcie-only"))
+
+
+def test_two_nodes_take_a_gpu_near_the_adapter(load: Load) -> None:
+    machine = load("pcie-only")
+    paths = gpu_paths(machine, ["recorded", "b"])
+    path = paths["gpu-gpu two-nodes"]
+    assert ends(path) == [("2", 1, 1), ("2", 3, 1)]  # by index: uuids of the other are not known
+    assert [end.host for end in path.ends] == ["recorded", "b"]
+    assert (path.transport, path.theoretical_gbs, path.nic) == ("network", 12.5, None)
+    assert ends(paths["host-gpu two-nodes"]) == [("host", 1, 1), ("2", 3, 1)]
+    assert "gpu-gpu two-nodes far-nic" not in paths
+    assert "no adapter" in missing(machine, ["recorded", "b"])["gpu-gpu two-nodes far-nic"]
+
+
+def test_adapters_on_several_nodes_make_a_far_one(load: Load) -> None:
+    paths = gpu_paths(load("dgx-h100"), ["recorded", "b"])
+    far = paths["gpu-gpu two-nodes far-nic"]
+    assert far.nic == "mlx5_7:1"  # of node 1
+    assert ends(far) == ends(paths["gpu-gpu two-nodes"]) == [("0", 0, 0), ("0", 1, 0)]
+    assert far.theoretical_gbs == 50.0
+
+
+def test_two_other_nodes_have_no_known_adapter(load: Load) -> None:
+    path = gpu_paths(load("dgx-h100"), ["a", "b"])["gpu-gpu two-nodes"]
+    assert path.theoretical_gbs is None
+    assert path.summary == "a to b, GPU 0 (NVIDIA H100 80GB HBM3)"
