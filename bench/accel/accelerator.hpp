@@ -47,10 +47,10 @@ struct DeviceInfo {
   int index = 0;
   std::string name;
   std::string uuid;  // "GPU-" and 8-4-4-4-12 hexadecimal digits
-  std::string pci;   // "00000000:17:00.0"
+  std::string pci;   // "00000000:17:00.0", or empty where the driver does not tell
   std::uint64_t memory_bytes = 0;
-  std::uint64_t l2_bytes = 0;
-  std::string unusable;  // the reason, or empty
+  std::uint64_t l2_bytes = 0;  // 0: unknown
+  std::string unusable;        // the reason, or empty
 };
 
 // As DeviceInfo has them.
@@ -98,7 +98,8 @@ struct LaunchShape {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // One address for each argument, in order; they are read before this returns.
+  // One address for each argument, in order; they are read before this returns. What memory an
+  // argument may point to is the backend's affair: the start of an allocation serves everywhere.
   virtual void launch(const LaunchShape& shape, std::initializer_list<const void*> arguments,
                       Stream& stream) = 0;
 };

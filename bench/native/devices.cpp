@@ -46,7 +46,7 @@ class DevicesMode final : public Mode {
     std::printf("%s %d", backend.c_str(), info.index);
     if (!info.uuid.empty())
       std::printf("  %s  %s  %s  memory %s  L2 %s", info.name.c_str(), info.uuid.c_str(),
-                  info.pci.c_str(), bytes_text(info.memory_bytes).c_str(),
+                  info.pci.empty() ? "-" : info.pci.c_str(), bytes_text(info.memory_bytes).c_str(),
                   bytes_text(info.l2_bytes).c_str());
     if (!info.unusable.empty()) std::printf("  unusable: %s", info.unusable.c_str());
     std::printf("\n");

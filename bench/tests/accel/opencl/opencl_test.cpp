@@ -69,6 +69,7 @@ TEST_CASE("OpenCL: payloads of every kind, length and offset are as the host mak
     Memory& memory = device.memory(buffer_kind(letter));
     for (const std::size_t offset : {0u, 3u, 8u, 64u})
       for (const std::size_t bytes : sizes) {
+        if (bytes > 5000 && offset > 3) continue;  // enough of the long ones
         SlotBuffer slots(memory, bytes + 1, 1, offset);
         char* const data = slots.slot(0);
         memory.fill_inverse(data, bytes + 1, 4);
@@ -173,7 +174,7 @@ TEST_CASE("OpenCL: work is done in the order of its stream, and streams wait for
   Device& device = opencl->device(0);
   constexpr std::size_t kBytes = std::size_t{8} << 20;
   SlotBuffer memory(device.memory(BufferKind::kDevice), kBytes, 1);
-  std::vector<char> in(kBytes, 'a');
+  const std::vector<char> in(kBytes, 'a');
   std::vector<char> out(kBytes, 0);
   const auto writer = device.new_stream();
   const auto reader = device.new_stream();
@@ -182,13 +183,9 @@ TEST_CASE("OpenCL: work is done in the order of its stream, and streams wait for
   written->synchronize();
   reader->wait_for(*written);
   // The last of many writes is what the reader sees.
-  for (char c = 'b'; c <= 'k'; ++c) {
-    std::vector<char>& block = in;
-    device.copy_async(memory.slot(0), block.data(), kBytes, *writer);
-    writer->synchronize();
-    std::fill(block.begin(), block.end(), c);
-    device.copy_async(memory.slot(0), block.data(), kBytes, *writer);
-  }
+  const std::vector<char> last(kBytes, 'k');
+  for (int i = 0; i < 10; ++i) device.copy_async(memory.slot(0), in.data(), kBytes, *writer);
+  device.copy_async(memory.slot(0), last.data(), kBytes, *writer);
   written->record(*writer);
   SUBCASE("by an event") {
     reader->wait_for(*written);
@@ -211,7 +208,7 @@ TEST_CASE("OpenCL: work is done in the order of its stream, and streams wait for
     device.copy_async(out.data(), between.data(), kBytes, *writer);
     writer->synchronize();
   }
-  CHECK(out == std::vector<char>(kBytes, 'k'));
+  CHECK((out == last));
 }
 
 TEST_CASE("OpenCL: events tell the device's time between them") {
