@@ -62,3 +62,21 @@ def test_ends_are_sorted_as_people_count(gpu: Results) -> None:
 
 def test_a_study_without_pairs(plain: Results) -> None:
     assert pairs.matrices(plain) == []
+
+
+def test_ceilings_alone_have_matrices_and_facts_have_none(gpu: Results) -> None:
+    gpu.cells = [cell for cell in gpu.cells if " pair " not in cell.path]
+    for point in gpu.ceilings:
+        if " pair " in point.path and point.metric == "latency":
+            point.metric = "ipc_open"
+    (bw,) = pairs.matrices(gpu)
+    assert bw.case == "bw D,D"
+    assert [source.who for source in bw.sources] == [pairs.CEILING]
+
+
+def test_two_benchmarks_of_one_metric_are_kept_apart(gpu: Results) -> None:
+    for cell in gpu.cells:
+        if " pair " in cell.path and cell.benchmark == "latency":
+            cell.metric = "bw"
+    gpu.ceilings = [point for point in gpu.ceilings if point.metric == "bw"]
+    assert [matrix.case for matrix in pairs.matrices(gpu)] == ["latency D,D", "bw D,D"]
