@@ -30,6 +30,7 @@ from nearpeak.results.model import (
     Results,
     Rule,
 )
+from nearpeak.study.model import Awareness
 
 NASTY = "<script>alert(1)</script>"
 QUOTES = 'it\'s "quoted" & 50% {{ 7 * 7 }} ünï\u2028code </script> \\end{x} $&_#^~'
@@ -332,6 +333,79 @@ def make_plain() -> Results:
     full.comparisons = [item for item in full.comparisons if item.path in PATHS[:2]]
     full.failures, full.drift = [], full.drift[:1]
     return full
+
+
+GPU_RATES = {  # GB/s without MPI; of the size that two H200 once showed, written by hand
+    "gpu-gpu same-gpu": 2090.0,
+    "gpu-gpu same-gpu mps": 2090.0,
+    "gpu-gpu nvlink": 395.0,
+    "host-gpu near": 55.0,
+}
+THEORY = {"gpu-gpu same-gpu": 2400.0, "gpu-gpu nvlink": 478.0, "host-gpu near": 126.0}
+PAIRS = [f"gpu-gpu pair {one}-{other}" for one, other in ((0, 1), (0, 2), (1, 2))]
+SLOW_PAIR = PAIRS[1]
+
+
+def make_gpu() -> Results:
+    """The plain study with GPU paths: one library that is GPU-aware, one that is staged."""
+    study = make_plain()
+    end = Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu="GPU-made-up")
+    for path in (*GPU_RATES, *PAIRS):
+        study.paths.append(
+            Path(
+                id=path,
+                summary=f"made up: {path}",
+                transport="memory",
+                ends=(end, end),
+                theoretical_gbs=THEORY.get(path),
+                mps=path.endswith("mps"),
+            )
+        )
+        for buffers in ("H,D", "D,H") if path.startswith("host") else ("D,D",):
+            for benchmark in ("latency", "bw"):
+                for size in (8, 8192, 1 << 27):
+                    _add_gpu_cells(study, path, buffers, benchmark, size)
+    fact = make_ceiling("gpu-gpu nvlink", "latency", 8)
+    fact.metric, fact.buffers, fact.method = "device_latency", "D,D", "flag in peer memory"
+    study.ceilings.append(fact)
+    study.awareness = [
+        Awareness(
+            library=library,
+            settings="default",
+            buffers=buffers,
+            operation=operation,
+            status="ok" if library == "openmpi" or buffers == "H,D" else "crashed",
+            message="" if library == "openmpi" or buffers == "H,D" else "ended by SIGSEGV",
+            command="by hand",
+        )
+        for library in ("openmpi", "mpich")
+        for buffers in ("D,D", "H,D")
+        for operation in ("send", "isend")
+    ]
+    return study
+
+
+def _add_gpu_cells(study: Results, path: str, buffers: str, benchmark: str, size: int) -> None:
+    slow = 0.5 if path == SLOW_PAIR else 1.0
+    point = make_ceiling(path, benchmark, size)
+    rate = GPU_RATES.get(path, 395.0) * slow
+    point.value = curve(benchmark, size, rate, 7.0)
+    point.buffers = buffers
+    study.ceilings.append(point)
+    own = 0.09 if path == "gpu-gpu same-gpu" else 0.9  # one GPU, no MPS
+    for library, staging, efficiency in (("openmpi", "none", own), ("mpich", "pinned", 0.2)):
+        axes = {"calls": "blocking", "reuse": "fixed", "staging": staging}
+        cell = make_cell(
+            library, path, benchmark, size, axes=axes, efficiency=efficiency, ceiling=point
+        )
+        cell.buffers = buffers
+        study.cells.append(cell)
+
+
+@pytest.fixture
+def gpu() -> Results:
+    """A study with GPU paths and all pairs of three GPUs."""
+    return make_gpu()
 
 
 @pytest.fixture

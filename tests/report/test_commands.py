@@ -31,6 +31,21 @@ def test_report_writes_both_files_and_prints_the_table(app: typer.Typer, tmp_pat
     assert "".join(done.output.split()).endswith("report.html")
 
 
+def test_report_beside_published_machines(app: typer.Typer, tmp_path: Path) -> None:
+    wanted = ["--beside", "lassen-2019", "--beside", "summit-2019"]
+    done = CliRunner().invoke(app, ["report", str(tmp_path), *wanted])
+    assert done.exit_code == 0, done.output
+    assert "Beside summit-2019" in done.output
+    assert "Beside Lassen" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_report_beside_nothing_known_writes_nothing(app: typer.Typer, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["report", str(tmp_path), "--beside", "k20"])
+    assert isinstance(done.exception, UserError)
+    assert "k20-fdr-2013" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("form", "start"),
     [("--csv", "library,settings,"), ("--latex", "% needs"), ("--json", '{\n "schema"')],

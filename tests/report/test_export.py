@@ -61,3 +61,10 @@ def test_latex_keeps_defects_and_missing_ceilings_apart(results: Results) -> Non
     text = to_latex(results)
     assert "120 (defect)" in text
     assert " & -- & " in text
+
+
+def test_baselines_say_so_and_facts_stay_out_of_the_tables(gpu: Results) -> None:
+    text = to_latex(gpu)
+    assert "mpich, staged by the benchmark (pinned)" in text
+    assert "device" not in text
+    assert "staging=pinned" in to_csv(gpu)

@@ -8,7 +8,10 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+from nearpeak.libraries.model import Settings
+from nearpeak.report import beside
 from nearpeak.report.page import render, write_page
+from nearpeak.results.findings import find
 from nearpeak.results.model import Cell, Mode, Results
 
 
@@ -49,9 +52,9 @@ class _Reader(HTMLParser):
             self.scripts.append((self._attributes, data))
 
 
-def _read(results: Results) -> _Reader:
+def _read(results: Results, *machines: str) -> _Reader:
     reader = _Reader()
-    reader.feed(render(results))
+    reader.feed(render(results, beside.choose(machines)))
     return reader
 
 
@@ -181,3 +184,111 @@ def test_tables_have_captions_and_headings_with_scope(results: Results) -> None:
     assert page.count("<table") == page.count("<caption>")
     assert not re.findall(r"<th(?![^>]*scope=)[ >]", page)
     assert not re.findall(r'<div class="chart"(?![^>]*role="img"[^>]*aria-label=)', page)
+
+
+def test_the_page_of_gpus_has_scopes_captions_and_no_name_as_markup(gpu: Results) -> None:
+    for place, one in enumerate(gpu.awareness):
+        gpu.awareness[place] = type(one)(
+            library=one.library,
+            settings=one.settings,
+            buffers=one.buffers,
+            operation=one.operation,
+            status=one.status,
+            message='<script>alert(1)</script>" onclick="x',
+            command="by hand",
+        )
+    gpu.findings = find(gpu.cells, gpu.ceilings, [])
+    page = render(gpu, beside.published()).split("<script>")[0]
+    assert page.count("<table") == page.count("<caption>")
+    assert not re.findall(r"<th(?![^>]*scope=)[ >]", page)
+    assert not re.findall(
+        r'<div class="chart(?: square)?"(?![^>]*role="img"[^>]*aria-label=)', page
+    )
+    assert _read(gpu).handlers == []
+    for tag in ("section", "details", "div", "table", "tbody", "ul", "ol", "figure"):
+        assert page.count(f"<{tag}") == page.count(f"</{tag}>"), tag
+
+
+def test_buffers_of_a_path_are_chosen(gpu: Results) -> None:
+    page = render(gpu)
+    near = next(part for part in page.split('<h2 id="path-') if ">host-gpu near</h2>" in part)
+    assert re.findall(r'data-show="([\w,]+)" aria-pressed="(\w+)"', near) == [
+        ("H,D", "true"),
+        ("D,H", "false"),
+    ]
+    assert re.findall(r'<div data-buffers="([\w,]+)"( hidden)?', near) == [
+        ("H,D", ""),
+        ("D,H", " hidden"),
+    ]
+    nvlink = next(part for part in page.split('<h2 id="path-') if ">gpu-gpu nvlink</h2>" in part)
+    assert "data-show" not in nvlink
+
+
+def test_staged_cells_are_labelled_on_the_page(gpu: Results) -> None:
+    reader = _read(gpu)
+    words = _words(reader)
+    assert "mpich, staged by the benchmark (pinned)" in words
+    assert "Variant: bw (D,D, staged by the benchmark (pinned), calls=blocking" in words
+    details = [variant["detail"] for variant in _data(reader)["variants"]]  # type: ignore[call-overload]
+    assert not any("staging=" in detail for detail in details)
+    assert sum("staged by the benchmark (pinned)" in detail for detail in details) == 6
+
+
+def test_awareness_is_a_matrix_with_its_evidence(gpu: Results) -> None:
+    page = render(gpu)
+    assert '<td title="ended by SIGSEGV" class="bad">crashed</td>' in page
+    assert "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV" in page
+
+
+def test_facts_and_health_in_table_one(gpu: Results) -> None:
+    words = _words(_read(gpu))
+    assert "device_latency D,D, reuse=fixed" in words
+    assert "a fact, no ceiling of a benchmark" in words
+    assert words.count("worth a look") > 2
+    assert "half of the memory's traffic" in words
+
+
+def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> None:
+    reader = _read(gpu)
+    words = _words(reader)
+    assert "bw D,D at 128 MiB, openmpi: slowest is 0-2" in words
+    assert "Charts of gpu-gpu pair 0-1" in words
+    latency, bw = _data(reader)["matrices"]
+    assert bw["rows"] == bw["columns"] == ["0", "1", "2"]  # type: ignore[call-overload]
+    ceiling, own = bw["sources"]  # type: ignore[call-overload]
+    assert [row[i] for i, row in enumerate(own["values"])] == [None] * 3
+    assert own["values"][0][2] == own["values"][2][0]
+    assert own["fractions"][0][1] == 1.0
+    assert own["fractions"][0][2] < 0.9
+    assert (ceiling["who"], latency["unit"]) == ("measured ceiling", "µs")  # type: ignore[call-overload]
+    links = [load for load in reader.loads if load.startswith("#path-")]
+    assert len(links) == 2 + 4  # the pairs have one entry together
+    assert "#pairs" in reader.loads
+
+
+def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results) -> None:
+    gpu.findings = find(gpu.cells, gpu.ceilings, [])
+    assert [one.kind for one in gpu.findings] == ["mps", "staged"]
+    one = gpu.findings[0]
+    gpu.findings = [type(one)(**{**_fields(one), "sentence": f"Finding {i}."}) for i in range(12)]
+    page = render(gpu)
+    assert page.index("Finding 9.") < page.index("<summary>2 more</summary>")
+    assert page.index("<summary>2 more</summary>") < page.index("Finding 11.")
+
+
+def _fields(item: object) -> dict[str, object]:
+    return {name: getattr(item, name) for name in item.__struct_fields__}  # type: ignore[attr-defined]
+
+
+def test_nothing_stands_beside_unless_asked_for(gpu: Results) -> None:
+    assert "Lassen" not in _words(_read(gpu))
+    words = _words(_read(gpu, "lassen-2019", "summit-2019"))
+    assert "Table 1 beside Lassen." in words
+    assert "Table 2 beside Summit." in words
+    assert "95.4 % of the achievable 70.6 GB/s (as printed)" in words
+    assert "% of the measured ceiling at 128 MiB" in words
+
+
+def test_what_the_settings_give_is_told(gpu: Results) -> None:
+    gpu.libraries[0].given = [Settings(env={"UCX_CUDA_COPY_DMABUF": "n"}, flags=["--mca", "x"])]
+    assert "UCX_CUDA_COPY_DMABUF=n --mca x" in _words(_read(gpu))

@@ -201,3 +201,41 @@ def test_paper_has_the_charts(browser: "Browser", plain: Results, tmp_path: Path
     assert browser.complaints() == []
     # Printing leaves no trace on the screen.
     assert not browser.evaluate("document.documentElement.classList.contains('paper')")
+
+
+def test_other_buffers_are_drawn_when_chosen(
+    browser: "Browser", gpu: Results, tmp_path: Path, width: int
+) -> None:
+    browser.open(write_page(gpu, tmp_path), width)
+    hidden = "[...document.querySelectorAll('[data-buffers=\"D,H\"]')].at(-1)"
+    assert browser.evaluate(f"{hidden}.hidden")
+    assert not browser.evaluate(f"{hidden}.querySelector('.chart').dataset.drawn")
+    browser.evaluate("document.querySelector('button[data-show=\"D,H\"]').click()")
+    assert browser.evaluate(f"{hidden}.querySelector('.chart').dataset.drawn") == "yes"
+    assert browser.evaluate(f"{hidden}.querySelectorAll('.js-line').length") > 0
+    assert browser.evaluate("document.querySelector('[data-buffers=\"H,D\"]').hidden")
+    inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.evaluate(inside)
+    assert browser.complaints() == []
+
+
+def test_all_pairs_are_drawn_for_whoever_is_chosen(
+    browser: "Browser", gpu: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(gpu, tmp_path), 1280)
+    map_ = "document.querySelectorAll('.chart[data-kind=\"pairs\"]')[1]"
+    assert browser.evaluate(f"{map_}.querySelectorAll('.heatmaplayer image').length") == 1
+    before = browser.evaluate(f"{map_}.data[0].text[0][2]")
+    browser.evaluate(
+        """(() => { const select = document.querySelectorAll("select[data-source]")[1];
+        select.value = "1"; select.dispatchEvent(new Event("input")); })()"""
+    )
+    after = browser.evaluate(f"{map_}.data[0].text[0][2]")
+    assert before != after
+    assert "% of the median pair" in after
+    folded = "document.querySelector('details.variant section .chart')"
+    assert not browser.evaluate(f"{folded}.dataset.drawn")
+    browser.evaluate(f"{folded}.closest('details').open = true")
+    browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    assert browser.evaluate(f"{folded}.dataset.drawn") == "yes"
+    assert browser.complaints() == []

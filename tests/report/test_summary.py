@@ -114,3 +114,65 @@ def test_verdicts_are_counted_over_the_sizes(plain: Results) -> None:
     assert (row.first, row.second, row.path) == ("openmpi", "mpich", "host-host same-numa")
     assert sum(row.counts.values()) == 16
     assert set(row.counts) == set(summary.VERDICTS)
+
+
+def test_the_staged_baseline_has_rows_of_its_own(gpu: Results) -> None:
+    (nvlink,) = [group for group in summary.table_two(gpu) if group.path == "gpu-gpu nvlink"]
+    assert dict(nvlink.rows)["mpich"] == {}
+    assert [who for who, _ in nvlink.baselines] == ["mpich, staged by the benchmark (pinned)"]
+    assert nvlink.baselines[0][1]["bw"].cell.library == "mpich"
+    assert nvlink.title == "gpu-gpu nvlink (D,D)"
+
+
+def test_staging_is_said_in_words(gpu: Results) -> None:
+    details = {variant.detail for variant in summary.variants(gpu) if variant.buffers == "D,D"}
+    assert details == {
+        "D,D, calls=blocking, reuse=fixed",
+        "D,D, staged by the benchmark (pinned), calls=blocking, reuse=fixed",
+    }
+
+
+def test_a_staged_variant_is_the_default_only_where_there_is_no_other(gpu: Results) -> None:
+    assert all(variant.staging is None for variant in summary.default_variants(gpu))
+    gpu.cells = [cell for cell in gpu.cells if cell.library == "mpich"]
+    kinds = {v.buffers: v.staging for v in summary.default_variants(gpu)}
+    assert kinds == {"H,H": None, "D,D": "pinned", "H,D": "pinned", "D,H": "pinned"}
+    (nvlink,) = [group for group in summary.table_two(gpu) if group.path == "gpu-gpu nvlink"]
+    assert [row for _, row in nvlink.rows] == [{}, {}]
+    assert len(nvlink.baselines) == 1
+    # Nor is a baseline called near to the ceiling.
+    assert "mpich" not in dict(summary.headlines(gpu))["gpu-gpu nvlink"]
+
+
+def test_headlines_leave_all_pairs_to_their_matrix(gpu: Results) -> None:
+    headlines = dict(summary.headlines(gpu))
+    assert "gpu-gpu nvlink" in headlines
+    assert not any(" pair " in path for path in headlines)
+    assert "bw D,D at" in headlines["gpu-gpu nvlink"]
+
+
+def test_only_the_best_of_a_direction_speaks_of_health(gpu: Results) -> None:
+    rows = {(row.path, row.best.metric, row.best.buffers): row for row in summary.table_one(gpu)}
+    near, back = rows["host-gpu near", "bw", "H,D"], rows["host-gpu near", "bw", "D,H"]
+    assert near.fraction is not None
+    assert near.fraction < summary.HEALTHY
+    assert near.suspect
+    assert back.suspect  # the other direction has its own link health
+    pinned = [p for p in gpu.ceilings if (p.path, p.buffers) == ("host-gpu near", "H,D")]
+    for point in pinned:
+        gpu.ceilings.append(type(point)(**{**_fields(point), "buffers": "P,D", "value": 120.0}))
+    rows = {(row.path, row.best.metric, row.best.buffers): row for row in summary.table_one(gpu)}
+    assert not rows["host-gpu near", "bw", "H,D"].suspect  # pageable memory, a sound link
+    assert rows["host-gpu near", "bw", "D,H"].suspect
+
+
+def _fields(item: object) -> dict[str, object]:
+    return {name: getattr(item, name) for name in item.__struct_fields__}  # type: ignore[attr-defined]
+
+
+def test_facts_are_no_ceilings_and_same_gpu_says_how_it_counts(gpu: Results) -> None:
+    rows = {(row.path, row.best.metric): row for row in summary.table_one(gpu)}
+    assert rows["gpu-gpu nvlink", "device_latency"].fact
+    assert not rows["gpu-gpu nvlink", "bw"].fact
+    assert "half of the memory's traffic" in rows["gpu-gpu same-gpu", "bw"].convention
+    assert rows["gpu-gpu nvlink", "bw"].convention == ""

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
+from nearpeak.results.findings import find
 from nearpeak.results.model import Results, Skip
 
 
-def _printed(results: Results, width: int = 80) -> str:
+def _printed(results: Results, width: int = 80, *machines: str) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
-    print_summary(results, Path("/some/study/report.html"), console)
+    page = Path("/some/study/report.html")
+    print_summary(results, page, console, beside.choose(machines))
     return stream.getvalue()
 
 
@@ -77,3 +80,29 @@ def test_no_cells_at_all(plain: Results) -> None:
         )
     ]
     assert "Report: " in _printed(plain)
+
+
+def test_gpu_studies_say_what_stands_out(gpu: Results) -> None:
+    gpu.findings = find(gpu.cells, gpu.ceilings, [])
+    text = _printed(gpu)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    words = " ".join(text.split())
+    assert "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV" in words
+    assert "mpich, staged by the benchmark (pinned)" in words
+    assert gpu.findings[0].sentence in words
+    assert "Worth a look: host-gpu near carries" in words
+    assert "slowest is 0-2" in words
+    assert "gpu-gpu pair 0-1" not in words  # a line for all pairs, not a table for each
+
+
+def test_published_machines_stand_beside(gpu: Results) -> None:
+    text = _printed(gpu, 80, "lassen-2019", "summit-2019")
+    assert max(len(line) for line in text.splitlines()) <= 80
+    words = " ".join(text.split())
+    assert "Beside lassen-2019" in words
+    assert "Beside summit-2019" in words
+    assert "No such path in this study: X-Bus; InfiniBand EDR, 2 adapters." in words
+    assert words.endswith("Report: /some/study/report.html")
+    row = next(line for line in text.splitlines() if line.startswith("gpu-gpu nvlink   "))
+    assert row.split()[2:] == ["478", "387", "81.0", "75.0", "70.6", "94.1"]
+    assert "lassen" not in _printed(gpu)

@@ -54,7 +54,10 @@ def test_findings_and_settings_come_with_the_results(make_study: MakeStudy) -> N
     for block in range(6):
         study.ceiling(block, {("latency", "ring", 1024): 1.0, ("bw", "ring", 1024): 2.0})
         study.launch(block, "alpha", "latency", {1024: 10.0})
-        study.launch(block, "alpha", "bw", {1024: 1.5})
+        launch = study.launch(block, "alpha", "bw", status=None)
+        axes = {"calls": "nonblocking", "reuse": "fixed"}
+        study.records.append(study.samples("bw", 1024, [1.5] * 5, launch=launch, axes=axes))
+        study.end(launch, "ok")
     results = study.results()
     assert [finding.kind for finding in results.findings] == ["blocking"]
     assert [one.name for one in results.libraries[0].given] == ["default"]

@@ -109,7 +109,7 @@ def host_to_gpu(latency: float, bw: float, **axes: str) -> list[Cell]:
     where = {"size": MIB, "path": NEAR, "buffers": "H,D"}
     return [
         make_cell("latency", latency, **where, calls="blocking", reuse="fixed", **axes),  # type: ignore[arg-type]
-        make_cell("bw", bw, **where, reuse="fixed"),  # type: ignore[arg-type]
+        make_cell("bw", bw, **where, calls="nonblocking", reuse="fixed"),  # type: ignore[arg-type]
     ]
 
 
@@ -134,6 +134,8 @@ def test_blocking_that_the_ceilings_explain_is_no_finding() -> None:
     assert found(slow) == []  # nothing is known of what is natural
     assert found(host_to_gpu(50.0, 55.0), CEILINGS) == []  # 2.6 times
     slow[1].axes["reuse"] = "rotating"  # a bandwidth of another variant
+    assert found(slow, CEILINGS) == []
+    slow[1].axes |= {"reuse": "fixed", "calls": "blocking"}  # no window in flight
     assert found(slow, CEILINGS) == []
 
 

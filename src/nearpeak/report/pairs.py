@@ -5,7 +5,7 @@ The paths are `gpu-gpu pair 0-1` and `host-gpu pair node0-gpu1`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,6 +14,7 @@ from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case, label, staging
 
 CEILING = "measured ceiling"
+_METRICS = {"latency", "bw", "bibw"}  # of ceilings without cells; the others are facts
 _PATH = re.compile(r"(gpu-gpu|host-gpu) pair (\w+)-(\w+)")
 
 
@@ -93,7 +94,7 @@ def matrices(results: Results) -> list[Matrix]:
         if where is None or not cell.median or staging(cell.axes) is not None:
             continue
         if first.setdefault((cell.benchmark, cell.buffers), cell.axes) == cell.axes:
-            cells.setdefault((where[0], cell.metric, cell.buffers), []).append(cell)
+            cells.setdefault((where[0], cell.benchmark, cell.buffers), []).append(cell)
     points: dict[tuple[str, str, str], list[CeilingPoint]] = {}
     axes: dict[tuple[str, str, str], dict[str, str]] = {}
     for point in results.ceilings:
@@ -103,17 +104,25 @@ def matrices(results: Results) -> list[Matrix]:
         key = (where[0], point.metric, point.buffers)
         if axes.setdefault(key, point.axes) == point.axes:
             points.setdefault(key, []).append(point)
-    return [
-        _matrix(key, points.get(key, []), cells.get(key, []))
-        for key in dict.fromkeys([*cells, *points])
-        if key in cells or key[1] in ("bw", "bibw", "latency")
+    found = []
+    shown = set()
+    for (kind, benchmark, buffers), owned in cells.items():
+        limit = (kind, owned[0].metric, buffers)
+        shown.add(limit)
+        found.append(_matrix(kind, benchmark, buffers, [*points.get(limit, []), *owned]))
+    found += [
+        _matrix(*key, limits)
+        for key, limits in points.items()
+        if key not in shown and key[1] in _METRICS
     ]
+    return found
 
 
-def _matrix(key: tuple[str, str, str], points: list[CeilingPoint], cells: list[Cell]) -> Matrix:
-    kind, metric, buffers = key
-    items: list[CeilingPoint | Cell] = [*points, *cells]
-    largest = max(item.size_bytes for item in items)
+def _matrix(
+    kind: str, benchmark: str, buffers: str, items: Sequence[CeilingPoint | Cell]
+) -> Matrix:
+    measured = [item for item in items if isinstance(item, Cell)] or items
+    largest = max(item.size_bytes for item in measured)
     owners: dict[str, dict[tuple[str, str], float]] = {}
     for item in items:
         if item.size_bytes != largest:
@@ -124,10 +133,9 @@ def _matrix(key: tuple[str, str, str], points: list[CeilingPoint], cells: list[C
         assert value is not None
         who = CEILING if isinstance(item, CeilingPoint) else label(item.library, item.settings)
         owners.setdefault(who, {})[where[1], where[2]] = value
-    name = cells[0].benchmark if cells else metric
     return Matrix(
         kind=kind,
-        case=case(name, buffers, {}),
+        case=case(benchmark, buffers, {}),
         unit=items[0].unit,
         size_bytes=largest,
         sources=[Source(who, values, items[0].better) for who, values in owners.items()],

@@ -86,7 +86,7 @@ def _blocking(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
     """
     windowed: dict[Hashable, list[Cell]] = defaultdict(list)
     for cell in cells:
-        if cell.benchmark == "bw":
+        if cell.benchmark == "bw" and cell.axes.get("calls", "nonblocking") == "nonblocking":
             windowed[_place(cell)].append(cell)
     for cell in cells:
         if cell.benchmark != "latency" or not cell.size_bytes:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published machines beside a study: matched by path, and each fraction says of what."""
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.report import beside
+from nearpeak.report.beside import Beside, MpiPair, Published
+from nearpeak.results.model import Results
+
+
+def _machine(name: str) -> Published:
+    return beside.choose([name])[0]
+
+
+def _row(found: Beside, path: str, case: str) -> MpiPair:
+    (row,) = [row for row in found.table_two if (row.path, row.case) == (path, case)]
+    return row
+
+
+def test_an_unknown_machine_is_one_line_with_those_there_are() -> None:
+    with pytest.raises(UserError) as error:
+        beside.choose(["lassen-2019", "lassen"])
+    assert str(error.value).startswith("--beside lassen: ")
+    assert "lassen-2019, summit-2019" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_machine_stands_there_once() -> None:
+    assert [one.id for one in beside.choose(["summit-2019", "lassen-2019", "summit-2019"])] == [
+        "summit-2019",
+        "lassen-2019",
+    ]
+
+
+@pytest.mark.parametrize("machine", beside.published(), ids=lambda machine: machine.id)
+def test_the_published_fractions_agree_with_their_denominators(machine: Published) -> None:
+    """Printed figures are rounded; the 41 GB/s of CUDA IPC are "about"."""
+    for link in machine.link:
+        peaks = {
+            "theoretical": link.theoretical_gbs,
+            "achievable": link.achievable_gbs,
+            "other": link.other_gbs,
+        }
+        slack = 0.02 if link.printed_of == "other" else 0.01
+        for library in link.mpi:
+            if library.printed_percent is not None:
+                part = 100 * library.gbs / peaks[link.printed_of]
+                assert part == pytest.approx(library.printed_percent, rel=slack, abs=0.005)
+        assert link.fraction < 1
+        assert set(link.table_two) <= set(link.table_one)
+    assert machine.source
+
+
+def test_table_one_stands_beside_by_path(gpu: Results) -> None:
+    found = beside.beside(gpu, _machine("lassen-2019"))
+    rows = {pair.path: pair for pair in found.table_one}
+    assert list(rows) == [
+        "gpu-gpu same-gpu",
+        "gpu-gpu same-gpu mps",
+        "gpu-gpu nvlink",
+        "host-gpu near",
+    ]
+    nvlink = rows["gpu-gpu nvlink"]
+    assert nvlink.own is not None
+    assert (nvlink.own.best.metric, nvlink.own.best.buffers) == ("bw", "D,D")
+    assert nvlink.own_theoretical_gbs == 478.0
+    assert nvlink.link.fraction == pytest.approx(0.9408)
+    near = rows["host-gpu near"].own
+    assert near is not None
+    assert near.best.buffers == "H,D"
+    assert "X-Bus" in found.missing
+    lines = list(beside.lines(found))
+    assert any("450 and 384 GB/s" in line for line in lines)
+    assert "Shafie Khorassani" in lines[-1]
+
+
+def test_every_fraction_of_table_two_says_of_what(gpu: Results) -> None:
+    found = beside.beside(gpu, _machine("lassen-2019"))
+    nvlink = _row(found, "gpu-gpu nvlink", "bw D,D")
+    assert beside.here_words(nvlink) == "openmpi, 90.0 % of the measured ceiling at 128 MiB"
+    assert beside.there_words(nvlink) == (
+        "Open MPI 4.0.1 + UCX 1.6, 95.4 % of the achievable 70.6 GB/s (as printed)"
+    )
+    same = _row(found, "gpu-gpu same-gpu", "bw D,D")
+    assert "43.4 % of the theoretical 900 GB/s, read and written (as printed)" in (
+        beside.there_words(same)
+    )
+    summit = beside.beside(gpu, _machine("summit-2019"))
+    row = _row(summit, "gpu-gpu nvlink", "bw D,D")
+    assert "94.5 % of the achievable 47.0 GB/s (worked out here)" in beside.there_words(row)
+
+
+def test_the_cross_socket_fraction_names_cuda_ipc(gpu: Results) -> None:
+    for item in [*gpu.cells, *gpu.ceilings]:
+        if item.path == "gpu-gpu nvlink":
+            item.path = "gpu-gpu cross-socket"
+    found = beside.beside(gpu, _machine("lassen-2019"))
+    words = beside.there_words(_row(found, "gpu-gpu cross-socket", "bw D,D"))
+    assert words == (
+        "MVAPICH2-GDR 2.3.2, 95.0 % of the 41.0 GB/s that CUDA IPC reaches across the sockets"
+        " (as printed)"
+    )
+
+
+def test_neither_staged_cells_nor_defects_stand_for_a_library(gpu: Results) -> None:
+    for cell in gpu.cells:
+        if cell.path == "gpu-gpu nvlink" and cell.library == "openmpi":
+            cell.fraction = 1.5
+    found = beside.beside(gpu, _machine("lassen-2019"))
+    row = _row(found, "gpu-gpu nvlink", "bw D,D")
+    assert row.cell is None
+    assert beside.here_words(row) == "not measured"
+
+
+def test_figures_at_a_size_stand_beside_the_same_size(gpu: Results) -> None:
+    found = beside.beside(gpu, _machine("prace-2013"))
+    row = _row(found, "host-gpu near", "latency H,D at 8 B")
+    assert row.cell is not None
+    assert (row.cell.size_bytes, row.cell.library, row.value) == (8, "openmpi", 9.11)
+    assert found.table_one == []
+    assert "gpu-gpu two-nodes" in found.missing
+
+
+def test_staged_stands_beside_staged(gpu: Results) -> None:
+    for item in [*gpu.cells, *gpu.ceilings]:
+        if item.path == "gpu-gpu nvlink":
+            item.path = "gpu-gpu two-nodes"
+    found = beside.beside(gpu, _machine("k20-fdr-2013"))
+    row = _row(found, "gpu-gpu two-nodes", "bw D,D, staged by the benchmark")
+    assert row.value == 1.89
+    assert beside.here_words(row) == (
+        "mpich, staged by the benchmark (pinned), 20.0 % of the measured ceiling at 128 MiB"
+    )

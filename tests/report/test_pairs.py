@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices of all pairs, of figures written by hand."""
+
+import pytest
+
+from nearpeak.report import pairs
+from nearpeak.results.model import Results
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("gpu-gpu pair 0-1", ("gpu-gpu", "0", "1")),
+        ("host-gpu pair node1-gpu10", ("host-gpu", "node1", "gpu10")),
+        ("gpu-gpu nvlink", None),
+        ("host-host same-numa", None),
+    ],
+)
+def test_which_paths_are_pairs(path: str, parts: tuple[str, str, str] | None) -> None:
+    assert pairs.ends(path) == parts
+
+
+def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None:
+    latency, bw = pairs.matrices(gpu)
+    assert (bw.case, bw.size_bytes, bw.names) == ("bw D,D", 1 << 27, (["0", "1", "2"],) * 2)
+    # The staged baseline of mpich is no property of a pair's link.
+    assert [source.who for source in bw.sources] == [pairs.CEILING, "openmpi"]
+    for matrix in (latency, bw):
+        for source in matrix.sources:
+            assert source.slowest == ("0", "2")
+            assert source.fraction(("0", "2")) < 0.9
+            assert source.fraction(("0", "1")) == 1.0
+    text = pairs.sentences([bw])[0]
+    assert text.startswith("gpu-gpu pairs, bw D,D at 128 MiB, ")
+    assert "slowest is 0-2 with" in text
+    assert "of the median pair" in text
+
+
+def test_the_slowest_of_all_is_told_first(gpu: Results) -> None:
+    told = pairs.sentences(pairs.matrices(gpu))
+    for cell in gpu.cells:
+        if cell.path == "gpu-gpu pair 1-2" and cell.benchmark == "latency":
+            cell.median = 1e6
+    assert "1-2 with 1000000 µs" in pairs.sentences(pairs.matrices(gpu))[0]
+    assert len(told) == 4
+
+
+def test_a_pair_that_failed_leaves_a_gap(gpu: Results) -> None:
+    for cell in gpu.cells:
+        if cell.path == "gpu-gpu pair 0-1":
+            cell.median = None
+    bw = pairs.matrices(gpu)[1]
+    assert set(bw.sources[1].values) == {("0", "2"), ("1", "2")}
+    assert len(bw.sources[0].values) == 3
+
+
+def test_ends_are_sorted_as_people_count(gpu: Results) -> None:
+    for item in [*gpu.cells, *gpu.ceilings]:
+        item.path = item.path.replace("gpu-gpu pair 0-1", "gpu-gpu pair 2-10")
+    assert pairs.matrices(gpu)[0].names[0] == ["0", "1", "2", "10"]
+
+
+def test_a_study_without_pairs(plain: Results) -> None:
+    assert pairs.matrices(plain) == []
+
+
+def test_ceilings_alone_have_matrices_and_facts_have_none(gpu: Results) -> None:
+    gpu.cells = [cell for cell in gpu.cells if " pair " not in cell.path]
+    for point in gpu.ceilings:
+        if " pair " in point.path and point.metric == "latency":
+            point.metric = "ipc_open"
+    (bw,) = pairs.matrices(gpu)
+    assert bw.case == "bw D,D"
+    assert [source.who for source in bw.sources] == [pairs.CEILING]
+
+
+def test_two_benchmarks_of_one_metric_are_kept_apart(gpu: Results) -> None:
+    for cell in gpu.cells:
+        if " pair " in cell.path and cell.benchmark == "latency":
+            cell.metric = "bw"
+    gpu.ceilings = [point for point in gpu.ceilings if point.metric == "bw"]
+    assert [matrix.case for matrix in pairs.matrices(gpu)] == ["latency D,D", "bw D,D"]
