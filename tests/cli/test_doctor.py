@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
 from nearpeak.machine import doctor
-from nearpeak.machine.doctor import Finding
+from nearpeak.machine.finding import Finding
 
 OK = Finding(severity="ok", id="cores", message="8 cores")
 WARN = Finding(severity="warn", id="governor", message="[red]slow", hint="make it fast")

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from nearpeak.machine import doctor
-from nearpeak.machine.doctor import Finding, examine, user_settings_files
+from nearpeak.machine.doctor import examine, user_settings_files
+from nearpeak.machine.finding import Finding
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]

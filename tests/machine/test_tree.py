@@ -62,6 +62,25 @@ def test_a_recorded_file_is_a_tree(tmp_path: Path) -> None:
     assert list(tree.above("a/b2")) == ["a/b2"]
 
 
+def test_links(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("../far/away")
+    (tmp_path / "file").write_text("text")
+    tree = Tree(tmp_path)
+    assert tree.link("link") == "../far/away"
+    assert tree.link("file") is None
+    assert tree.link("missing") is None
+    assert Tree(tmp_path, {"link": "../far/away"}).link("link") == "../far/away"
+
+
+def test_files_given_stand_for_those_under_the_root() -> None:
+    tree = Tree(Path("/"), {"nvidia/gpu0/name": "a", "nvidia/gpu1/name": "b", "nvidiax": "c"})
+    assert not tree.live
+    assert tree.indices("nvidia", "gpu") == [0, 1]
+    assert not tree.exists("proc")
+    assert tree.under("nvidia") == {"nvidia/gpu0/name": "a", "nvidia/gpu1/name": "b"}
+    assert Tree(Path("/")).under("nvidia") == {}
+
+
 def test_recordings_expand_braces_and_escapes() -> None:
     files = parse_recording(
         "# a comment\n\ncpu{0-1,4}/{a,b/c}: one\\ntwo \\\\n\nempty:\ncpu0/a: 7\n"

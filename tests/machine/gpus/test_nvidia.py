@@ -12,6 +12,7 @@ from nearpeak.machine.gpus import nvidia
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.gpus.nvml import ask
 from nearpeak.machine.model import Gpu, GpuLink, Machine
+from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import Tree
 
@@ -207,6 +208,19 @@ def test_this_machine_hides_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = from_sysfs()
     assert [gpu.index for gpu in machine.gpus] == [1]
     assert "NVIDIA GPU 0 is hidden by CUDA_VISIBLE_DEVICES: change it" in machine.gpu_notes
+
+
+@pytest.mark.usefixtures("driver")
+def test_a_recording_of_this_machine_has_its_gpus_and_no_uuids(tmp_path: Path) -> None:
+    machine = from_sysfs()
+    assert "5ec2" in machine.gpus[0].uuid
+    text = record(machine)
+    assert "5ec2" not in text
+    copy = tmp_path / "copy.txt"
+    copy.write_text(text, encoding="utf-8")
+    again = from_sysfs(copy)
+    assert [gpu.name for gpu in again.gpus] == ["NVIDIA H200"] * 2
+    assert again.gpu_links == machine.gpu_links
 
 
 @pytest.mark.usefixtures("driver")

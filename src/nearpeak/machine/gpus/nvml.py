@@ -66,7 +66,7 @@ def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
     except nvml.NVMLError as error:
         return {f"{FACTS}/error": str(error)}
     finally:
-        nvml.nvmlShutdown()
+        _Asker(nvml)("nvmlShutdown")
 
 
 class _Asker:
