@@ -253,3 +253,33 @@ TEST_CASE("bad input is refused before anything is written") {
   CHECK_THROWS_AS(run_gpu(options, gpu_methods()), BadInput);
   CHECK(file.records().empty());
 }
+
+TEST_CASE(
+    "opening memory is measured by itself, and what needs kernels is skipped with the reason") {
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "0,64,100000", file);
+  options.metrics = gpu_metrics();
+  options.metrics.erase(options.metrics.begin(), options.metrics.begin() + 3);
+  CHECK(run(options) == kGood);
+  std::set<std::size_t> sizes;
+  for (const auto& record : file.records("samples")) {
+    CHECK(record["metric"] == "ipc_open");
+    CHECK(record["method"] == "ipc");
+    CHECK(record["unit"] == "us");
+    CHECK(record["samples"].size() >= 2);
+    CHECK(record["first_use_us"] > 0);
+    sizes.insert(record["size_bytes"].get<std::size_t>());
+  }
+  CHECK(sizes == std::set<std::size_t>{64, 100000});
+  const auto problems = file.records("problem");
+  REQUIRE(problems.size() == 3);  // flag_latency, and device_latency at 0 and 64 bytes
+  for (const auto& problem : problems)
+    CHECK(problem["message"].get<std::string>().find("/nowhere") != std::string::npos);
+
+  const RecordFile refused;
+  options.common.jsonl = refused.path();
+  options.metrics = {gpu_metrics()[3]};
+  CHECK(run(options, "cuIpcOpenMemHandle_v2:46") == kGood);
+  CHECK(refused.records("samples").empty());
+  CHECK(refused.records("problem").size() == 2);
+}
