@@ -173,6 +173,14 @@ class Device {
   //   copy_slots(to, from, bytes, stride, count, blocks)
   //     `count` messages of `bytes`, from each slot to the next `stride` bytes; `blocks` blocks of
   //     the launch share a message, and their number divides that of the launch
+  //   answer_flags(asked, answered, patience_ns)  one thread
+  //     every new value of *asked becomes that of *answered; ends when it is all ones
+  //   pass_messages(peer_in, out, peer_flag, flag, bytes, rounds, samples, leads, patience_ns,
+  //   times_ns)
+  //     one block, on each of two devices, one of which leads: a message of `bytes` goes to and
+  //     fro, with its number in a flag that was 0 before; the time of every `rounds` round trips is
+  //     put into times_ns
+  // Those that wait for flags end when none has come for `patience_ns`.
   // Throws as compile() does.
   virtual std::unique_ptr<Program> motion_kernels() {
     throw BackendUnavailable("this backend has no kernels that move data");

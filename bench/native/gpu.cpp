@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <new>
 #include <sstream>
 
@@ -93,10 +94,18 @@ class GpuProcess {
       place = RankDevice{info.uuid, info.name, info.pci};
     }
     contest.open(place);
+    const GpuSide side{
+        contest,         team_,
+        options_.common, kinds_,
+        memory_,         wait_,
+        device_,         motion_.get(),
+        why_no_kernels_, [this](const std::string& mine) { return told_reason(mine); }};
     for (const Metric& metric : options_.metrics)
-      for (const std::size_t bytes : options_.common.ordered_sizes())
-        if (bytes > 0 || metric.name == "latency")  // nothing has no bandwidth
-          run_exchange(contest, make_exchange(metric, bytes, options_.common, rank_, cache_bytes_));
+      if (metric.name == "flag_latency")
+        run_flag_latency(side, metric);
+      else
+        for (const std::size_t bytes : options_.common.ordered_sizes())
+          run_size(side, metric, bytes);
     return contest.status();
   }
 
@@ -120,6 +129,10 @@ class GpuProcess {
     }
     const std::uint64_t l2 = device_ == nullptr ? 0 : device_->info().l2_bytes;
     memory_.control().cache_bytes[rank_] = std::max(largest_cache(), l2);
+    if (device_ != nullptr) {
+      auto& uuid = memory_.control().uuids[rank_];
+      std::snprintf(uuid.data(), uuid.size(), "%s", device_->info().uuid.c_str());
+    }
     const std::string told = team_.tell_leader(why.empty() ? "" : std::to_string(status) + why);
     if (status == kGood && !told.empty()) {
       status = told[0] - '0';
@@ -146,6 +159,17 @@ class GpuProcess {
     }
   }
 
+  void run_size(const GpuSide& side, const Metric& metric, std::size_t bytes) {
+    if (metric.name == "ipc_open")
+      run_ipc_open(side, metric, bytes);
+    else if (metric.name == "device_latency")
+      run_device_latency(side, metric, bytes);
+    else if (bytes > 0 || metric.name == "latency")  // nothing has no bandwidth
+      run_exchange(side.contest,
+                   make_exchange(metric, bytes, options_.common, rank_, cache_bytes_));
+    if (rank_ == 0) memory_.control().progress.value.fetch_add(1);
+  }
+
   Memory& slots_of(std::array<SharedMemory, 2>& shared) {
     return on_device(kinds_[rank_]) ? device_->memory(kinds_[rank_]) : shared[rank_];
   }
@@ -170,7 +194,6 @@ class GpuProcess {
       for (const GpuMethod& method : methods_)
         if (method.applies(exchange, kinds_)) contest.skip(exchange, method.name, why);
     }
-    if (rank_ == 0) memory_.control().progress.value.fetch_add(1);
   }
 
   void compete(Contest& contest, const Exchange& exchange, SlotBuffer& out, SlotBuffer& in) {
@@ -281,7 +304,8 @@ class GpuMode final : public Mode {
     app.add_option("--buffers", options_.buffers,
                    "each end's kind of buffer: D device, M managed, H host, P pinned host")
         ->default_val("D,D");
-    app.add_option("--metrics", metrics_, "only these: latency,bw,bibw");
+    app.add_option("--metrics", metrics_,
+                   "only these: latency,bw,bibw,ipc_open,flag_latency,device_latency");
     app.add_option("--methods", methods_, "only these: see docs/ceilings.md");
     app.add_flag("!--no-probe", options_.probe, "leave out the drift probe");
   }
@@ -329,7 +353,15 @@ char* PeerSlots::address(bool registered) {
   return static_cast<char*>(registered_->on_device());
 }
 
-const std::vector<Metric>& gpu_metrics() { return pair_metrics(); }
+const std::vector<Metric>& gpu_metrics() {
+  static const std::vector<Metric> metrics = [] {
+    std::vector<Metric> all = pair_metrics();
+    for (const char* name : {"ipc_open", "flag_latency", "device_latency"})
+      all.push_back({name, "us", "lower"});
+    return all;
+  }();
+  return metrics;
+}
 
 int run_gpu(const GpuOptions& options, const std::vector<GpuMethod>& methods) {
   if (options.cpus.size() != 2)

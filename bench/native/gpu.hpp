@@ -35,6 +35,12 @@ struct GpuMemory {
     };
     std::array<Handles, 2> handles;  // of each rank's slots, where they are device memory
     std::array<std::uint64_t, 2> cache_bytes;
+    std::array<std::array<char, 64>, 2> uuids;  // of each rank's device; empty without one
+    // Between the leader's CPU and a kernel: a page of their own, as pages are what is registered.
+    struct alignas(4096) Flags {
+      Counter asked;
+      Counter answered;
+    } flags;
     std::array<std::array<char, 512>, 2> reasons;
   };
 
@@ -104,7 +110,31 @@ struct GpuMethod {
 
 std::vector<GpuMethod> gpu_methods();  // docs/ceilings.md says what they are
 
-const std::vector<Metric>& gpu_metrics();
+const std::vector<Metric>&
+gpu_metrics();  // those of pairs, and ipc_open, flag_latency, device_latency
+
+// What stands between one end and the other, for what is no transfer of an exchange.
+struct GpuSide {
+  Contest& contest;
+  SharedTeam& team;
+  const CommonOptions& common;
+  const BufferKinds& kinds;
+  GpuMemory& memory;
+  Wait wait;
+  Device* device;
+  Program* motion;
+  const std::string& why_no_kernels;
+  // The other end's reason, or one's own, known to both.
+  std::function<std::string(const std::string& mine)> told_reason;
+};
+
+// Opening a fresh handle of the peer's device memory, by the leader. Nothing where it has no device
+// or the peer's memory is not of the kind that is opened.
+void run_ipc_open(const GpuSide& side, const Metric& metric, std::size_t bytes);
+// A flag from the leader's CPU to a kernel and back.
+void run_flag_latency(const GpuSide& side, const Metric& metric);
+// Messages between kernels that stay on two GPUs: no launch, no host.
+void run_device_latency(const GpuSide& side, const Metric& metric, std::size_t bytes);
 
 struct GpuOptions {
   CommonOptions common;

@@ -176,6 +176,8 @@ class CopyTransfer final : public Transfer {
         case Pattern::kBothWays:
           both_ways();
           break;
+        case Pattern::kAlone:
+          break;
       }
       slots_.next();
     }

@@ -83,6 +83,8 @@ class PairTransfer : public Transfer {
         case Pattern::kBothWays:
           self.both_ways();
           break;
+        case Pattern::kAlone:
+          break;
       }
       slots_.next();
     }

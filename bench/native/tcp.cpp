@@ -133,6 +133,8 @@ class TcpTransfer final : public Transfer {
           exchange(true, true);
           token(true, true);
           break;
+        case Pattern::kAlone:
+          break;
       }
       slots_.next();
     }

@@ -33,6 +33,8 @@ double Exchange::value(double us) const {
   switch (pattern) {
     case Pattern::kPingPong:
       return us / 2;
+    case Pattern::kAlone:
+      return us;
     case Pattern::kOneWay:
       return payload / us / 1e3;
     default:
@@ -125,27 +127,40 @@ bool Contest::verified(const Exchange& exchange, SlotBuffer& in, Transfer& trans
   std::optional<Mismatch> wrong;
   if (exchange.receives()) wrong = in.find_mismatch(exchange.seed(exchange.peer()));
 
+  return right(exchange, trial.candidate->method, wrong);
+}
+
+bool Contest::right(const Exchange& exchange, const std::string& method,
+                    const std::optional<Mismatch>& wrong) {
   const auto other = from_text(team_.tell_leader(to_text(wrong)));
   if (team_.agree(wrong || other ? 1 : 0) == 0) return true;
   if (team_.leads()) {
     const WrongData data = wrong ? WrongData{0, *wrong} : WrongData{1, *other};
-    writer_.wrong_data(name(exchange, trial.candidate->method), data);
-    table_.problem(exchange.bytes, "WRONG DATA: " + trial.candidate->method + ", rank " +
-                                       std::to_string(data.rank) + ", byte " +
-                                       std::to_string(data.where.byte));
+    writer_.wrong_data(name(exchange, method), data);
+    table_.problem(exchange.bytes, "WRONG DATA: " + method + ", rank " + std::to_string(data.rank) +
+                                       ", byte " + std::to_string(data.where.byte));
   }
   status_ = kWrongData;
   return false;
 }
 
-void Contest::write(const Exchange& exchange, const Trial& trial) {
+void Contest::measure(const Exchange& exchange, const std::string& method, Transfer& transfer) {
+  team_.agree(0);  // the other is ready
+  const Measurement measurement =
+      sampler_.measure(common_.policy(), [&](std::uint64_t n) { transfer.iterate(n); });
+  team_.agree(0);
+  if (team_.leads()) record(exchange, method, measurement);
+}
+
+void Contest::record(const Exchange& exchange, const std::string& method,
+                     const Measurement& measurement) {
   CaseResult result;
-  result.name = name(exchange, trial.candidate->method);
+  result.name = name(exchange, method);
   result.unit = exchange.metric.unit;
   result.better = exchange.metric.better;
-  result.measurement = trial.measurement;
+  result.measurement = measurement;
   result.window = exchange.window;
-  for (const double us : trial.measurement.samples_us) result.samples.push_back(exchange.value(us));
+  for (const double us : measurement.samples_us) result.samples.push_back(exchange.value(us));
   if (shown_metric_ != exchange.metric.name) {
     shown_metric_ = exchange.metric.name;
     table_.columns(exchange.metric.name, exchange.metric.unit);
@@ -192,7 +207,7 @@ void Contest::run(const Exchange& exchange, SlotBuffer& in,
       team_.agree(0);
     }
     if (common_.verify) trial.measurement.first_use_us = trial.first_use_us;
-    if (team_.leads()) write(exchange, trial);
+    if (team_.leads()) record(exchange, trial.candidate->method, trial.measurement);
   }
 }
 

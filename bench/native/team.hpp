@@ -31,6 +31,7 @@ enum class Pattern {
   kPingPong,  // an iteration is one message there and one back
   kOneWay,    // a window of messages from the leader, then an empty answer
   kBothWays,  // a window each way at once; it ends when both know that all has arrived
+  kAlone,     // something that one end does
 };
 
 // One size of one metric, as both ends know it.
@@ -107,13 +108,19 @@ class Contest {
   void run(const Exchange& exchange, SlotBuffer& in, const std::vector<Candidate>& candidates);
   // A record each time, and a line on stdout for a reason that was not told yet.
   void skip(const Exchange& exchange, const std::string& method, const std::string& reason);
+  // What else than methods of an exchange is measured. Collective; the leader's transfer is timed.
+  void measure(const Exchange& exchange, const std::string& method, Transfer& transfer);
+  // Called by the leader with what was measured in another way.
+  void record(const Exchange& exchange, const std::string& method, const Measurement& measurement);
+  // Whether what both received was right; if not, that is a record. Collective.
+  bool right(const Exchange& exchange, const std::string& method,
+             const std::optional<Mismatch>& wrong);
   int status() const { return status_; }
 
  private:
   struct Trial;
   bool verified(const Exchange& exchange, SlotBuffer& in, Transfer& transfer, Trial& trial);
   CaseName name(const Exchange& exchange, const std::string& method) const;
-  void write(const Exchange& exchange, const Trial& trial);
 
   Team& team_;
   std::string benchmark_;

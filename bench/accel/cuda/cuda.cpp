@@ -432,7 +432,9 @@ class CudaDevice final : public Device {
         compiler_->compile(source, attribute(kCapabilityMajor), attribute(kCapabilityMinor)));
   }
 
-  std::unique_ptr<Program> motion_kernels() override { return compile(kCopyKernels); }
+  std::unique_ptr<Program> motion_kernels() override {
+    return compile(std::string(kCopyKernels) + kFlagKernels);
+  }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return has_kernels() ? &*pattern_ : nullptr; }

@@ -91,35 +91,44 @@ TEST_CASE("every method of copy engines moves every size between every kind of e
                            Ends{"M,H", {kFirst, "-"}, pageable}}) {
     const std::string buffers = ends.buffers;
     CAPTURE(buffers);
-    for (const std::string reuse : {"fixed", "rotating"}) {
-      if (reuse == "rotating" && buffers != "D,D" && buffers != "H,D") continue;
-      const RecordFile file;
-      GpuOptions options =
-          short_gpu(ends.buffers, ends.devices, reuse == "fixed" ? "0,1,7,4K,300001" : "64", file);
-      options.common.reuse = reuse;
-      CHECK(run(options) == kGood);
-      const auto samples = file.records("samples");
-      CHECK(methods_of(samples) == ends.methods);
-      for (const auto& record : samples) {
-        CHECK(record["benchmark"] == "gpu");
-        CHECK(record["buffers"] == ends.buffers);
-        CHECK(record["axes"]["reuse"] == reuse);
-        CHECK(record["window"] == (record["metric"] == "latency" ? 1 : 5));
-        CHECK_FALSE(record["samples"].empty());
-      }
-      for (const Metric& metric : options.metrics)
-        for (const std::size_t bytes : options.common.ordered_sizes())
-          CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& record) {
-                  return record["metric"] == metric.name && record["size_bytes"] == bytes;
-                }) == (bytes > 0 || metric.name == "latency"));
-      // Kernels are skipped with the reason.
-      for (const auto& problem : file.records("problem")) {
-        CHECK(problem["status"] == "skipped");
-        CHECK(problem["method"].get<std::string>().substr(0, 2) == "sm");
-        CHECK(problem["message"].get<std::string>().find("/nowhere") != std::string::npos);
-      }
+    const RecordFile file;
+    const GpuOptions options = short_gpu(ends.buffers, ends.devices, "0,7,100001", file);
+    CHECK(run(options) == kGood);
+    const auto samples = file.records("samples");
+    CHECK(methods_of(samples) == ends.methods);
+    for (const auto& record : samples) {
+      CHECK(record["benchmark"] == "gpu");
+      CHECK(record["buffers"] == ends.buffers);
+      CHECK(record["axes"]["reuse"] == "fixed");
+      CHECK(record["window"] == (record["metric"] == "latency" ? 1 : 5));
+      CHECK_FALSE(record["samples"].empty());
+    }
+    for (const Metric& metric : options.metrics)
+      for (const std::size_t bytes : options.common.ordered_sizes())
+        CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& record) {
+                return record["metric"] == metric.name && record["size_bytes"] == bytes;
+              }) == (bytes > 0 || metric.name == "latency"));
+    // Kernels are skipped with the reason.
+    for (const auto& problem : file.records("problem")) {
+      CHECK(problem["status"] == "skipped");
+      CHECK(problem["method"].get<std::string>().substr(0, 2) == "sm");
+      CHECK(problem["message"].get<std::string>().find("/nowhere") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("rotating buffers go through more memory than the caches hold") {
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "64", file);
+  options.common.reuse = "rotating";
+  options.common.window = 4096;
+  options.metrics = {pair_metrics()[1]};
+  const auto count = [](const GpuEnd& end) {
+    if (end.exchange.windows != 16) throw std::runtime_error("not 65536 messages");
+  };
+  CHECK(run(options, "", {method_named("ce-pull"), spoiled(count)}) == kGood);
+  REQUIRE(file.records("samples").size() == 2);
+  CHECK(file.records("samples")[0]["axes"]["reuse"] == "rotating");
 }
 
 TEST_CASE("the records name the device of each end") {
@@ -243,4 +252,34 @@ TEST_CASE("bad input is refused before anything is written") {
   options.cpus = {0};
   CHECK_THROWS_AS(run_gpu(options, gpu_methods()), BadInput);
   CHECK(file.records().empty());
+}
+
+TEST_CASE(
+    "opening memory is measured by itself, and what needs kernels is skipped with the reason") {
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "0,64,100000", file);
+  options.metrics = gpu_metrics();
+  options.metrics.erase(options.metrics.begin(), options.metrics.begin() + 3);
+  CHECK(run(options) == kGood);
+  std::set<std::size_t> sizes;
+  for (const auto& record : file.records("samples")) {
+    CHECK(record["metric"] == "ipc_open");
+    CHECK(record["method"] == "ipc");
+    CHECK(record["unit"] == "us");
+    CHECK(record["samples"].size() >= 2);
+    CHECK(record["first_use_us"] > 0);
+    sizes.insert(record["size_bytes"].get<std::size_t>());
+  }
+  CHECK(sizes == std::set<std::size_t>{64, 100000});
+  const auto problems = file.records("problem");
+  REQUIRE(problems.size() == 3);  // flag_latency, and device_latency at 0 and 64 bytes
+  for (const auto& problem : problems)
+    CHECK(problem["message"].get<std::string>().find("/nowhere") != std::string::npos);
+
+  const RecordFile refused;
+  options.common.jsonl = refused.path();
+  options.metrics = {gpu_metrics()[3]};
+  CHECK(run(options, "cuIpcOpenMemHandle_v2:46") == kGood);
+  CHECK(refused.records("samples").empty());
+  CHECK(refused.records("problem").size() == 2);
 }

@@ -3,15 +3,14 @@
 #include "accel/cuda/pattern_kernels.hpp"
 
 #include <doctest/doctest.h>
-#include <glob.h>
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "accel/cuda/nvrtc.hpp"
 #include "payload/pattern.hpp"
+#include "tests/accel/cuda/kernels.hpp"
 #include "tests/accel/fake.hpp"
 
 using namespace nearpeak;
@@ -22,51 +21,12 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libnvrtc"; }
 
 namespace {
 
-// A folder that goes at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "nearpeak-XXXXXX";
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
-// NVRTC, where the loader or the toolkit's usual folder has it.
-std::string find_nvrtc() {
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-    if (dlopen(name, RTLD_NOW | RTLD_LOCAL) != nullptr) return name;
-  glob_t found{};
-  std::string first;
-  if (glob("/usr/local/cuda*/lib64/libnvrtc.so", 0, nullptr, &found) == 0)
-    first = found.gl_pathv[0];
-  globfree(&found);
-  return first;
-}
-
-// A launch on the CPU: the threads of a grid one after the other.
 constexpr const char* kPrologue = R"(
-#define __device__
-#define __global__
-struct Dim { unsigned x; };
-static Dim gridDim, blockDim, blockIdx, threadIdx;
 static void atomicMin(unsigned long long* least, unsigned long long value) {
   if (value < *least) *least = value;
 }
 )";
 constexpr const char* kEpilogue = R"(
-template <class Kernel, class... Arguments>
-static void launch(unsigned blocks, unsigned threads, Kernel kernel, Arguments... arguments) {
-  gridDim.x = blocks;
-  blockDim.x = threads;
-  for (blockIdx.x = blocks; blockIdx.x-- > 0;)  // the last ones first: their order is not to matter
-    for (threadIdx.x = threads; threadIdx.x-- > 0;) kernel(arguments...);
-}
 extern "C" void launch_fill(unsigned blocks, unsigned threads, u8* target, u64 bytes, u64 seed,
                             u64 flip) {
   launch(blocks, threads, fill, target, bytes, seed, flip);
@@ -136,7 +96,8 @@ TEST_CASE("a library that is no NVRTC is a reason") {
 
 TEST_CASE("the kernels fill and find as the host does, at every length, place and launch") {
   const Folder folder;
-  std::ofstream(folder.file("kernels.cpp")) << kPrologue << cuda::kPatternKernels << kEpilogue;
+  std::ofstream(folder.file("kernels.cpp"))
+      << kGridOnCpu << kPrologue << cuda::kPatternKernels << kLaunchOnCpu << kEpilogue;
   const int status = run_program({CXX_COMPILER, "-std=c++20", "-shared", "-fPIC", "-O1", "-o",
                                   folder.file("kernels.so"), folder.file("kernels.cpp")});
   if (status == -1 || status == 127) {
