@@ -16,10 +16,6 @@
 
 using namespace nearpeak;
 
-// NVRTC keeps some memory of its own until the process ends.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libnvrtc"; }
-
 namespace {
 
 // A folder that goes at the end.
