@@ -1,3 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+
+// NVRTC, and PoCL with the LLVM within it, keep some memory of their own until the process ends.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libnvrtc\nleak:libpocl\nleak:libLLVM\nleak:libclang\nleak:libOpenCL\n";
+}

@@ -15,10 +15,6 @@
 
 using namespace nearpeak;
 
-// NVRTC keeps some memory of its own until the process ends.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libnvrtc"; }
-
 namespace {
 
 constexpr const char* kPrologue = R"(
