@@ -166,6 +166,42 @@ def test_no_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("project")
+def test_a_prebuilt_program_needs_no_compiler(
+    mpich: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    there = tmp_path / "there"
+    build.prebuild(there, [mpich, resolve("intel")])  # which share an ABI
+    assert len(list((there / "prebuilt").iterdir())) == 2
+    (there / "mpi").symlink_to(mpich.prefix.parent)
+    monkeypatch.setenv("NEARPEAK_CACHE", str(there))
+    monkeypatch.setenv("PATH", "/nowhere")
+    forget()
+    native, program = build.build_native(), build.build_mpi(resolve("mpich"))
+    assert native.is_relative_to(there / "prebuilt")
+    assert says(native) == "one"
+    assert mpich.version in says(program, LD_LIBRARY_PATH=str(mpich.libmpi.parent))
+    needed = subprocess.run(["/usr/bin/ldd", native], capture_output=True, text=True).stdout
+    assert "libc.so" in needed
+    assert "libstdc++" not in needed
+
+
+def test_a_prebuilt_program_that_does_not_fit_is_not_taken(
+    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build.prebuild(tmp_path / "cache", [])
+    monkeypatch.setattr("nearpeak.libraries.glibc.here", lambda: (2, 0))
+    assert build.build_native().is_relative_to(tmp_path / "cache/build")
+    monkeypatch.undo()
+    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NEARPEAK_BENCH", str(project))
+    forget()
+    assert build.build_native().is_relative_to(tmp_path / "cache/prebuilt")
+    (project / "main.cpp").write_text('#include <cstdio>\nint main() { puts("new"); }\n')
+    forget()
+    assert says(build.build_native()) == "new"
+
+
+@pytest.mark.usefixtures("project")
 def test_unwritable_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "file"))

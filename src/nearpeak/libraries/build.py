@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the measuring programs on first use, and keeps them in the cache by fingerprint."""
+"""Builds the measuring programs on first use, and keeps them in the cache by fingerprint.
+
+A bundle brings them prebuilt: they are taken while the sources and mpi.h are those they were built
+from, so that no compiler is needed.
+"""
 
 import contextlib
+import dataclasses
 import fcntl
 import functools
 import hashlib
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -17,12 +23,15 @@ from pathlib import Path
 
 from nearpeak import folders
 from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
+from nearpeak.libraries import catalogue, glibc
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.model import Library
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
+PREBUILT = "prebuilt"  # folder of the cache
+# The compiler's own libraries may be newer here than where a prebuilt program is to run.
+PORTABLE = ["-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc"]
 
 
 @dataclass(frozen=True)
@@ -44,17 +53,62 @@ def build_mpi(library: Library) -> Path:
 @functools.cache
 def build_native() -> Path:
     """nearpeak-native; errors as build_mpi."""
-    return _build("nearpeak-native", [], [])
+    return _prebuilt(NATIVE) or _build(NATIVE)
+
+
+def prebuild(cache: Path, libraries: list[Library]) -> None:
+    """Puts nearpeak-native and nearpeak-mpi for these libraries into `cache`, to run elsewhere too.
+
+    Errors as build_mpi.
+    """
+    for target in dict.fromkeys([NATIVE, *(_mpi(kit_for(library)) for library in libraries)]):
+        there = cache / PREBUILT / target.identity()
+        there.mkdir(parents=True, exist_ok=True)
+        portable = dataclasses.replace(
+            target, options=(*target.options, *PORTABLE), parts=(*target.parts, b"portable")
+        )
+        shutil.copy2(_build(portable), there / target.program)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A program, and what its build depends on besides sources and compiler."""
+
+    program: str
+    options: tuple[str, ...] = ()  # for cmake
+    parts: tuple[bytes, ...] = ()
+
+    def identity(self) -> str:
+        """Names it where the compiler does not matter: the same sources, parts and machine."""
+        kind = [self.program.encode(), platform.machine().encode()]
+        return fingerprint(sources(), [*kind, *self.parts])
+
+
+NATIVE = Target("nearpeak-native")
+
+
+def _mpi(kit: Kit) -> Target:
+    options = (
+        f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
+        f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
+    )
+    # Which library of the ABI it links with does not matter, only the name it will look for.
+    parts = (kit.header.read_bytes(), kit.library.name.encode())
+    return Target("nearpeak-mpi", options, parts)
 
 
 @functools.cache
 def _build_mpi(kit: Kit) -> Path:
-    options = [
-        f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
-        f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
-    ]
-    # Which library of the ABI it links with does not matter, only the name it will look for.
-    return _build("nearpeak-mpi", options, [kit.header.read_bytes(), kit.library.name.encode()])
+    target = _mpi(kit)
+    return _prebuilt(target) or _build(target)
+
+
+def _prebuilt(target: Target) -> Path | None:
+    """The program that a bundle brought, if it is there and this machine's glibc will do."""
+    if not (folders.cache() / PREBUILT).is_dir():
+        return None
+    file = folders.cache() / PREBUILT / target.identity() / target.program
+    return file if file.is_file() and glibc.needed([file]) <= glibc.here() else None
 
 
 def kit_for(library: Library) -> Kit:
@@ -123,31 +177,32 @@ def compiler() -> list[str]:
     )
 
 
-def fingerprint(folder: Path, tools: list[str], parts: list[bytes]) -> str:
-    """A hash of everything that a build depends on: sources, compiler, flags, and `parts`."""
+def fingerprint(folder: Path, parts: list[bytes]) -> str:
+    """A hash of the sources in a folder, and of `parts`."""
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder)
         if file.is_file() and name.parts[0] != "tests" and not file.name.startswith("."):
             digest.update(f"{name}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
-    said = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
-    flags = [os.environ.get(name, "").encode() for name in ("CXXFLAGS", "LDFLAGS")]
-    for part in [shlex.join(tools).encode(), said, *flags, *parts]:
+    for part in parts:
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()[:16]
 
 
-def _build(program: str, options: list[str], parts: list[bytes]) -> Path:
-    folder, tools = sources(), compiler()
-    kept = folders.cache() / "build" / fingerprint(folder, tools, [program.encode(), *parts])
+def _build(target: Target) -> Path:
+    folder, tools, program = sources(), compiler(), target.program
+    said = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
+    flags = [os.environ.get(name, "").encode() for name in ("CXXFLAGS", "LDFLAGS")]
+    parts = [shlex.join(tools).encode(), said, *flags, program.encode(), *target.parts]
+    kept = folders.cache() / "build" / fingerprint(folder, parts)
     if (kept / program).exists():
         return kept / program
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with _lock(kept.with_suffix(".lock")):
             if not (kept / program).exists():
-                _make(program, folder, tools, options, kept)
+                _make(target, folder, tools, kept)
     except OSError as error:
         raise UserError(
             f"cannot write to {kept.parent} ({error.strerror}): set NEARPEAK_CACHE to a folder "
@@ -156,8 +211,9 @@ def _build(program: str, options: list[str], parts: list[bytes]) -> Path:
     return kept / program
 
 
-def _make(program: str, folder: Path, tools: list[str], options: list[str], kept: Path) -> None:
+def _make(target: Target, folder: Path, tools: list[str], kept: Path) -> None:
     """Builds in a temporary folder; `kept`, with the program and the log, appears at once."""
+    program = target.program
     print(f"Building {program} ...", file=sys.stderr, flush=True)
     cmake, ninja = _tool("cmake"), _tool("ninja")
     temporary = Path(tempfile.mkdtemp(prefix=".building-", dir=kept.parent))
@@ -167,7 +223,7 @@ def _make(program: str, folder: Path, tools: list[str], options: list[str], kept
         log = result / "build.log"
         configure = [
             *(cmake, "-S", str(folder), "-B", str(tree), "-G", "Ninja"),
-            *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_BUILD_TYPE=Release", *options),
+            *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_BUILD_TYPE=Release", *target.options),
         ]
         build = [cmake, "--build", str(tree), "--target", program]
         environment = {**os.environ, "CXX": shlex.join(tools)}

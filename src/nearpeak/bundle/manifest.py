@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""manifest.json: what a bundle holds and what it needs of a machine."""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+import nearpeak
+from nearpeak.errors import UserError
+from nearpeak.libraries import glibc
+
+NAME = "manifest.json"
+SCHEMA = 1
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """A bundle, as it was made."""
+
+    schema: int
+    nearpeak: str  # version
+    python: str  # that it needs, like 3.12
+    machine: str  # as `uname -m` names it
+    glibc: str  # the oldest that it runs with
+    libraries: dict[str, str]  # name -> version
+    packages: dict[str, str]  # Python packages: name -> version
+    files: dict[str, str]  # path in the bundle -> SHA-256; of a link, of what it points to
+
+
+def make(
+    folder: Path, python: str, libraries: dict[str, str], packages: dict[str, str]
+) -> Manifest:
+    """The manifest of a folder that is complete but for its manifest."""
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    needed = glibc.needed(file for file in files if not file.is_symlink())
+    return Manifest(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        python=python,
+        machine=platform.machine(),
+        glibc=glibc.text(needed),
+        libraries=libraries,
+        packages=packages,
+        files={str(file.relative_to(folder)): _hash(file) for file in files},
+    )
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest in a folder; UserError when there is none that can be read."""
+    try:
+        found = msgspec.json.decode((folder / NAME).read_bytes(), type=Manifest)
+    except (OSError, msgspec.MsgspecError):
+        raise UserError(f"{folder} is no bundle: it has no {NAME} that can be read") from None
+    if found.schema != SCHEMA:
+        raise UserError(f"{folder} is a bundle of schema {found.schema}, not {SCHEMA}")
+    return found
+
+
+def problems(folder: Path) -> list[str]:
+    """What keeps an unpacked bundle from running here, a line each."""
+    manifest = read(folder)
+    found = []
+    for name, wanted in manifest.files.items():
+        file = folder / name
+        if not file.is_file():
+            found.append(f"{name} is missing: unpack the bundle again")
+        elif _hash(file) != wanted:
+            found.append(f"{name} is damaged: unpack the bundle again")
+    if manifest.machine != platform.machine():
+        found.append(f"the bundle is for {manifest.machine}, this machine is {platform.machine()}")
+    needed = tuple(int(part) for part in manifest.glibc.split("."))
+    if glibc.here() < needed:
+        found.append(f"it needs glibc {manifest.glibc}, here is {glibc.text(glibc.here())}")
+    if not python_for(manifest.python):
+        found.append(f"it needs Python {manifest.python}: set NEARPEAK_PYTHON to one")
+    return found
+
+
+def python_for(version: str) -> str | None:
+    """The Python that the bundle's start script would take, if there is one of this version."""
+    for name in (os.environ.get("NEARPEAK_PYTHON", ""), "python3", f"python{version}"):
+        program = shutil.which(name) if name else None
+        if program and _version(program) == version:
+            return program
+    return None
+
+
+def _version(python: str) -> str:
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

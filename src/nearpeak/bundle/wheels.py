@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python packages that Nearpeak runs with, for another Python than this one."""
+
+import fnmatch
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from nearpeak.errors import UserError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+BUILD_TOOLS = ("cmake", "ninja")  # a bundle's programs are built
+# Not needed to run: tests, and what plotly brings for notebooks.
+LEFT_OUT = ("*/tests/*", "*.data/data/*", "plotly/labextension/*", "*.pyi", "*/f2py/src/*")
+
+
+def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
+    """Puts the packages for `python` (like 3.12) into `folder`; returns their versions.
+
+    They are the versions of requirements.lock, whose hashes are checked. UserError when no index
+    answers, or it has no wheel for that Python.
+    """
+    environment = {key: str(value) for key, value in default_environment().items()}
+    environment |= {"python_version": python, "python_full_version": f"{python}.0"}
+    wanted = needed((checkout / "pyproject.toml").read_text("utf-8"), environment)
+    locked = pins((checkout / "requirements.lock").read_text("utf-8"), environment)
+    versions = {}
+    with tempfile.TemporaryDirectory() as name:
+        for wheel in _download(wanted, locked, python, Path(name)):
+            project, version, _, _ = parse_wheel_filename(wheel.name)
+            pin = locked.get(str(project))
+            if pin and hashlib.sha256(wheel.read_bytes()).hexdigest() not in pin[1]:
+                raise UserError(f"{wheel.name} is not the file that requirements.lock names")
+            unpack(wheel, folder)
+            versions[str(project)] = str(version)
+    return versions
+
+
+def needed(pyproject: str, environment: dict[str, str]) -> list[str]:
+    """What the program needs in that environment, besides build tools."""
+    listed = [Requirement(line) for line in tomllib.loads(pyproject)["project"]["dependencies"]]
+    return [
+        f"{one.name}{one.specifier}"
+        for one in listed
+        if one.name not in BUILD_TOOLS and (not one.marker or one.marker.evaluate(environment))
+    ]
+
+
+def pins(lock: str, environment: dict[str, str]) -> dict[str, tuple[str, set[str]]]:
+    """Version and hashes of each package that a lock file names for that environment."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for entry in re.split(r"\n(?=\S)", lock.replace("\\\n", " ")):
+        text, *hashes = entry.split("--hash=sha256:")
+        if not (text := text.split("#")[0].strip()):
+            continue
+        one = Requirement(text)
+        if not one.marker or one.marker.evaluate(environment):
+            version = str(one.specifier).removeprefix("==")
+            found[str(canonicalize_name(one.name))] = (
+                version,
+                {value.split()[0] for value in hashes},
+            )
+    return found
+
+
+def unpack(wheel: Path, folder: Path) -> None:
+    """The files of a wheel as they are when installed, without those that are left out."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.endswith("/") or any(fnmatch.fnmatch(name, one) for one in LEFT_OUT):
+                continue
+            target = folder / re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", name)
+            if not target.resolve().is_relative_to(folder.resolve()):
+                raise UserError(f"{wheel.name} holds {name}, outside its folder")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(archive.read(name))
+
+
+def _download(
+    wanted: list[str], locked: dict[str, tuple[str, set[str]]], python: str, folder: Path
+) -> list[Path]:
+    constraints = folder / "constraints.txt"
+    constraints.write_text("".join(f"{name}=={pin[0]}\n" for name, pin in locked.items()))
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-input"),
+        *("--disable-pip-version-check", "--only-binary", ":all:", "--python-version", python),
+        *("--constraint", str(constraints), "--dest", str(folder), *wanted),
+    ]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        raise UserError(
+            f"cannot get the packages for Python {python} (pip said: "
+            f"{said[-1].removeprefix('ERROR: ') if said else 'nothing'}): make sure that a package "
+            "index can be reached, or choose another --python"
+        )
+    return sorted(folder.glob("*.whl"))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak bundle` and `nearpeak unbundle`: for machines that reach no package index."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearpeak.errors import UserError
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(bundle)
+    app.command()(unbundle)
+
+
+def bundle(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The archive, a .tar.xz.")
+    ],
+    mpi: Annotated[list[str], typer.Option(metavar="NAME", help="A library of the catalogue.")],
+    python: Annotated[
+        str, typer.Option(metavar="VERSION", help="Of the other machine. Default: that of this.")
+    ] = f"{sys.version_info.major}.{sys.version_info.minor}",
+    imb: Annotated[
+        bool, typer.Option("--imb", help="With the benchmark programs in Intel MPI's wheel.")
+    ] = False,
+) -> None:
+    """Packs Nearpeak, its packages, built programs and MPI libraries into one archive.
+
+    For a machine of the same kind that reaches no package index and has no compiler:
+    `tar xf FILE && ./nearpeak-bundle/nearpeak study`.
+
+    Example: nearpeak bundle -o nearpeak.tar.xz --mpi openmpi-cuda --mpi intel --python 3.12
+    """
+    import re
+
+    from nearpeak.bundle.make import make
+
+    if not re.fullmatch(r"3\.\d+", python):
+        raise UserError(f"--python {python!r}: write a version like 3.12")
+    made = make(mpi, python, output.absolute(), imb=imb)
+    for name, size in made.parts.items():
+        typer.echo(f"{size / 1e6:8.1f} MB  {name}")
+    needs = f"Python {made.manifest.python}, glibc {made.manifest.glibc} or later"
+    typer.echo(f"{output}: {made.size_bytes / 1e6:.1f} MB, for {made.manifest.machine}, {needs}")
+
+
+def unbundle(
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A bundle, or the folder of an unpacked one.")
+    ],
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Where to unpack it. Default: here.")
+    ] = None,
+) -> None:
+    """Unpacks a bundle and checks it: its files, this machine, its C library and Python.
+
+    Without Nearpeak, tar unpacks it; its own `nearpeak unbundle nearpeak-bundle` checks it.
+
+    Example: nearpeak unbundle nearpeak.tar.xz /opt
+    """
+    from nearpeak.bundle import manifest
+    from nearpeak.bundle.make import unpack
+
+    place = source if source.is_dir() else unpack(source, folder or Path())
+    found = manifest.problems(place)
+    for problem in found:
+        typer.echo(f"nearpeak: {problem}", err=True)
+    if found:
+        raise typer.Exit(1)
+    typer.echo(f"{place}/nearpeak is ready")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bundle from end to end: made, unpacked elsewhere by tar, run there without a compiler."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from nearpeak.bundle import make, manifest, wheels
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+TOOLS = ("sh", "bash", "env", "cat", "taskset", "readlink", "dirname", "uname", "hostname")
+
+
+@pytest.fixture
+def without_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages from where they are installed, in place of wheels from an index; little packing."""
+    site = sysconfig.get_path("purelib")
+
+    def lay_out(_checkout: Path, _python: str, folder: Path) -> dict[str, str]:
+        folder.mkdir(parents=True)
+        (folder / "sitecustomize.py").write_text(f"import sys\n\nsys.path.append({site!r})\n")
+        return {"sample": "1"}
+
+    monkeypatch.setattr(wheels, "lay_out", lay_out)
+    monkeypatch.setattr(make, "PRESET", 0)
+
+
+@pytest.mark.usefixtures("without_packages")
+def test_a_bundle_runs_elsewhere(tmp_path: Path) -> None:
+    try:
+        catalogue.add("openmpi-cuda")
+    except UserError as error:
+        pytest.skip(str(error))
+    archive = tmp_path / "nearpeak.tar.xz"
+    made = make.make(["openmpi-cuda"], HERE, archive)
+    assert made.size_bytes == archive.stat().st_size < make.LIMIT_BYTES
+    assert set(made.manifest.libraries) == {"openmpi-cuda", "openmpi", "ucx-cuda"}
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    subprocess.run(["tar", "xf", str(archive)], cwd=place, check=True)
+    start = place / make.FOLDER / "nearpeak"
+
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in TOOLS:
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    bare = {"PATH": str(tools), "HOME": str(tmp_path), "NEARPEAK_PYTHON": sys.executable}
+    words = ["run", "latency", "--mpi", "openmpi-cuda", "--sizes", "8,1K"]
+
+    def run(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [start, *words], env={**bare, **env}, capture_output=True, text=True, timeout=300
+        )
+
+    done = run(*words, "--slot-ms", "5")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[0] != "#"] == ["8", "1024"]
+    home = str(place / make.FOLDER)
+    assert f"{home}/cache/prebuilt/" in done.stderr
+    assert str(catalogue.entry("openmpi").prefix) not in done.stderr
+    checked = run("unbundle", home)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    (place / make.FOLDER / "bench/CMakeLists.txt").write_text("")
+    checked = run("unbundle", home)
+    assert checked.returncode == 1
+    assert checked.stderr == (
+        "nearpeak: bench/CMakeLists.txt is damaged: unpack the bundle again\n"
+    )
+
+
+@pytest.mark.usefixtures("without_packages")
+def test_the_script_refuses_another_python_and_another_machine(tmp_path: Path) -> None:
+    make._program(tmp_path, "3.99")
+    start = tmp_path / "nearpeak"
+    done = subprocess.run([start], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "nearpeak: this bundle needs Python 3.99: set NEARPEAK_PYTHON to one\n"
+    start.write_text(start.read_text().replace(platform.machine(), "m68k"))
+    done = subprocess.run([start], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "this bundle is for m68k, not " in done.stderr
+
+
+def test_unpack(tmp_path: Path) -> None:
+    folder = tmp_path / "made" / make.FOLDER
+    (folder / "cache/mpi").mkdir(parents=True)
+    (folder / "cache/prebuilt").mkdir()
+    (folder / "nearpeak").write_text("#!/bin/sh\n")
+    (folder / "bench").write_bytes(os.urandom(100_000))
+    whole = manifest.make(folder, HERE, {}, {})
+    archive = tmp_path / "a.tar.xz"
+    make._pack(folder, archive)
+    with tarfile.open(archive) as opened:
+        assert {one.uname for one in opened} == {""}
+    place = make.unpack(archive, tmp_path)
+    assert place == tmp_path / make.FOLDER
+    assert manifest.make(place, HERE, {}, {}) == whole
+    with pytest.raises(UserError, match="is there: remove it"):
+        make.unpack(archive, tmp_path)
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(UserError, match="is no bundle"):
+        make.unpack(tmp_path / "text", tmp_path / "other")
+    whole_bytes = archive.read_bytes()
+    (tmp_path / "half").write_bytes(whole_bytes[: len(whole_bytes) // 2])
+    with pytest.raises(UserError, match="is no bundle"):
+        make.unpack(tmp_path / "half", tmp_path / "other")
+    assert not (tmp_path / "other" / make.FOLDER).exists()
+    with pytest.raises(UserError, match="cannot unpack"):
+        make.unpack(tmp_path / "missing", tmp_path / "other")
+
+
+def test_too_large_names_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / make.FOLDER
+    (folder / "cache/mpi/big").mkdir(parents=True)
+    (folder / "cache/prebuilt").mkdir()
+    (folder / "cache/mpi/big/file").write_bytes(os.urandom(2_000_000))
+    monkeypatch.setattr(make, "LIMIT_BYTES", 1_000_000)
+    archive = tmp_path / "a.tar.xz"
+    with pytest.raises(UserError, match=r"would be 2\.0 MB, more than 1: .*cache/mpi/big [12]\."):
+        make._pack(folder, archive)
+    assert [one.name for one in tmp_path.iterdir()] == [make.FOLDER]
+
+
+def test_only_the_catalogues_libraries(tmp_path: Path) -> None:
+    for name in ("/opt/mpi", "ucx-cuda"):
+        with pytest.raises(UserError, match=f"cannot bundle '{name}': choose of .*openmpi-cuda"):
+            make.make([name], HERE, tmp_path / "a.tar.xz")
