@@ -16,6 +16,8 @@ Mode& parse(int argc, char** argv) {
       "  nearpeak-native pair --cpus 0,1\n"
       "  nearpeak-native pair --cpus 0,1 --sizes 1K:1M --metrics latency --methods cma,mapped\n"
       "  nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 --jsonl tcp.jsonl\n"
+      "  nearpeak-native gpu --cpus 0,1 --devices 0,1 --buffers D,D\n"
+      "  nearpeak-native gpu --cpus 0,1 --devices -,0 --buffers H,D --metrics latency\n"
       "  mpirun -n 2 --host a,b nearpeak-native tcp --peer a --port 7777\n"
       "  nearpeak-native memory --cpus 0-3 --memory-node 0",
       "nearpeak-native");

@@ -28,6 +28,9 @@ BufferKinds parse_kinds(const std::string& text) {
   const BufferKinds kinds{buffer_kind(parts[0][0]), buffer_kind(parts[1][0])};
   if (!on_device(kinds[0]) && !on_device(kinds[1]))
     throw BadInput("buffers " + text + " are both in host memory: that is mode pair's");
+  if (kinds[0] == BufferKind::kManaged && kinds[1] == BufferKind::kManaged)
+    throw BadInput(
+        "no process can open the managed memory of another: buffers M,M have no ceiling");
   return kinds;
 }
 

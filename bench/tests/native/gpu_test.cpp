@@ -243,6 +243,7 @@ TEST_CASE("bad input is refused before anything is written") {
     CHECK_THROWS_AS(run_gpu(short_gpu(buffers, devices, "8", file), gpu_methods()), BadInput);
   };
   refused("H,H", {"-", "-"});
+  refused("M,M", {"0", "0"});
   refused("D", {"0", "0"});
   refused("D,X", {"0", "0"});
   refused("D,D", {"0"});
