@@ -2,6 +2,7 @@
 """Fixtures that several folders of tests share."""
 
 import importlib.util
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,3 +41,15 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield pair
     finally:
         hosts.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CUDA driver without a GPU (bench/tests/accel/fake_cuda.cpp), for NEARPEAK_CUDA_LIBRARY."""
+    from nearpeak.libraries.build import compiler, sources
+
+    built = tmp_path_factory.mktemp("fake-cuda") / "libfakecuda.so"
+    source = sources() / "tests" / "accel" / "fake_cuda.cpp"
+    flags = ["-std=c++20", "-O1", "-shared", "-fPIC"]
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(built)], check=True)
+    return built

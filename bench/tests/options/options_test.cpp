@@ -62,3 +62,9 @@ TEST_CASE("rotating buffers are more than the caches hold, or 65,536 messages, o
     CHECK((beyond_caches || many || large));
   }
 }
+
+TEST_CASE("rotating buffers are more than the cache that is named") {
+  constexpr std::uint64_t kDeviceCache = std::uint64_t{192} << 20;
+  CHECK(rotating_windows(1 << 20, 1, kDeviceCache) == 385);
+  CHECK(rotating_windows(1 << 20, 64, kDeviceCache) == 7);
+}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real launches of nearpeak-mpi whose devices are those of the fake CUDA driver."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.build import build_mpi
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.model import Launch, Library, Rank, Settings
+
+LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
+# Gives rank 1 another fake driver: the first argument.
+RANK_1 = """\
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] && export NEARPEAK_FAKE_CUDA="$1"
+shift
+exec "$@"
+"""
+
+
+@dataclass
+class Done:
+    """What a launch has left."""
+
+    code: int
+    out: str
+    err: str
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [record for record in self.records if record["record"] == kind]
+
+    def lines(self) -> list[str]:
+        """What the program itself has said of an error."""
+        return [line for line in self.err.splitlines() if line.startswith("nearpeak-mpi: ")]
+
+
+@dataclass
+class Launcher:
+    """Starts two ranks of nearpeak-mpi with one library."""
+
+    library: Library
+    fake_cuda: Path
+    folder: Path
+
+    def run(
+        self,
+        *words: str,
+        fake: str = "",
+        rank_1: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Done:
+        """`fake` are the settings of the fake driver, `rank_1` those of rank 1's."""
+        file = self.folder / "records.jsonl"
+        file.unlink(missing_ok=True)
+        program = [str(build_mpi(self.library)), *words, "--jsonl", str(file)]
+        if rank_1 is not None:
+            program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
+        variables = {
+            "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
+            "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+            "NEARPEAK_FAKE_CUDA": fake,
+            **(env or {}),
+        }
+        cpus = sorted(os.sched_getaffinity(0))
+        ranks = [Rank(cpus=[cpus[0]]), Rank(cpus=[cpus[-1]])]
+        launch = Launch(program=program, ranks=ranks, settings=Settings(env=variables))
+        line = command_line(self.library, launch)
+        done = subprocess.run(
+            line.argv,
+            env={**os.environ, **line.env},
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LAUNCH_LIMIT,
+            check=False,
+        )
+        lines: Iterable[str] = file.read_text().splitlines() if file.exists() else ()
+        return Done(done.returncode, done.stdout, done.stderr, [json.loads(one) for one in lines])
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def launcher(request: pytest.FixtureRequest, fake_cuda: Path, tmp_path: Path) -> Launcher:
+    """Each library in turn, installed if need be."""
+    try:
+        catalogue.add(request.param)
+    except UserError as error:
+        pytest.skip(f"{request.param} cannot be installed: {error}")
+    return Launcher(resolve(request.param), fake_cuda, tmp_path)

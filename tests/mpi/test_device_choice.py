@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device buffers on real launches: which device a rank takes, and what is said where it cannot."""
+
+from typing import Any
+
+import pytest
+
+UUIDS = (
+    "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0",
+    "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
+)
+SIZES = (1, 1000, 65537, 1 << 20)
+QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "1", "--in-flight", "4M")
+# The fake driver's memory can be touched by the CPU: a library that knows nothing of devices
+# stands for one that moves device buffers.
+REACHABLE = "reachable=1"
+
+
+@pytest.mark.parametrize("buffers", ["D,D", "H,D", "D,M", "M,P", "P,D"])
+def test_every_kind_of_buffers_is_moved_and_verified(launcher: Any, buffers: str) -> None:
+    for benchmark in ("latency", "bibw"):
+        done = launcher.run(benchmark, "--buffers", buffers, *QUICK, fake=REACHABLE)
+        assert done.code == 0, done.err
+        assert [case["size_bytes"] for case in done.of("samples")] == list(SIZES)
+        assert {case["buffers"] for case in done.of("samples")} == {buffers}
+        assert f"; buffers {buffers};" in done.out
+        [environment] = done.of("environment")
+        took = [rank["device"] and rank["device"]["uuid"] for rank in environment["ranks"]]
+        needs = [kind != "H" for kind in buffers.split(",")]
+        assert took == [uuid if need else None for uuid, need in zip(UUIDS, needs, strict=True)]
+
+
+def test_ranks_take_the_devices_that_they_are_given(launcher: Any) -> None:
+    words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
+    for devices, expected in (("1,0", UUIDS[::-1]), (UUIDS[1], (UUIDS[1], UUIDS[1]))):
+        done = launcher.run(*words, "--devices", devices, fake=REACHABLE)
+        assert done.code == 0, done.err
+        [environment] = done.of("environment")
+        assert [rank["device"]["uuid"] for rank in environment["ranks"]] == list(expected)
+        assert environment["ranks"][0]["device"]["name"].startswith("Fake GPU")
+
+
+def test_a_library_that_does_not_know_devices_crashes_on_them(launcher: Any) -> None:
+    done = launcher.run("latency", "--buffers", "D,D", *QUICK)
+    assert done.code not in (0, 1, 2, 3)
+    assert len(done.of("environment")) == 1
+    assert done.of("samples") == []
+
+
+def test_a_wrong_byte_on_a_device_is_found(launcher: Any) -> None:
+    done = launcher.run(
+        "latency", "--buffers", "D,D", *QUICK, fake=REACHABLE, rank_1="reachable=1,corrupt=1"
+    )
+    assert done.code == 3, done.err
+    wrong = [(case["size_bytes"], case["rank"], case["byte"]) for case in done.of("problem")]
+    assert wrong == [(size, 0, size - 1) for size in SIZES]  # rank 1 filled its buffer wrongly
+
+
+def test_a_size_that_no_device_has_memory_for_is_skipped(launcher: Any) -> None:
+    words = ("--buffers", "H,D", "--sizes", "8,1G,64", "--slot-ms", "1")
+    done = launcher.run("latency", *words, fake=REACHABLE)
+    assert done.code == 0, done.err
+    assert [case["size_bytes"] for case in done.of("samples")] == [8, 64]
+    [skipped] = done.of("problem")
+    assert (skipped["size_bytes"], skipped["status"]) == (1 << 30, "skipped")
+    assert (skipped["message"], skipped["buffers"]) == ("out of memory", "H,D")
+
+
+def test_ranks_whose_devices_are_not_those_meant_are_refused(launcher: Any) -> None:
+    words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
+    mixed = "reachable=1,reversed=1"
+    done = launcher.run(*words, "--devices", "0,1", fake=REACHABLE, rank_1=mixed)
+    assert done.code == 2
+    [line] = done.lines()
+    assert line.startswith("nearpeak-mpi: two ranks share a device that asked for two: rank 0 on ")
+    assert f"asked for 0 and has {UUIDS[0]}, rank 1 on " in line
+    assert f"asked for 1 and has {UUIDS[0]}: give UUIDs in --devices" in line
+
+    done = launcher.run(*words, "--devices", "0", fake=REACHABLE, rank_1=mixed)
+    assert done.code == 2
+    [line] = done.lines()
+    assert "two ranks have two devices that asked for one: rank 0 on " in line
+
+    # UUIDs mean the same everywhere, and who was not asked takes what there is.
+    for extra in (("--devices", ",".join(UUIDS)), ()):
+        done = launcher.run(*words, *extra, fake=REACHABLE, rank_1=mixed)
+        assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        (
+            ("--buffers", "D,D", "--devices", "0,GPU-1234"),
+            {"CUDA_VISIBLE_DEVICES": "1,0"},
+            "rank 1: there is no device 'GPU-1234': give the index or the UUID of one of "
+            f"0 ({UUIDS[0]}), 1 ({UUIDS[1]}); CUDA_VISIBLE_DEVICES is '1,0'",
+        ),
+        (
+            ("--buffers", "D,D", "--devices", "7"),
+            {},
+            "there is no device '7': give the index or the UUID of one of "
+            f"0 ({UUIDS[0]}), 1 ({UUIDS[1]})",
+        ),
+        (
+            ("--buffers", "D,H"),
+            {"NEARPEAK_CUDA_LIBRARY": "/nowhere/libcuda.so"},
+            "rank 0: buffers other than H need a device, and cuda has none: /nowhere/libcuda.so ",
+        ),
+        (
+            ("--buffers", "D,P", "--devices", "0,-"),
+            {},
+            "rank 1: buffers other than H need a device, and --devices gives this rank none",
+        ),
+        (("--buffers", "D"), {}, "--buffers needs one letter for each of the 2 ranks, as D,D"),
+        (("--buffers", "D,X"), {}, "unknown kind of buffer 'X'"),
+        (("--devices", "0,1,0"), {}, "--devices needs one device for each of the 2 ranks"),
+        (("--devices", "abacus:0"), {}, "unknown backend 'abacus' in --devices: give one of "),
+    ],
+)
+def test_what_cannot_be_had_is_one_line_and_status_2(
+    launcher: Any, words: tuple[str, ...], variables: dict[str, str], said: str
+) -> None:
+    done = launcher.run("latency", *words, "--sizes", "8", env=variables)
+    assert done.code == 2
+    [line] = done.lines()
+    assert line.startswith(f"nearpeak-mpi: {said}")
+    assert done.records == []
+
+
+def test_a_device_that_only_one_rank_cannot_take_lets_nobody_wait(launcher: Any) -> None:
+    words = ("latency", "--buffers", "D,D", "--sizes", "8")
+    done = launcher.run(*words, rank_1="cuDevicePrimaryCtxRetain:46")
+    assert done.code == 1
+    [line] = done.lines()
+    assert line.startswith("nearpeak-mpi: rank 1: cuDevicePrimaryCtxRetain on GPU 1: ")
+
+
+def test_a_device_that_fails_in_a_case_ends_the_launch(launcher: Any) -> None:
+    words = ("bw", "--buffers", "H,D", "--staging", "pinned", "--sizes", "8", "--slot-ms", "1")
+    done = launcher.run(*words, rank_1="cuMemcpyAsync:700:40")
+    assert done.code == 1
+    [line] = done.lines()
+    assert line == "nearpeak-mpi: rank 1: cuMemcpyAsync(8 B) on GPU 1: error 700"
+    assert done.of("samples") == []

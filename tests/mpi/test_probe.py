@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak-mpi probe`: which operations a library can do on which buffers."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import build_mpi
+from nearpeak.libraries.launch import environment
+
+DOCS = Path(__file__).parents[2] / "docs"
+OPERATIONS = ["send", "isend", "sendrecv", "bcast", "allreduce", "put", "get"]
+
+
+def outcomes(done: Any) -> list[tuple[str, str, str]]:
+    return [(one["buffers"], one["operation"], one["status"]) for one in done.of("probe")]
+
+
+def test_every_operation_is_tried_and_recorded(launcher: Any) -> None:
+    buffers = ("D,D", "H,D", "M,P")
+    words = [word for each in buffers for word in ("--buffers", each)]
+    done = launcher.run("probe", *words, fake="reachable=1")
+    assert done.code == 0, done.err
+    expected = [
+        (each, operation, status)
+        for each in buffers
+        for operation in OPERATIONS
+        for status in ("begun", "ok")
+    ]
+    assert outcomes(done) == expected
+    assert {one["message"] for one in done.of("probe")} == {""}
+    [place, _] = done.of("environment")[0]["ranks"]
+    assert place["device"]["name"] == "Fake GPU A"
+
+
+@pytest.mark.parametrize("operation", ["send", "allreduce"])
+def test_the_operation_that_crashes_has_begun_and_not_ended(launcher: Any, operation: str) -> None:
+    words = ("--buffers", "H,H", "--buffers", "D,D", "--operations", f"{operation},put")
+    done = launcher.run("probe", *words)
+    assert done.code not in (0, 1, 2, 3)
+    assert outcomes(done) == [
+        ("H,H", operation, "begun"),
+        ("H,H", operation, "ok"),
+        ("H,H", "put", "begun"),
+        ("H,H", "put", "ok"),
+        ("D,D", operation, "begun"),
+    ]
+
+
+def test_wrong_data_is_told_and_the_next_operation_tried(launcher: Any) -> None:
+    words = ("probe", "--buffers", "H,D", "--operations", "isend,allreduce")
+    done = launcher.run(*words, fake="reachable=1", rank_1="reachable=1,corrupt=1")
+    assert done.code == 3
+    ends = [one for one in done.of("probe") if one["status"] != "begun"]
+    assert [(one["operation"], one["status"]) for one in ends] == [
+        ("isend", "wrong data"),
+        ("allreduce", "wrong data"),
+    ]
+    assert ends[0]["message"].startswith("rank 0 received wrong data: byte 7 of 8 is ")
+
+
+def test_buffers_that_cannot_be_made_have_failed(launcher: Any) -> None:
+    words = ("probe", "--buffers", "H,M", "--buffers", "H,P", "--operations", "send")
+    done = launcher.run(*words, fake="cuMemAllocManaged:801")
+    assert done.code == 1
+    assert [one["status"] for one in done.of("probe")] == ["begun", "failed", "begun", "ok"]
+    message = done.of("probe")[1]["message"]
+    assert message == "rank 1: cuMemAllocManaged(64 B) on GPU 1: error 801"
+
+
+def test_an_unknown_operation_is_bad_input(launcher: Any) -> None:
+    done = launcher.run("probe", "--buffers", "D,D", "--operations", "send,scan")
+    assert done.code == 2
+    known = ", ".join(OPERATIONS)
+    said = f"unknown operation 'scan' in --operations: give some of {known}"
+    assert done.lines() == [f"nearpeak-mpi: {said}"]
+
+
+def test_the_program_describes_its_operations_as_the_document_says(launcher: Any) -> None:
+    told = subprocess.run(
+        [build_mpi(launcher.library), "--describe"],
+        env={**os.environ, **environment(launcher.library)},
+        capture_output=True,
+        check=True,
+    )
+    described = json.loads(told.stdout)
+    assert [one["name"] for one in described["operations"]] == OPERATIONS
+    document = (DOCS / "describe.md").read_text()
+    axes = {axis["name"] for one in described["benchmarks"] for axis in one["axes"]}
+    assert "staging" in axes
+    keys = {*described, *described["benchmarks"][0]}
+    assert all(f"`{word}`" in document for word in (*keys, *axes, *OPERATIONS))
