@@ -43,6 +43,8 @@ struct BenchmarkInfo {
   int ranks;
   std::size_t smallest;  // bytes: smaller sizes are left out
   std::vector<Axis> axes;
+  bool symmetric;                       // false: only what rank 0 sends is measured
+  std::vector<std::string> operations;  // of probe (probe.hpp): what it is made of
 };
 
 struct CaseContext {

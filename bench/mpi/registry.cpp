@@ -41,6 +41,8 @@ std::string describe() {
     entry["metric"] = info.metric;
     entry["unit"] = info.unit;
     entry["better"] = info.better;
+    entry["symmetric"] = info.symmetric;
+    entry["operations"] = info.operations;
     entry["axes"] = nlohmann::ordered_json::array();
     for (const Axis& axis : info.axes)
       entry["axes"].push_back({{"name", axis.name},

@@ -57,7 +57,9 @@ const Register entry(
        {"nonblocking", "blocking"},
        "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Sendrecv one by one"},
       reuse_axis(),
-      staging_axis()}},
+      staging_axis()},
+     true,
+     {"isend", "sendrecv"}},
     on_road<BidirectionalBandwidth>);
 
 }  // namespace

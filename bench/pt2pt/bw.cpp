@@ -67,7 +67,9 @@ const Register entry(
        {"nonblocking", "blocking"},
        "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Send and MPI_Recv"},
       reuse_axis(),
-      staging_axis()}},
+      staging_axis()},
+     false,
+     {"isend", "send"}},
     on_road<Bandwidth>);
 
 }  // namespace

@@ -106,7 +106,9 @@ const Register entry(
        "both: the payload goes there and back; 0to1, 1to0: the payload goes one way and the reply "
        "is empty"},
       reuse_axis(),
-      staging_axis()}},
+      staging_axis()},
+     true,
+     {"send", "isend"}},
     on_road<Latency>);
 
 }  // namespace
