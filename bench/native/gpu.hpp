@@ -113,7 +113,7 @@ std::vector<GpuMethod> gpu_methods();  // docs/ceilings.md says what they are
 const std::vector<Metric>&
 gpu_metrics();  // those of pairs, and ipc_open, flag_latency, device_latency
 
-// What stands between one end and the other, for what is no transfer of an exchange.
+// All that one end has for what no exchange of messages measures.
 struct GpuSide {
   Contest& contest;
   SharedTeam& team;

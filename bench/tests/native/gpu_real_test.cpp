@@ -48,10 +48,7 @@ void run_real(const std::string& buffers, const std::vector<std::string>& device
   options.probe = false;
   CAPTURE(buffers);
   CHECK(in_own_process([&] { return run_gpu(options, gpu_methods()); }) == kGood);
-  for (const auto& problem : file.records("problem")) {
-    CAPTURE(problem.dump());
-    CHECK(problem["record"] == "no problem");
-  }
+  for (const auto& problem : file.records("problem")) FAIL_CHECK(problem.dump());
 }
 
 }  // namespace

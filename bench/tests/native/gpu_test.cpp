@@ -117,7 +117,18 @@ TEST_CASE("every method of copy engines moves every size between every kind of e
   }
 }
 
-TEST_CASE("rotating buffers go through more memory than the caches hold") {
+TEST_CASE("rotating buffers are more than twice the caches that they are told of") {
+  CommonOptions common;
+  common.reuse = "rotating";
+  constexpr std::uint64_t kL2 = 100'000'000;
+  for (const Metric& metric : pair_metrics()) {
+    const Exchange exchange = make_exchange(metric, 1 << 20, common, 0, kL2);
+    CHECK((exchange.slots() << 20) > 2 * kL2);
+    CHECK((exchange.slots() << 20) <= 2 * kL2 + (exchange.window << 20));
+  }
+}
+
+TEST_CASE("rotating buffers are all visited and verified") {
   const RecordFile file;
   GpuOptions options = short_gpu("D,D", {"0", "1"}, "64", file);
   options.common.reuse = "rotating";

@@ -33,6 +33,11 @@ IpcHandle from_hex(const std::string& text) {
   return handle;
 }
 
+// A page of host memory that the driver does not know.
+struct alignas(4096) Page {
+  char data[4096] = {};
+};
+
 // Everything that the backend does in one process.
 void use_everything(Accelerator& cuda) {
   Device& device = cuda.device(0);
@@ -61,6 +66,11 @@ void use_everything(Accelerator& cuda) {
   if (device.can_access(cuda.device(1))) device.enable_access(cuda.device(1));
   stream->synchronize();
   device.synchronize();
+  Page page;
+  const auto registered = device.register_host(page.data, sizeof(page.data));
+  device.copy_async(registered->on_device(), page.data + 64, 64, *stream);
+  while (!stream->finished()) {
+  }
 }
 
 }  // namespace
@@ -349,6 +359,41 @@ TEST_CASE("a process forked after the driver was initialised cannot use it") {
   CHECK(status == 7);
 }
 
+TEST_CASE("host memory is registered where it is, once, and let go of at the end") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  Page page;
+  {
+    const auto registered = device.register_host(page.data, sizeof(page.data));
+    CHECK(device.pointer_kind(page.data + 100) == PointerKind::kPinned);
+    CHECK_THROWS_WITH_AS(device.register_host(page.data, 64),
+                         doctest::Contains("ALREADY_REGISTERED"), AcceleratorError);
+    SlotBuffer slots(device.memory(BufferKind::kDevice), 64, 1);
+    slots.fill_pattern(5);
+    device.copy(registered->on_device(), slots.slot(0), 64);
+    CHECK_FALSE(find_mismatch(page.data, 64, 5));
+  }
+  CHECK(device.pointer_kind(page.data) == PointerKind::kHost);
+  CHECK_THROWS_AS(device.register_host(page.data + 8, 64), AcceleratorError);
+}
+
+TEST_CASE("a stream is asked whether all is done") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  const auto stream = device.new_stream();
+  CHECK(stream->finished());
+  char from[8] = "new";
+  char to[8] = "old";
+  device.copy_async(to, from, sizeof(from), *stream);
+  CHECK(std::string(to) == "old");
+  CHECK_FALSE(stream->finished());
+  while (!stream->finished()) {
+  }
+  CHECK(std::string(to) == "new");
+}
+
 TEST_CASE("an error at any call leaves nothing behind") {
   for (const char* call : {"cuCtxSetCurrent",       "cuDevicePrimaryCtxRetain",
                            "cuMemAlloc_v2",         "cuMemHostAlloc",
@@ -359,7 +404,9 @@ TEST_CASE("an error at any call leaves nothing behind") {
                            "cuEventSynchronize",    "cuEventElapsedTime",
                            "cuPointerGetAttribute", "cuMemGetAddressRange_v2",
                            "cuIpcGetMemHandle",     "cuDeviceCanAccessPeer",
-                           "cuCtxEnablePeerAccess", "cuCtxSynchronize"}) {
+                           "cuCtxEnablePeerAccess", "cuCtxSynchronize",
+                           "cuMemHostRegister_v2",  "cuMemHostGetDevicePointer_v2",
+                           "cuStreamQuery"}) {
     int failures = 0;
     for (bool failed = true; failed && failures < 100;) {
       const FakeCuda fake(std::string(call) + ":400:" + std::to_string(failures + 1));
