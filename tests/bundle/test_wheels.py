@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages of a bundle: which, for which Python, and how a wheel is unpacked."""
 
+import hashlib
 import zipfile
 from pathlib import Path
 
@@ -78,6 +79,27 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="outside its folder"):
         wheels.unpack(file, tmp_path / "there")
     assert not (tmp_path / "outside.py").exists()
+
+
+def test_only_the_files_of_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["sample==1.0"]\n')
+    info = {"METADATA": "Metadata-Version: 2.1\nName: sample\nVersion: 1.0\n", "RECORD": ""}
+    info["WHEEL"] = "Wheel-Version: 1.0\nTag: py3-none-any\n"
+    (tmp_path / "index").mkdir()
+    named = {f"sample-1.0.dist-info/{name}": text for name, text in info.items()}
+    file = wheel(tmp_path / "index", **named, **{"sample.py": "x"})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    right = hashlib.sha256(file.read_bytes()).hexdigest()
+    lock = tmp_path / "requirements.lock"
+    lock.write_text(f"sample==1.0 --hash=sha256:{right}\n")
+    assert wheels.lay_out(tmp_path, "3.12", tmp_path / "there") == {"sample": "1.0"}
+    assert (tmp_path / "there/sample.py").read_text() == "x"
+    for text in (f"sample==1.0 --hash=sha256:{right[::-1]}\n", ""):
+        lock.write_text(text)
+        with pytest.raises(UserError, match=r"is not the file that requirements\.lock names"):
+            wheels.lay_out(tmp_path, "3.12", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_no_index_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from nearpeak.libraries.discover import resolve
 
 FOLDER = "nearpeak-bundle"  # what the archive unpacks to
 LIMIT_BYTES = 60_000_000
-PRESET = 4  # of xz: 9 takes several times as long for a tenth less
+PRESET = 4  # of xz: higher ones take much longer and are not needed for the limit
 ENTRY = "from nearpeak.cli.main import main\n\nmain()\n"
 
 

@@ -40,8 +40,8 @@ def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         for wheel in _download(wanted, locked, python, Path(name)):
             project, version, _, _ = parse_wheel_filename(wheel.name)
-            pin = locked.get(str(project))
-            if pin and hashlib.sha256(wheel.read_bytes()).hexdigest() not in pin[1]:
+            hashes = locked[str(project)][1] if str(project) in locked else set()
+            if hashlib.sha256(wheel.read_bytes()).hexdigest() not in hashes:
                 raise UserError(f"{wheel.name} is not the file that requirements.lock names")
             unpack(wheel, folder)
             versions[str(project)] = str(version)
