@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nearpeak-mpi: one benchmark of one MPI library, under any MPI launcher.
+// nearpeak-mpi: benchmarks of one MPI library, under any MPI launcher.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -77,7 +77,7 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Request& request, 
                    "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
       ->check(CLI::Range(0, 4095))
       ->capture_default_str();
-  command->callback([&request, &benchmark] { request.benchmark = &benchmark; });
+  command->callback([&request, &benchmark] { request.selected.push_back({&benchmark, {}, {}}); });
 }
 
 void add_probe(CLI::App& app, Given& given, std::optional<ProbeRequest>& probe) {
@@ -106,21 +106,29 @@ void check(ProbeRequest& probe, const Given& given) {
 }
 
 // Throws BadInput.
-void check(Request& request, const Given& given) {
-  const BenchmarkInfo& info = request.benchmark->info;
-  request.axes = given.axes.at(request.benchmark);
-  request.axes[kReuse] = request.common.reuse;
-  request.kinds = parse_kinds(request.buffers, info.ranks);
-  const auto staging = request.axes.find(kStaging);
-  if (staging != request.axes.end() && staging->second != "none" &&
+void check(Selected& selected, const Request& request, const Given& given) {
+  const BenchmarkInfo& info = selected.benchmark->info;
+  selected.axes = given.axes.at(selected.benchmark);
+  selected.axes[kReuse] = request.common.reuse;
+  const auto staging = selected.axes.find(kStaging);
+  if (staging != selected.axes.end() && staging->second != "none" &&
       std::none_of(request.kinds.begin(), request.kinds.end(), on_device))
     throw BadInput("--staging " + staging->second + " copies to and from devices, and --buffers " +
                    request.buffers + " has none: give D or M to a rank, as --buffers D,D");
-  request.sizes = request.common.ordered_sizes();
-  std::erase_if(request.sizes, [&](std::size_t size) { return size < info.smallest; });
-  if (request.sizes.empty())
+  selected.sizes = request.common.ordered_sizes();
+  std::erase_if(selected.sizes, [&](std::size_t size) { return size < info.smallest; });
+  if (selected.sizes.empty())
     throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +
                    " byte");
+  if (info.ranks != request.ranks())
+    throw BadInput(info.name + " runs on another number of ranks than the benchmark before it: " +
+                   "give it a launch of its own");
+}
+
+// Throws BadInput.
+void check(Request& request, const Given& given) {
+  request.kinds = parse_kinds(request.buffers, request.ranks());
+  for (Selected& selected : request.selected) check(selected, request, given);
   parse_bytes(request.common.in_flight);
 }
 
@@ -128,9 +136,11 @@ void check(Request& request, const Given& given) {
 Command parse(int argc, char** argv) {
   if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
   CLI::App app(
-      "Measures one MPI library. Examples:\n"
+      "Measures one MPI library: one benchmark, or several one after the other, with options of "
+      "their own after each name and the others shared. Examples:\n"
       "  mpirun -n 2 nearpeak-mpi latency\n"
       "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
+      "  mpirun -n 2 nearpeak-mpi latency --sizes 8,1M --calls nonblocking bw bibw\n"
       "  mpirun -n 2 nearpeak-mpi latency --buffers D,D --devices 0,1\n"
       "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
       "  mpirun -n 2 nearpeak-mpi probe --buffers D,D --buffers H,D --operations send,allreduce",
@@ -142,7 +152,7 @@ Command parse(int argc, char** argv) {
         std::exit(kGood);
       },
       "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");
-  app.require_subcommand(1);
+  app.require_subcommand(1, 0);
   Command command;
   Given given;
   for (const Benchmark& benchmark : benchmarks())
@@ -154,9 +164,11 @@ Command parse(int argc, char** argv) {
     if (error.get_exit_code() == 0) std::exit(app.exit(error));
     throw BadInput(std::string(error.what()) + "; see nearpeak-mpi --help");
   }
+  if (command.probe && !command.request.selected.empty())
+    throw BadInput("probe measures nothing: give it a launch of its own");
   command.probe ? check(*command.probe, given) : check(command.request, given);
-  command.devices = parse_devices(
-      given.devices, command.probe ? kProbeRanks : command.request.benchmark->info.ranks);
+  command.devices =
+      parse_devices(given.devices, command.probe ? kProbeRanks : command.request.ranks());
   return command;
 }
 

@@ -103,15 +103,22 @@ struct Register {
 const std::vector<Benchmark>& benchmarks();  // by name
 std::string describe();                      // docs/describe.md
 
-// What is to be run: one benchmark with a value for each of its axes.
-struct Request {
+// One benchmark with a value for each of its axes.
+struct Selected {
   const Benchmark* benchmark = nullptr;
   Axes axes;
   std::vector<std::size_t> sizes;  // in the order of measurement
+};
+
+// What is to be run.
+struct Request {
+  std::vector<Selected> selected;  // one after the other
   std::string buffers = "H,H";     // the kind of each rank's, as given
   Kinds kinds;                     // the same
   std::size_t offset = 0;          // bytes of the buffers after a page boundary
   CommonOptions common;
+
+  int ranks() const { return selected.front().benchmark->info.ranks; }
 };
 
 // Collective. Returns the exit status: kGood or kWrongData. Throws BadInput, std::runtime_error.

@@ -22,18 +22,19 @@ class MpiCoordinator final : public Coordinator {
   int rank_;
 };
 
-std::string title(const Request& request) {
-  std::string text = std::string("nearpeak-mpi ") + kVersion + " " + request.benchmark->info.name +
-                     ": " + request.benchmark->info.summary + "; buffers " + request.buffers;
-  for (const auto& [name, value] : request.axes) text += "; " + name + " " + value;
+std::string title(const Request& request, const Selected& selected) {
+  const BenchmarkInfo& info = selected.benchmark->info;
+  std::string text = std::string("nearpeak-mpi ") + kVersion + " " + info.name + ": " +
+                     info.summary + "; buffers " + request.buffers;
+  for (const auto& [name, value] : selected.axes) text += "; " + name + " " + value;
   return text;
 }
 
 // Returns nothing where some rank has no memory for it.
-std::unique_ptr<Case> make_case(const Request& request, const CaseContext& context) {
+std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context) {
   std::unique_ptr<Case> made;
   try {
-    made = request.benchmark->make(context);
+    made = benchmark.make(context);
   } catch (const std::bad_alloc&) {
   }
   if (!everywhere(made != nullptr, context.comm)) made.reset();
@@ -66,15 +67,17 @@ class Runner {
 
   // `places`: as from gather_places().
   int run(const std::vector<std::string>& places) {
-    const BenchmarkInfo& info = request_.benchmark->info;
-    if (leads()) {
-      writer_->environment("nearpeak-mpi", library_version(), places, clock_);
-      table_.heading(title(request_));
-      table_.columns(info.metric, info.unit);
-    }
+    if (leads()) writer_->environment("nearpeak-mpi", library_version(), places, clock_);
     int status = kGood;
-    for (const std::size_t size : request_.sizes)
-      if (!run_size(size)) status = kWrongData;
+    for (const Selected& selected : request_.selected) {
+      const BenchmarkInfo& info = selected.benchmark->info;
+      if (leads()) {
+        table_.heading(title(request_, selected));
+        table_.columns(info.metric, info.unit);
+      }
+      for (const std::size_t size : selected.sizes)
+        if (!run_size(selected, size)) status = kWrongData;
+    }
     return status;
   }
 
@@ -82,8 +85,8 @@ class Runner {
   bool leads() const { return rank_ == kLeader; }
 
   // False when wrong data arrived.
-  bool run_size(std::size_t size) {
-    const BenchmarkInfo& info = request_.benchmark->info;
+  bool run_size(const Selected& selected, std::size_t size) {
+    const BenchmarkInfo& info = selected.benchmark->info;
     const CaseContext context{comm_,
                               rank_,
                               kind_,
@@ -93,10 +96,10 @@ class Runner {
                               request_.common.window_at(size),
                               request_.offset,
                               cache_bytes_,
-                              request_.axes};
+                              selected.axes};
     CaseResult result;
-    result.name = {info.name, info.metric, size, request_.buffers, request_.axes, std::nullopt};
-    const auto made = make_case(request_, context);
+    result.name = {info.name, info.metric, size, request_.buffers, selected.axes, std::nullopt};
+    const auto made = make_case(*selected.benchmark, context);
     if (!made) {
       if (leads()) {
         writer_->skipped(result.name, "out of memory");
@@ -156,7 +159,7 @@ void check_ranks(const std::string& name, int needed) {
 }
 
 int run(const Request& request, const DeviceChoice& devices) {
-  check_ranks(request.benchmark->info.name, request.benchmark->info.ranks);
+  check_ranks(request.selected.front().benchmark->info.name, request.ranks());
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   const auto places = gather_places(devices, comm);  // which finds what else would fail below
