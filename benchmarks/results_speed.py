@@ -80,7 +80,7 @@ def make_records(planned: list[PlannedLaunch]) -> Iterator[records.Record]:
                     role="mpi" if library else "ceiling",
                     path=path,
                     contender=list(LIBRARIES).index(library) if library else None,
-                    variant=METRICS.index(benchmark) if library else None,
+                    variants=[METRICS.index(benchmark)] if library else [],
                     seed=number,
                 )
             )
@@ -91,7 +91,7 @@ def make_records(planned: list[PlannedLaunch]) -> Iterator[records.Record]:
                 library=library,
                 settings="default" if library else "",
                 path=path,
-                benchmark=benchmark if library else "",
+                benchmarks=[records.Chosen(benchmark=benchmark, axes={})] if library else [],
                 axes={},
                 command=f"mpirun -n 2 nearpeak-mpi {benchmark} --jsonl {number}.jsonl",
                 started=WHEN,

@@ -117,14 +117,19 @@ class Study:
         number: int | None = None,
         status: str | None = "ok",
         environment: dict[str, Any] | None = None,
+        then: tuple[str, ...] = (),
     ) -> int:
         """A launch of a library, or of the ceilings when it has no name; its number.
+
+        `then`: the benchmarks that it was to measure after this one.
 
         `cases`: the median of each size; an MPI launch without an end has status None.
         """
         number = len(self.planned) if number is None else number
         role = "mpi" if library else "ceiling"
-        variant = [v.benchmark for v in self.variants].index(benchmark) if library else None
+        benchmarks = [benchmark, *then] if library else []
+        variants = [[v.benchmark for v in self.variants].index(name) for name in benchmarks]
+        axes = {"calls": "blocking"}
         self.planned.append(
             PlannedLaunch(
                 launch=number,
@@ -132,7 +137,7 @@ class Study:
                 role=role,
                 path=path,
                 contender=self.libraries.index(library) if library else None,
-                variant=variant,
+                variants=variants,
                 seed=number,
             )
         )
@@ -144,8 +149,8 @@ class Study:
                 library=library,
                 settings="default" if library else "",
                 path=path,
-                benchmark=benchmark if library else "",
-                axes={"calls": "blocking"} if library else {},
+                benchmarks=[records.Chosen(benchmark=name, axes=axes) for name in benchmarks],
+                axes={},
                 command=f"run {library or 'ceiling'} {benchmark} #{number}",
                 started="2026-01-01",
             )

@@ -103,6 +103,28 @@ def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
     assert failure.message == f"invented: {status}"
 
 
+def test_a_crash_is_not_blamed_on_the_benchmarks_after_it(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0}, then=("bw",))
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
+    study.launch(1, "alpha", "latency", {8: 1.0}, status="crashed", then=("bw",))
+    statuses = {(c.benchmark, c.size_bytes): c.status for c in study.results().cells}
+    assert statuses == {
+        ("latency", 8): "no ceiling",
+        ("latency", 1024): "crashed",  # where it ended
+        ("bw", 8): "no ceiling",
+        ("bw", 1024): "no ceiling",
+    }
+
+
+def test_what_no_launch_came_to_goes_by_what_stopped_it(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0})
+    study.launch(1, "alpha", "latency", {8: 1.0}, status="crashed", then=("bw",))
+    assert study.cell("bw", 8).status == "crashed"
+    assert study.results().failures[0].benchmark == "latency, bw"
+
+
 def test_a_library_that_always_fails_has_cells_without_numbers(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0})

@@ -71,13 +71,55 @@ def probe(words: list[str], mode: str) -> int:
     return 0
 
 
+def parse(words: list[str]) -> tuple[list[tuple[str, dict[str, str]]], dict[str, str]]:
+    """The benchmarks with the axes that follow their names, and all options."""
+    benchmarks: list[tuple[str, dict[str, str]]] = []
+    options: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("--"):
+            benchmarks.append((word, {}))
+            continue
+        options[word] = next(rest)
+        if word in ("--calls", "--reuse", "--staging"):
+            benchmarks[-1][1][word[2:]] = options[word]
+    return benchmarks, options
+
+
+def sample(
+    benchmark: str, axes: dict[str, str], size: int, options: dict[str, str]
+) -> dict[str, object]:
+    """The record of one case."""
+    ceiling = benchmark in ("pair", "tcp", "memory", "gpu")
+    metric = "latency" if ceiling else benchmark
+    return {
+        "record": "samples",
+        "benchmark": metric,
+        "metric": metric,
+        "size_bytes": size,
+        "buffers": options.get("--buffers", "H,H"),
+        "axes": {"reuse": options.get("--reuse", "fixed")} if ceiling else axes,
+        "method": benchmark if ceiling else None,
+        "unit": "us",
+        "better": "lower",
+        "samples": [1.0, 1.1, 1.2],
+        "batch": 1,
+        "kept_every": 1,
+        "iterations": 3,
+        "warmup_iterations": 1,
+        "first_use_us": 2.0,
+        "window": 64,
+        "seconds": 0.001,
+    }
+
+
 def main() -> int:
     if sys.argv[1] == "--describe":
         print(json.dumps(DESCRIPTION))
         return 0
     if sys.argv[1] == "probe":
         return probe(sys.argv[2:], os.environ.get("NEARPEAK_FAKE", ""))
-    options = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=False))
+    benchmarks, options = parse(sys.argv[1:])
     mode = os.environ.get("NEARPEAK_FAKE", "")
     out = open(options["--jsonl"], "a") if "--jsonl" in options else sys.stdout  # noqa: PTH123, SIM115
 
@@ -104,40 +146,16 @@ def main() -> int:
             "env": {},
         }
     )
-    benchmark = sys.argv[1]
-    ceiling = benchmark in ("pair", "tcp", "memory", "gpu")
-    axes = {"reuse": options.get("--reuse", "fixed")}
-    if not ceiling:
-        names = ("calls", "reuse", "staging")
-        axes = {name: options[f"--{name}"] for name in names if f"--{name}" in options}
-    for size in options["--sizes"].split(","):
-        metric = "latency" if ceiling else benchmark
-        write(
-            {
-                "record": "samples",
-                "benchmark": metric,
-                "metric": metric,
-                "size_bytes": 77 if mode == "lie" else int(size),
-                "buffers": options.get("--buffers", "H,H"),
-                "axes": axes,
-                "method": benchmark if ceiling else None,
-                "unit": "us",
-                "better": "lower",
-                "samples": [1.0, 1.1, 1.2],
-                "batch": 1,
-                "kept_every": 1,
-                "iterations": 3,
-                "warmup_iterations": 1,
-                "first_use_us": 2.0,
-                "window": 64,
-                "seconds": 0.001,
-            }
-        )
-        if mode == "late crash":
+    for benchmark, axes in benchmarks:
+        if mode == f"crash in {benchmark}":
             os.kill(os.getpid(), signal.SIGSEGV)
-        if mode == "fill":
-            time.sleep(0.3)
-            print("x" * 1000, file=sys.stderr)
+        for size in options["--sizes"].split(","):
+            write(sample(benchmark, axes, 77 if mode == "lie" else int(size), options))
+            if mode == "late crash":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if mode == "fill":
+                time.sleep(0.3)
+                print("x" * 1000, file=sys.stderr)
     if mode == "crash":
         os.truncate(options["--jsonl"], 0)
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -152,10 +170,10 @@ def main() -> int:
         write(
             {
                 "record": "problem",
-                "benchmark": benchmark,
+                "benchmark": benchmarks[0][0],
                 "size_bytes": int(options["--sizes"].split(",")[0]),
                 "buffers": "H,H",
-                "axes": axes,
+                "axes": benchmarks[0][1],
                 "status": "wrong data",
                 "message": "rank 1 got 7 for 8 at byte 3",
             }

@@ -81,17 +81,21 @@ def small_plan(
     paths: tuple[DataPath, ...] = (data_path(),),
     limit: float = 20.0,
     buffers: str = "H,H",
+    benchmarks: tuple[str, ...] = ("latency",),
 ) -> Plan:
     options = Options(
         launches=launches, sizes=[8, 100], slot_ms=1, seed=5, launch_limit_seconds=limit
     )
-    variant = Variant(
-        benchmark="latency",
-        axes={"calls": "blocking", "reuse": "fixed"},
-        metric="latency",
-        buffers=buffers,
-    )
-    return make_plan(options, contenders or [contender()], [variant], paths)
+    variants = [
+        Variant(
+            benchmark=benchmark,
+            axes={"calls": "blocking", "reuse": "fixed"},
+            metric=benchmark,
+            buffers=buffers,
+        )
+        for benchmark in benchmarks
+    ]
+    return make_plan(options, contenders or [contender()], variants, paths)
 
 
 class Quiet:

@@ -152,5 +152,24 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
         [standins.data_path()],
         lambda who, variant: (who.library.name == "a") == (variant == staged),
     )
-    launched = {(one.contender, one.variant) for one in plan.launches if one.role == "mpi"}
+    launched = {(one.contender, *one.variants) for one in plan.launches if one.role == "mpi"}
     assert launched == {(0, 1), (1, 0)}
+
+
+def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -> None:
+    def variant(benchmark: str, buffers: str = "D,D", **axes: str) -> Variant:
+        return msgspec.structs.replace(
+            latency(**axes), benchmark=benchmark, metric=benchmark, buffers=buffers
+        )
+
+    variants = [
+        variant("latency"),
+        variant("bw"),
+        variant("latency", calls="nonblocking"),  # the same benchmark again
+        variant("bibw"),
+        variant("bw", reuse="rotating"),  # an option of the launch
+        variant("bw", buffers="M,M"),
+    ]
+    plan = make_plan(Options(launches=2), [standins.contender()], variants, [standins.gpu_path()])
+    groups = sorted(one.variants for one in plan.launches if one.block == 0 and one.variants)
+    assert groups == [[0, 1, 3], [2], [4], [5]]

@@ -50,7 +50,9 @@ def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -
     commands = [one.command for one in study.records() if isinstance(one, LaunchRecord)]
     assert len(commands) == 4
     assert all("--jsonl" not in command for command in commands)
-    assert any("latency --buffers H,H --calls blocking" in command for command in commands)
+    assert any(
+        "latency --calls blocking --reuse fixed --buffers H,H" in command for command in commands
+    )
     assert any("pair --cpus 0,1" in command for command in commands)
 
 
@@ -237,3 +239,28 @@ def test_without_mps_its_path_alone_fails(
     assert status == {"gpu-gpu nvlink": "ok", "gpu-gpu same-gpu mps": "failed"}
     messages = {end.message for end in study.ends() if end.status == "failed"}
     assert messages == {"no-such-daemon was not found on PATH: leave out the paths with mps"}
+
+
+def test_a_launch_measures_its_benchmarks_one_after_the_other(
+    study: Any, standins: ModuleType
+) -> None:
+    crashing = standins.contender("crashing", "crash in bw")
+    plan = standins.small_plan(
+        standins.contender("good"), crashing, benchmarks=("latency", "bw", "bibw")
+    )
+    assert len(plan.launches) == 2 * 3  # two libraries and the ceiling
+    study.run(plan)
+    begun = [one for one in study.records() if isinstance(one, LaunchRecord) if one.benchmarks]
+    assert {tuple(one.benchmark for one in record.benchmarks) for record in begun} == {
+        ("latency", "bw", "bibw")
+    }
+    measured = {
+        library: {
+            one.benchmark
+            for end in ends_of(study, library)
+            for one in samples_of(study, end.launch)
+        }
+        for library in ("good", "crashing")
+    }
+    assert measured == {"good": {"latency", "bw", "bibw"}, "crashing": {"latency"}}
+    assert {end.status for end in ends_of(study, "crashing")} == {"crashed"}

@@ -11,6 +11,7 @@ from nearpeak.results import ceilings, statistics
 from nearpeak.results.model import CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.results.reading import Case, LaunchData, StudyData
 from nearpeak.study.precision import interval, precise
+from nearpeak.study.records import Chosen
 
 ABOVE = 1.03  # a larger fraction is a defect of the ceiling
 FEW = 6  # launches: below there is no 95 % interval
@@ -58,16 +59,12 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
     """
     cells: dict[Key, Gathered] = defaultdict(Gathered)
     kinds = _kinds(data)
-    named = {}  # the axes that a launch was given, with those that the program added
-    for launch in data.launches:
-        for case in _mpi_cases(launch):
-            given = (launch.begin.benchmark, _axes(launch.begin.axes))
-            named[given] = _axes(case.record.axes)
-    buffers = {
-        planned.launch: data.plan.variants[planned.variant].buffers
-        for planned in data.plan.launches
-        if planned.variant is not None
+    known = {  # benchmark -> the axes that it had, those included that the program added
+        (case.record.benchmark, _axes(case.record.axes))
+        for launch in data.launches
+        for case in _mpi_cases(launch)
     }
+    later: list[tuple[Key, LaunchData, str]] = []  # what a launch that failed did not begin with
     for launch in data.launches:
         begin = launch.begin
         if begin.role != "mpi":
@@ -92,15 +89,35 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
         status = launch.end.status
         if status == "wrong data" and any(p.status == status for p in launch.problems):
             status = "skipped"  # the cases with wrong data are named; the others were not reached
-        axes = named.get((begin.benchmark, _axes(begin.axes)), _axes(begin.axes))
-        for size in data.plan.sizes:
-            if size == 0 and kind_of(kinds, begin.benchmark, data).better == "higher":
-                continue
-            key = Key(*who, begin.benchmark, axes, buffers.get(begin.launch, "H,H"), size)
-            if key not in reached:
-                cells[key].tried.append(launch)
-                cells[key].wrong.add(status)
+        failed = False
+        for chosen in begin.benchmarks:
+            axes = next(
+                (axes for name, axes in known if name == chosen.benchmark and _has(axes, chosen)),
+                _axes(chosen.axes),
+            )
+            missing = [
+                key
+                for size in data.plan.sizes
+                if size > 0 or kind_of(kinds, chosen.benchmark, data).better == "lower"
+                if (key := Key(*who, chosen.benchmark, axes, begin.buffers, size)) not in reached
+            ]
+            for key in missing:
+                if failed:
+                    later.append((key, launch, status))
+                else:
+                    cells[key].tried.append(launch)
+                    cells[key].wrong.add(status)
+            failed = failed or bool(missing)
+    for key, launch, status in later:
+        # Where another launch says something of the case, this one says nothing.
+        if not cells[key].measured and not cells[key].wrong:
+            cells[key].tried.append(launch)
+            cells[key].wrong.add(status)
     return cells
+
+
+def _has(axes: tuple[tuple[str, str], ...], chosen: Chosen) -> bool:
+    return set(chosen.axes.items()) <= set(axes)
 
 
 def _mpi_cases(launch: LaunchData) -> list[Case]:
@@ -340,7 +357,7 @@ def failures(data: StudyData) -> list[Failure]:
                 library=begin.library,
                 settings=begin.settings,
                 path=begin.path,
-                benchmark=begin.benchmark,
+                benchmark=", ".join(chosen.benchmark for chosen in begin.benchmarks),
                 status=status,
                 message=message,
                 command=begin.command,

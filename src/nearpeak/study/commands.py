@@ -43,28 +43,24 @@ def make_command(
     if planned.role == "ceiling":
         return _ceiling(plan, planned, path, tools, common)
     assert planned.contender is not None
-    assert planned.variant is not None
     contender = plan.contenders[planned.contender]
-    variant = plan.variants[planned.variant]
-    axes = [word for name, value in variant.axes.items() for word in (f"--{name}", value)]
     ends = launch_ends(plan, planned)
-    program = [
-        str(tools.mpi_program(contender.library)),
-        variant.benchmark,
-        *("--buffers", variant.buffers),
-        *device_options(ends, variant.buffers),
-        *axes,
-        *common,
-    ]
+    program = [str(tools.mpi_program(contender.library))]
+    for number in planned.variants:
+        axes = plan.variants[number].axes.items()
+        program.append(plan.variants[number].benchmark)
+        program += [word for name, value in axes for word in (f"--{name}", value)]
+    # What all of them share may stand after any of them.
+    program += ["--buffers", planned.buffers, *device_options(ends, planned.buffers), *common]
     return tools.command_line(
         contender.library,
         Launch(
             program=program,
             ranks=rank_places(ends),
             settings=contender.settings,
-            network_only=path.transport == "network" and not in_gpu(variant.buffers),
+            network_only=path.transport == "network" and not in_gpu(planned.buffers),
             remote_shell=plan.remote_shell,
-            gpu=in_gpu(variant.buffers),
+            gpu=in_gpu(planned.buffers),
             env=mps.environment(plan.study) if path.mps else {},
         ),
     )

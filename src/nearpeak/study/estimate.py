@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nearpeak.study.buffers import needs_gpu
+from nearpeak.study.buffers import ceiling_buffers, needs_gpu
 from nearpeak.study.model import Plan, PlannedLaunch
 
 LEAST_SAMPLES = 11  # of a case, however long one takes
@@ -34,13 +34,14 @@ GUESSES = {
 }
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
-Key = tuple[str, str, int | None, int | None, tuple[tuple[str, str], ...], str]
+Key = tuple[str, str, int | None, tuple[int, ...], tuple[tuple[str, str], ...], str]
 
 
 def key_of(launch: PlannedLaunch) -> Key:
     """What a launch has in common with its repetitions in other blocks."""
     axes = tuple(sorted(launch.axes.items()))
-    return (launch.role, launch.path, launch.contender, launch.variant, axes, launch.buffers)
+    variants = tuple(launch.variants)
+    return (launch.role, launch.path, launch.contender, variants, axes, launch.buffers)
 
 
 def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
@@ -49,10 +50,16 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     if path.transport == "local":
         return LOCAL_SECONDS
     guess = GUESSES[launch.role, "gpu" if needs_gpu(launch.buffers) else path.transport]
-    if launch.variant is not None:
-        metrics = {plan.variants[launch.variant].metric}
+    if launch.role == "mpi":
+        metrics = [plan.variants[number].metric for number in launch.variants]
     else:
-        metrics = {variant.metric for variant in plan.variants}
+        metrics = sorted(
+            {
+                variant.metric
+                for variant in plan.variants
+                if ceiling_buffers(variant.buffers) == launch.buffers
+            }
+        )
     seconds = guess.start
     for metric in metrics:
         for size in plan.sizes:

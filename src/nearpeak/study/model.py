@@ -45,14 +45,17 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
-    """One launch. A ceiling has no contender and no variant."""
+    """One launch: variants of different benchmarks with the same buffers, in this order.
+
+    A ceiling has no contender and no variants.
+    """
 
     launch: int
     block: int
     role: str  # "mpi" or "ceiling"
     path: str
     contender: int | None  # index into Plan.contenders
-    variant: int | None  # index into Plan.variants
+    variants: list[int]  # indexes into Plan.variants
     seed: int
     axes: dict[str, str] = {}  # of a ceiling: what it is matched on, {"reuse": "fixed"}
     buffers: str = "H,H"

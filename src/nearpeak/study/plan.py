@@ -142,7 +142,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
         if path.transport != "local" and rank_ends(path, variant.buffers)
     ]
     template = PlannedLaunch(
-        launch=0, block=0, role="ceiling", path=path.id, contender=None, variant=None, seed=0
+        launch=0, block=0, role="ceiling", path=path.id, contender=None, variants=[], seed=0
     )
     ceilings = {
         (variant.axes.get("reuse", "fixed"), ceiling_buffers(variant.buffers))
@@ -153,16 +153,35 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
         ceilings = {(min(reuses), HOST)}
     for reuse, buffers in sorted(ceilings):
         yield msgspec.structs.replace(template, axes={"reuse": reuse}, buffers=buffers)
-    for contender in range(len(plan.contenders)):
-        for number, variant in fitting:
-            if runs(plan.contenders[contender], variant):
-                yield msgspec.structs.replace(
-                    template,
-                    role="mpi",
-                    contender=contender,
-                    variant=number,
-                    buffers=variant.buffers,
-                )
+    for number, contender in enumerate(plan.contenders):
+        mine = [(index, variant) for index, variant in fitting if runs(contender, variant)]
+        for together in _together(mine):
+            yield msgspec.structs.replace(
+                template,
+                role="mpi",
+                contender=number,
+                variants=together,
+                buffers=plan.variants[together[0]].buffers,
+            )
+
+
+def _together(variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
+    """The variants in groups that one launch can measure: starting costs more than measuring.
+
+    They have the same buffers and the same reuse, which is an option of the launch, and no
+    benchmark twice. In the order of the variants, so that a benchmark that crashes takes only
+    those after it along.
+    """
+    groups: list[tuple[tuple[str, str], dict[str, int]]] = []
+    for index, variant in variants:
+        shared = (variant.buffers, variant.axes.get("reuse", ""))
+        for key, members in groups:
+            if key == shared and variant.benchmark not in members:
+                members[variant.benchmark] = index
+                break
+        else:
+            groups.append((shared, {variant.benchmark: index}))
+    return [list(members.values()) for _, members in groups]
 
 
 def summary(plan: Plan) -> list[str]:

@@ -9,6 +9,7 @@ import rich.console
 import rich.progress
 import rich.table
 
+from nearpeak.study.buffers import HOST
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.plan import variant_label
 from nearpeak.study.records import LaunchEndRecord
@@ -19,10 +20,16 @@ REFRESH_SECONDS = 1.0  # rare, because the bar shares the machine with what is m
 
 def launch_label(plan: Plan, planned: PlannedLaunch) -> str:
     """What a launch measures, for people."""
-    if planned.contender is None or planned.variant is None:
+    if planned.contender is None:
         return f"ceiling of {planned.path}"
-    variant = variant_label(plan.variants[planned.variant])
-    return f"{plan.contenders[planned.contender].label}, {planned.path}, {variant}"
+    benchmarks = [plan.variants[number] for number in planned.variants]
+    what = (
+        variant_label(benchmarks[0])
+        if len(benchmarks) == 1
+        else ", ".join(variant.benchmark for variant in benchmarks)
+        + ("" if planned.buffers == HOST else f" {planned.buffers}")
+    )
+    return f"{plan.contenders[planned.contender].label}, {planned.path}, {what}"
 
 
 class PlainProgress:

@@ -18,6 +18,13 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     seed: int
 
 
+class Chosen(msgspec.Struct, kw_only=True, frozen=True):
+    """A benchmark with a value for each axis that it was given."""
+
+    benchmark: str
+    axes: dict[str, str]
+
+
 class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
     """A launch begins. When an id begins twice (after --resume), the last one counts."""
 
@@ -27,8 +34,8 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     library: str  # "" for a ceiling
     settings: str
     path: str
-    benchmark: str  # "" for a ceiling
-    axes: dict[str, str]
+    benchmarks: list[Chosen]  # in the order of measurement; none for a ceiling
+    axes: dict[str, str]  # of a ceiling: what it is matched on
     buffers: str = "H,H"  # of each rank
     command: str  # one line for a POSIX shell
     started: str

@@ -24,6 +24,7 @@ from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
+    Chosen,
     EnvironmentRecord,
     LaunchEndRecord,
     LaunchRecord,
@@ -215,13 +216,11 @@ class StudyRun:
         self._progress.tick()
 
     def _launch_record(self, planned: PlannedLaunch, command: str) -> LaunchRecord:
-        library = settings = benchmark = ""
-        axes = planned.axes
-        if planned.contender is not None and planned.variant is not None:
+        library = settings = ""
+        if planned.contender is not None:
             contender = self._plan.contenders[planned.contender]
             library, settings = contender.library.name, contender.settings.name
-            benchmark = self._plan.variants[planned.variant].benchmark
-            axes = self._plan.variants[planned.variant].axes
+        variants = [self._plan.variants[number] for number in planned.variants]
         return LaunchRecord(
             launch=planned.launch,
             block=planned.block,
@@ -229,8 +228,8 @@ class StudyRun:
             library=library,
             settings=settings,
             path=planned.path,
-            benchmark=benchmark,
-            axes=axes,
+            benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
+            axes=planned.axes,
             buffers=planned.buffers,
             command=command,
             started=_now(),
@@ -310,10 +309,10 @@ class _Reader:
         """ValueError when a record is not an answer to what was asked."""
         if isinstance(record, EnvironmentRecord):
             return
-        if self.planned.variant is not None:
-            variant = self._plan.variants[self.planned.variant]
-            asked = (variant.benchmark, variant.axes, variant.buffers)
-            if (record.benchmark, record.axes, record.buffers) != asked:
+        if self.planned.variants:
+            variants = [self._plan.variants[number] for number in self.planned.variants]
+            asked = [(one.benchmark, one.axes, one.buffers) for one in variants]
+            if (record.benchmark, record.axes, record.buffers) not in asked:
                 raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
         if isinstance(record, SamplesRecord):
             if record.metric in self._metrics and record.size_bytes not in self._plan.sizes:

@@ -11,7 +11,7 @@ from nearpeak.study.records import LaunchEndRecord, LaunchRecord, Record, Sample
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
 
-Cell = tuple[str, str, str, int, str]  # metric, better, method, size, buffers
+Cell = tuple[str, str, str, int, str]  # metric, better, benchmark or method, size, buffers
 
 
 class State:
@@ -77,7 +77,10 @@ class State:
             return  # its numbers cannot be believed
         cells = self._medians.setdefault(key, {})
         for one in samples:
-            cell = (one.metric, one.better, one.method or "", one.size_bytes, one.buffers)
+            cell = (
+                *(one.metric, one.better, one.method or one.benchmark),
+                *(one.size_bytes, one.buffers),
+            )
             cells.setdefault(cell, []).append((planned.block, statistics.median(one.samples)))
 
     def _look(self, block: int) -> None:
