@@ -37,6 +37,8 @@ Examples:
 
     nearpeak study --hosts node1,node2
 
+    nearpeak study --mpi intel --all-pairs --benchmark bw --sizes 16M
+
     nearpeak study --paths "gpu-gpu nvlink" --buffers D,D --buffers M,M
 
     nearpeak study --resume -o study
@@ -63,6 +65,10 @@ def study(
         str | None,
         typer.Option(metavar="ID,...", help="Data paths, as `nearpeak machine` names them."),
     ] = None,
+    all_pairs: Annotated[
+        bool,
+        typer.Option("--all-pairs", help="Every pair of GPUs, and of a NUMA node and a GPU."),
+    ] = False,
     benchmark: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="Default: latency, bw, bibw."),
@@ -117,6 +123,7 @@ def study(
     line = Options(
         libraries=[library_choice(one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
+        all_pairs=all_pairs or None,
         benchmarks=benchmark or [],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],

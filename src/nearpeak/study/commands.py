@@ -61,9 +61,16 @@ def make_command(
             network_only=path.transport == "network" and not in_gpu(planned.buffers),
             remote_shell=plan.remote_shell,
             gpu=in_gpu(planned.buffers),
-            env=mps.environment(plan.study) if path.mps else {},
+            env=_environment(plan, path),
         ),
     )
+
+
+def _environment(plan: Plan, path: machine.Path) -> dict[str, str]:
+    """What a path needs in the environment: its daemon of MPS, or its adapter."""
+    env = mps.environment(plan.study) if path.mps else {}
+    # Taken by whatever runs over UCX; for others there is no one word.
+    return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
 
 
 def launch_ends(plan: Plan, planned: PlannedLaunch) -> Ends:
@@ -132,8 +139,7 @@ def _ceiling(
     if needs_gpu(planned.buffers):
         where = ["gpu", "--cpus", cpus, "--buffers", planned.buffers]
         where += device_options(ends, planned.buffers)
-        env = mps.environment(plan.study) if path.mps else {}
-        return CommandLine(argv=[program, *where, *what, *common], env=env)
+        return CommandLine(argv=[program, *where, *what, *common], env=_environment(plan, path))
     where = ["pair", "--cpus", cpus]
     if path.transport == "network":
         where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]

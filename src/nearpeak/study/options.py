@@ -44,6 +44,7 @@ class Options:
     paths: list[str] = field(default_factory=list)
     benchmarks: list[str] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)  # "D,D"
+    all_pairs: bool | None = None
     sizes: list[int] = field(default_factory=list)  # bytes
     hosts: list[str] = field(default_factory=list)
     budget_seconds: float | None = None
@@ -84,6 +85,12 @@ def _texts(value: object) -> list[str]:
     return value
 
 
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserError("write true or false")
+    return value
+
+
 def _whole(least: int) -> Callable[[object], int]:
     def parse(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -107,6 +114,7 @@ _KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "sizes": ("sizes", lambda value: parse_sizes(_text(value))),
     "hosts": ("hosts", _texts),
     "budget": ("budget_seconds", lambda value: parse_seconds(_text(value))),
+    "all_pairs": ("all_pairs", _flag),
     "launches": ("launches", lambda value: check_launches(_whole(0)(value))),
     "slot_ms": ("slot_ms", _whole(1)),
     "window": ("window", _whole(1)),

@@ -147,6 +147,8 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
     ceilings = {
         (variant.axes.get("reuse", "fixed"), ceiling_buffers(variant.buffers))
         for _, variant in fitting
+        # What GPUs of two hosts could do without MPI is not known here.
+        if variant.buffers == HOST or path.ends[0].host == path.ends[1].host
     }
     if path.transport == "local":
         reuses = {variant.axes.get("reuse", "fixed") for variant in plan.variants}

@@ -17,7 +17,7 @@ from nearpeak.libraries.model import Library, Settings
 from nearpeak.libraries.settings import find
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Machine, Path
-from nearpeak.machine.paths import TWO_NODES, discover_paths
+from nearpeak.machine.paths import discover_paths
 from nearpeak.study.awareness import sentences, try_contender
 from nearpeak.study.buffers import in_gpu, rank_ends
 from nearpeak.study.commands import Ends, Tools
@@ -29,6 +29,7 @@ from nearpeak.study.variants import Awarenesses, choose_variants
 
 BENCHMARKS = ("latency", "bw", "bibw")
 HOST_SECONDS = 20.0  # for a host to answer
+TWO_NODES, PAIR = " two-nodes", " pair "  # in the ids of paths between hosts, of all pairs
 
 TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)
 __all__ = [
@@ -51,7 +52,7 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     check_hosts(options.hosts, options.remote_shell)
     contenders = choose_contenders(options)
     machine = discover()
-    paths = select_paths(machine, options.hosts, options.paths)
+    paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
     build_native()
     described, *_ = [describe_library(contender.library) for contender in contenders]
     asked = choose_variants(described, options.benchmarks or BENCHMARKS, options.buffers, paths)
@@ -125,12 +126,16 @@ def describe_library(library: Library) -> Description:
     return describe(build_mpi(library), {**os.environ, **environment(library)})
 
 
-def select_paths(machine: Machine, hosts: Sequence[str], wanted: Sequence[str]) -> list[Path]:
+def select_paths(
+    machine: Machine, hosts: Sequence[str], wanted: Sequence[str], all_pairs: bool = False
+) -> list[Path]:
     """The data paths asked for; without any, those of this machine, or between the two hosts.
 
+    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs.
     UserError names one that is not there, and why.
     """
-    paths, reasons = discover_paths(machine, list(hosts))
+    pairs = all_pairs or any(PAIR in one for one in wanted)
+    paths, reasons = discover_paths(machine, list(hosts), pairs)
     known = {path.id: path for path in paths}
     for one in wanted:
         if one not in known:
@@ -138,7 +143,9 @@ def select_paths(machine: Machine, hosts: Sequence[str], wanted: Sequence[str]) 
             if missing:
                 raise UserError(f"there is no path {missing[0]}")
             raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
-    chosen = [path for path in paths if not hosts or path.id == TWO_NODES]
+    chosen = [path for path in paths if not hosts or TWO_NODES in path.id]
+    if all_pairs:
+        chosen = [path for path in paths if PAIR in path.id]
     chosen = [known[one] for one in wanted] or chosen
     if all(path.transport == "local" for path in chosen):
         raise UserError("no path for MPI is left: " + "; ".join(reasons or ["choose another"]))
