@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole studies of GPU paths with a real MPI library, the devices being the fake driver's.
+
+Where the CPU can touch their memory (`reachable`) any library stands for a GPU-aware one; where it
+cannot, as with a real device, one that is not crashes.
+"""
+
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.machine.discover import discover
+from nearpeak.machine.model import Gpu, GpuLink, Machine
+from nearpeak.results.build import write_results
+from nearpeak.results.model import Results
+from nearpeak.study import prepare
+from nearpeak.study.folder import create
+from nearpeak.study.options import LibraryChoice, Options
+from nearpeak.study.run import StudyRun
+
+
+def with_fake_gpus() -> Machine:
+    """This machine with the two devices of fake_cuda.cpp."""
+    gpus = [
+        Gpu(
+            index=index,
+            vendor="nvidia",
+            name="fake",
+            uuid=UUIDS[index],
+            pci=f"00000000:0{index}:00.0",
+            numa_node=0,
+            memory_bytes=1 << 30,
+            memory_gbs=None,
+            host_link="pcie",
+            host_gbs=None,
+        )
+        for index in (0, 1)
+    ]
+    link = GpuLink(one=0, other=1, kind="nvlink", gbs=None)
+    return msgspec.structs.replace(discover(), gpus=gpus, gpu_links=[link])
+
+
+# Byte i of device n's UUID is 16 * i + n.
+UUIDS = [
+    "GPU-"
+    + "-".join(
+        "".join(f"{16 * byte + device:02x}" for byte in range(first, last))
+        for first, last in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 16))
+    )
+    for device in (0, 1)
+]
+
+
+def run_study(
+    standins: ModuleType,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    fake_cuda: Path,
+    fake: str,
+) -> Results:
+    try:
+        catalogue.add(library)
+    except UserError as error:
+        pytest.skip(str(error))
+    if len(discover().allowed_cpus) < 2:
+        pytest.skip("needs two CPUs")
+    monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(fake_cuda))
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
+    monkeypatch.setattr(prepare, "discover", with_fake_gpus)
+    options = Options(
+        libraries=[LibraryChoice(mpi=library)],
+        paths=["gpu-gpu nvlink", "host-gpu near"],
+        benchmarks=["latency", "bw"],
+        sizes=[8, 4096],
+        launches=2,
+        slot_ms=2,
+    )
+    machine, plan = prepare.prepare(options)
+    journal = create(folder, machine, plan)
+    try:
+        end = StudyRun(
+            folder, plan, journal, prepare.TOOLS, prepare.shell_line, standins.Quiet()
+        ).run()
+    finally:
+        journal.close()
+    assert end.status == "complete"
+    return write_results(folder)
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_a_gpu_aware_library_is_measured_on_its_own(
+    standins: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_cuda: Path,
+    library: str,
+) -> None:
+    folder = tmp_path / "study"
+    results = run_study(standins, folder, monkeypatch, library, fake_cuda, "reachable=1")
+    assert results.failures == []
+    assert {one.status for one in results.awareness} == {"ok"}
+    measured = {(c.path, c.benchmark, c.buffers, c.axes["staging"]) for c in results.cells}
+    assert measured == {
+        ("gpu-gpu nvlink", "latency", "D,D", "none"),
+        ("gpu-gpu nvlink", "bw", "D,D", "none"),
+        ("host-gpu near", "latency", "H,D", "none"),
+        ("host-gpu near", "bw", "H,D", "none"),
+        ("host-gpu near", "bw", "D,H", "none"),
+    }
+    assert all(cell.launches == 2 and cell.ceiling is not None for cell in results.cells)
+
+
+def test_a_library_that_is_not_gpu_aware_is_measured_with_staging(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_cuda: Path
+) -> None:
+    results = run_study(standins, tmp_path / "study", monkeypatch, "mpich", fake_cuda, "")
+    assert results.failures == []
+    direct = {one.operation: one for one in results.awareness if one.buffers == "D,D"}
+    assert direct["send"].status == "crashed"
+    assert "SIGSEGV" in direct["send"].message
+    staged = {(c.path, c.axes["staging"]) for c in results.cells if c.benchmark == "latency"}
+    assert staged == {
+        (path, staging)
+        for path in ("gpu-gpu nvlink", "host-gpu near")
+        for staging in ("pageable", "pinned", "pipelined")
+    }
+    assert all(cell.median for cell in results.cells)
