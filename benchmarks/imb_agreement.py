@@ -23,8 +23,8 @@ On a machine without a package index, from an unpacked bundle (made with `nearpe
 --mpi intel --mpi openmpi-cuda`) with the checkout beside it:
 
     B=$PWD/nearpeak-bundle
-    PYTHONPATH=$B/src:$B/python NEARPEAK_CACHE=$B/cache NEARPEAK_BENCH=$B/bench \\
-        python3 benchmarks/imb_agreement.py intel --gpu --launches 8
+    export PYTHONPATH=$B/src:$B/python NEARPEAK_CACHE=$B/cache NEARPEAK_BENCH=$B/bench
+    python3 benchmarks/imb_agreement.py intel --gpu --launches 8
 """
 
 import argparse
@@ -53,8 +53,8 @@ from nearpeak.study.process import run_tree
 
 HOST_SIZES = [8, 1024, 65536, 1048576]
 GPU_SIZES = [8, 8192, 1048576, 16777216]
-# Else IMB repeats 16 MiB twice only (40 MB in all). Run twice, once to warm up: 1 to 2 s a launch
-# where 16 MiB take 50 us, 16 s where they take 1 ms.
+# By itself IMB sends 40 MB at most of each size (16 MiB twice), and 2 GB is the most that can be
+# asked for. Run twice, once to warm up: 1 s where 16 MiB take 50 us, 24 s where they take 1.5 ms.
 REPETITIONS = ["-iter", "4000", "-iter_policy", "off"]
 # Hydra's PMI_RANK tells the rank before MPI_Init. Arguments: each rank's GPUs, then the program.
 SHOW_GPUS = (
@@ -242,7 +242,8 @@ def launch(
         how = f"had not ended after {comparison.limit_seconds:g} s and was ended"
     else:
         how = outcome.reason or f"failed with {outcome.exit_status}"
-    said = [text.strip() for text in log.read_text(errors="replace").splitlines() if text.strip()]
+    lines = [text.strip() for text in log.read_text(errors="replace").splitlines()]
+    said = [text for text in lines if text and not text.startswith("=")]  # Hydra's banner
     told = next((text for text in said if "rror" in text), said[-1] if said else "nothing")
     print(f"{log.stem} {how}; it said: {told}", flush=True)
 
