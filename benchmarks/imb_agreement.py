@@ -4,7 +4,7 @@
 Runs IMB-MPI1 PingPong (from the catalogue's `intel`; it runs on any library of the MPICH ABI) and
 `nearpeak-mpi latency` in interleaved launches: same library, same CPUs, same sizes. Prints for
 each size the medians over the launches and the ratio of ours to IMB's, paired by turn, with its
-interval.
+interval. A launch that fails, or has not ended after --limit seconds, is ended and named.
 
 Two things differ between the tools, and can be told apart here. IMB reports the mean over a
 launch, we the median: the mean of our samples stands beside it. And IMB takes its buffers from
@@ -12,106 +12,278 @@ malloc, which puts them 16 bytes behind a page boundary, where ours, like OMB's,
 launches are run with either.
 
     .venv/bin/python benchmarks/imb_agreement.py mpich intel --launches 8
+
+With --gpu it is IMB-MPI1-GPU and `--buffers D,D`, between the two GPUs of a path. IMB-MPI1-GPU
+chooses no GPU: each rank takes the first that CUDA shows it. So it sees those of the path, its own
+first. Ours are told which by UUID; they are run with the GPUs as they are, and shown as to IMB.
+
+    .venv/bin/python benchmarks/imb_agreement.py intel --gpu --launches 8
+
+On a machine without a package index, from an unpacked bundle (made with `nearpeak bundle --imb
+--mpi intel --mpi openmpi-cuda`) with the checkout beside it:
+
+    B=$PWD/nearpeak-bundle
+    export PYTHONPATH=$B/src:$B/python NEARPEAK_CACHE=$B/cache NEARPEAK_BENCH=$B/bench
+    python3 benchmarks/imb_agreement.py intel --gpu --launches 8
 """
 
 import argparse
+import ctypes
 import json
 import os
 import statistics
-import subprocess
+import sys
 import tempfile
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.model import Launch, Library, Rank
+from nearpeak.libraries.model import Launch, Library, Rank, Settings
+from nearpeak.machine import model as machine
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
 from nearpeak.study.precision import interval
+from nearpeak.study.process import run_tree
 
-SIZES = [8, 1024, 65536, 1048576]
-OURS = {"ours": "0", "ours, as malloc": "16"}  # bytes from a page boundary to the buffers
+HOST_SIZES = [8, 1024, 65536, 1048576]
+GPU_SIZES = [8, 8192, 1048576, 16777216]
+# By itself IMB sends 40 MB at most of each size (16 MiB twice), and 2 GB is the most that can be
+# asked for. Run twice, once to warm up: 1 s where 16 MiB take 50 us, 24 s where they take 1.5 ms.
+REPETITIONS = ["-iter", "4000", "-iter_policy", "off"]
+# Hydra's PMI_RANK tells the rank before MPI_Init. Arguments: each rank's GPUs, then the program.
+SHOW_GPUS = (
+    'if [ "$PMI_RANK" = 0 ]; then gpus=$1; else gpus=$2; fi; shift 2; '
+    'CUDA_VISIBLE_DEVICES=$gpus; export CUDA_VISIBLE_DEVICES; exec "$@"'
+)
 
-Times = dict[tuple[str, int], list[float]]  # (who, size): us of each launch
+Times = dict[tuple[str, int], dict[int, float]]  # (who, size): us of the launch of each turn
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is run: IMB's program with its options, and ours with each set of options by name."""
+
+    path: machine.Path
+    sizes: list[int]
+    imb: list[str]
+    ours: dict[str, list[str]]
+    as_imb: str  # the one of ours that sees the GPUs as IMB does
+    settings: Settings  # IMB's
+    limit_seconds: float
+
+    @property
+    def gpus(self) -> list[str]:
+        """UUIDs of the GPUs at the ends; empty in host memory."""
+        return [end.gpu for end in self.path.ends if end.gpu]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("libraries", nargs="*", default=["mpich"])
+    parser.add_argument("libraries", nargs="*", help="default: mpich; with --gpu intel")
     parser.add_argument("--launches", type=int, default=8)
+    parser.add_argument("--gpu", action="store_true", help="buffers in the memory of two GPUs")
+    parser.add_argument("--path", help="default: host-host same-numa; with --gpu gpu-gpu nvlink")
+    parser.add_argument("--limit", type=float, default=60, help="seconds that a launch may take")
     arguments = parser.parse_args()
-    paths, _ = discover_paths(discover(), [])
-    path = next(p for p in paths if p.id == "host-host same-numa")
-    ranks = [Rank(cpus=end.cpus[:1]) for end in path.ends]
-    print(f"{path.id}, CPUs {[rank.cpus for rank in ranks]}, {arguments.launches} launches each")
-    for name in arguments.libraries:
-        times = interleaved(resolve(name), ranks, arguments.launches)
-        for size in SIZES:
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            compare(arguments, Path(scratch))
+    except UserError as error:
+        print(f"imb_agreement: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def compare(arguments: argparse.Namespace, scratch: Path) -> None:
+    comparison = (gpu_comparison if arguments.gpu else host_comparison)(arguments, scratch)
+    path = comparison.path
+    print(f"{path.id}, CPUs {[end.cpus[:1] for end in path.ends]}, {arguments.launches} launches")
+    for name in arguments.libraries or (["intel"] if arguments.gpu else ["mpich"]):
+        times = interleaved(comparison, resolve(name), arguments.launches, scratch)
+        for size in comparison.sizes:
             theirs = times["IMB", size]
-            print(f"{name:6} {size:8} B  IMB {statistics.median(theirs):9.3f} us")
+            print(f"{name:6} {size:8} B  IMB {median(theirs):9.3f} us, {len(theirs)} launches")
             for who in [who for who, one in times if one == size and who != "IMB"]:
                 ours = times[who, size]
-                ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-                low, high = interval(ratios) or (min(ratios), max(ratios))
-                print(
-                    f"    {who:22} {statistics.median(ours):9.3f} us, ratio "
-                    f"{statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
-                )
+                ratios = [us / theirs[turn] for turn, us in ours.items() if turn in theirs]
+                line = f"    {who:22} {median(ours):9.3f} us"
+                if ratios:
+                    low, high = interval(ratios) or (min(ratios), max(ratios))
+                    line += f", ratio {statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
+                print(line)
 
 
-def interleaved(library: Library, ranks: list[Rank], launches: int) -> Times:
+def median(times: dict[int, float]) -> float:
+    return statistics.median(times.values()) if times else float("nan")
+
+
+def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
+    path = find_path(arguments.path or "host-host same-numa", "host")
+    # From a page boundary to the buffers, in bytes.
+    ours = {who: ["--offset", offset] for who, offset in (("ours", "0"), ("ours, as malloc", "16"))}
+    imb = [imb_program("IMB-MPI1"), "PingPong", *lengths(HOST_SIZES, scratch)]
+    return Comparison(path, HOST_SIZES, imb, ours, "", Settings(), arguments.limit)
+
+
+def gpu_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
+    path = find_path(arguments.path or "gpu-gpu nvlink", "gpu")
+    devices = ",".join(str(end.gpu) for end in path.ends)
+    names = ["ours", "ours, GPUs as IMB"]
+    ours = {who: ["--buffers", "D,D", "--devices", devices] for who in names}
+    imb = [imb_program("IMB-MPI1-GPU"), "PingPong", *lengths(GPU_SIZES, scratch), *REPETITIONS]
+    imb += ["-mem_alloc_type", "device"]
+    settings = cuda_runtime(scratch)
+    return Comparison(path, GPU_SIZES, imb, ours, names[1], settings, arguments.limit)
+
+
+def find_path(name: str, memory: str) -> machine.Path:
+    """The path of this name between two memories of this kind; UserError says why there is none."""
+    paths, missing = discover_paths(discover(), [], all_pairs=True)
+    for path in paths:
+        if path.id == name:
+            if [end.memory for end in path.ends] != [memory] * 2 or path.transport != "memory":
+                raise UserError(f"{name!r} is not compared: choose a path in {memory} memory")
+            if path.mps:
+                raise UserError(f"{name!r} is not compared: no MPS daemon is started here")
+            return path
+    kind = name.split()[0]
+    why = [line for line in missing if line.startswith(f"{name}:")]
+    why = why or [line for line in missing if line.startswith(kind)]
+    has = [path.id for path in paths if path.id.startswith(kind)]
+    raise UserError(
+        f"this machine has no path {name!r}"
+        + (f" ({'; '.join(why)})" if why else "")
+        + (
+            f": choose one of {', '.join(has)}"
+            if has
+            else f", nor another {kind} one: `nearpeak machine` shows its paths"
+        )
+    )
+
+
+def imb_program(name: str) -> str:
+    program = resolve("intel").prefix / "bin" / name
+    if not program.exists():
+        raise UserError(f"no {program}: bundle it with `nearpeak bundle --mpi intel --imb`")
+    return str(program)
+
+
+def lengths(sizes: list[int], scratch: Path) -> list[str]:
+    """IMB's option for these sizes, which it reads from a file."""
+    file = scratch / "lengths.txt"
+    file.write_text("".join(f"{size}\n" for size in sizes))
+    return ["-msglen", str(file)]
+
+
+def cuda_runtime(scratch: Path) -> Settings:
+    """What lets IMB-MPI1-GPU find libcudart.so: it loads it by this name, without a version.
+
+    Where there is no CUDA toolkit, the one in NVIDIA's wheel of UCX does. UserError without either.
+    """
+    try:
+        ctypes.CDLL("libcudart.so")
+    except OSError:
+        found = [
+            *sorted(Path("/usr/local").glob("cuda*/lib64/libcudart.so")),
+            *sorted(catalogue.entry("ucx-cuda").prefix.glob("*.libs/libcudart*.so*")),
+        ]
+        if not found:
+            raise UserError(
+                "IMB-MPI1-GPU needs libcudart.so: put its folder in LD_LIBRARY_PATH, "
+                "or run `nearpeak mpi add openmpi-cuda`, which brings one"
+            ) from None
+        folder = scratch / "cuda"
+        folder.mkdir()
+        (folder / "libcudart.so").symlink_to(found[0].resolve())
+        return Settings(env={"LD_LIBRARY_PATH": str(folder)})
+    return Settings()
+
+
+def interleaved(comparison: Comparison, library: Library, launches: int, scratch: Path) -> Times:
     """Every alternative once a turn, in an order that changes from turn to turn."""
-    times: Times = defaultdict(list)
-    steps = [partial(run_imb, library, ranks, times)]
-    steps += [partial(run_ours, library, ranks, times, who) for who in OURS]
+    times: Times = defaultdict(dict)
+    steps = [partial(run_imb, comparison, library, scratch, times)]
+    steps += [
+        partial(run_ours, comparison, library, scratch, times, who) for who in comparison.ours
+    ]
     for turn in range(launches):
         for index in range(len(steps)):
-            steps[(turn + index) % len(steps)]()
+            steps[(turn + index) % len(steps)](turn)
     return times
 
 
-def launch(library: Library, ranks: list[Rank], program: list[str]) -> str:
-    """Standard output of one launch, which must succeed."""
-    line = command_line(library, Launch(program=program, ranks=ranks))
-    done = subprocess.run(
-        line.argv,
-        env={**os.environ, **line.env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
+def launch(
+    comparison: Comparison,
+    library: Library,
+    program: list[str],
+    log: Path,
+    settings: Settings = Settings(),
+) -> None:
+    """One launch with its output in `log`; says so when it failed or had to be ended."""
+    log.unlink(missing_ok=True)
+    wanted = Launch(
+        program=program,
+        ranks=[Rank(cpus=end.cpus[:1]) for end in comparison.path.ends],
+        settings=settings,
+        gpu=bool(comparison.gpus),
     )
-    return done.stdout
+    line = command_line(library, wanted)
+    outcome = run_tree(
+        line.argv, env={**os.environ, **line.env}, log=log, limit_seconds=comparison.limit_seconds
+    )
+    if outcome.end == "exited" and outcome.exit_status == 0:
+        return
+    if outcome.end == "hung":
+        how = f"had not ended after {comparison.limit_seconds:g} s and was ended"
+    else:
+        how = outcome.reason or f"failed with {outcome.exit_status}"
+    lines = [text.strip() for text in log.read_text(errors="replace").splitlines()]
+    said = [text for text in lines if text and not text.startswith("=")]  # Hydra's banner
+    told = next((text for text in said if "rror" in text), said[-1] if said else "nothing")
+    print(f"{log.stem} {how}; it said: {told}", flush=True)
 
 
-def run_imb(library: Library, ranks: list[Rank], times: Times) -> None:
-    imb = resolve("intel").prefix / "bin" / "IMB-MPI1"
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as lengths:
-        lengths.write("".join(f"{size}\n" for size in SIZES))
-        lengths.flush()
-        output = launch(library, ranks, [str(imb), "PingPong", "-msglen", lengths.name])
-    for line in output.splitlines():
+def shown(comparison: Comparison, program: list[str]) -> list[str]:
+    """The program with the GPUs of the path to be seen, each rank's own first."""
+    if not (gpus := comparison.gpus):
+        return program
+    orders = [",".join(dict.fromkeys(order)) for order in (gpus, gpus[::-1])]
+    return ["sh", "-c", SHOW_GPUS, "sh", *orders, *program]
+
+
+def run_imb(
+    comparison: Comparison, library: Library, scratch: Path, times: Times, turn: int
+) -> None:
+    log = scratch / "IMB.log"
+    launch(comparison, library, shown(comparison, comparison.imb), log, comparison.settings)
+    for line in log.read_text(errors="replace").splitlines():
         fields = line.split()
-        if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in SIZES:
-            times["IMB", int(fields[0])].append(float(fields[2]))
+        if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in comparison.sizes:
+            times["IMB", int(fields[0])][turn] = float(fields[2])
 
 
-def run_ours(library: Library, ranks: list[Rank], times: Times, who: str) -> None:
-    sizes = ",".join(str(size) for size in SIZES)
-    options = ["--sizes", sizes, "--offset", OURS[who]]
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
-        program = [str(build_mpi(library)), "latency", *options, "--jsonl", records.name]
-        launch(library, ranks, program)
-        for line in Path(records.name).read_text().splitlines():
-            record = json.loads(line)
-            if record["record"] == "samples":
-                samples, size = record["samples"], record["size_bytes"]
-                times[who, size].append(statistics.median(samples))
-                times[f"{who}, mean", size].append(statistics.fmean(samples))
+def run_ours(
+    comparison: Comparison, library: Library, scratch: Path, times: Times, who: str, turn: int
+) -> None:
+    records = scratch / "ours.jsonl"
+    records.unlink(missing_ok=True)
+    sizes = ",".join(str(size) for size in comparison.sizes)
+    options = [*comparison.ours[who], "--sizes", sizes, "--jsonl", str(records)]
+    program = [str(build_mpi(library)), "latency", *options]
+    if who == comparison.as_imb:
+        program = shown(comparison, program)
+    launch(comparison, library, program, scratch / f"{who}.log")
+    for line in records.read_text().splitlines() if records.exists() else []:
+        record = json.loads(line)
+        if record["record"] == "samples":
+            samples, size = record["samples"], record["size_bytes"]
+            times[who, size][turn] = statistics.median(samples)
+            times[f"{who}, mean", size][turn] = statistics.fmean(samples)
 
 
 if __name__ == "__main__":
