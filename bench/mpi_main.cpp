@@ -31,7 +31,8 @@ void add_devices(CLI::App& command, std::string& devices) {
   command.add_option(
       "--devices", devices,
       "device of each rank, or of all: index, UUID, - for none, with a backend as in opencl:0; "
-      "default: of all that a rank sees, the one of its number on its host");
+      "default: of all that a rank sees, the one of its number on its host, if its buffers need "
+      "one");
 }
 
 // What the command line asks for.

@@ -94,11 +94,12 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   rank_ = *rank;
   const auto place = static_cast<std::size_t>(rank_);
   if (place >= devices.size()) return;  // too many ranks: said where they are counted
-  if (std::none_of(kinds.begin(), kinds.end(),
-                   [place](const Kinds& each) { return each[place] != BufferKind::kHost; }))
-    return;
-
   const DeviceSpec& spec = devices[place];
+  const bool needs = std::any_of(kinds.begin(), kinds.end(), [place](const Kinds& each) {
+    return each[place] != BufferKind::kHost;
+  });
+  // Named for a rank of host memory it is taken too, as most programs with GPUs do.
+  if (!needs && (spec.none || spec.device.empty())) return;
   if (spec.none)
     throw BadInput("buffers other than H need a device, and --devices gives this rank none");
   try {

@@ -33,13 +33,14 @@ struct DeviceSpec {
 // One for each rank, or one for all of them. Throws BadInput.
 std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks);
 
-// The accelerator of this rank: it has one if its buffers need one.
+// The accelerator of this rank: it has one if its buffers need one, or if one is named for it in a
+// launch where some rank's do.
 class DeviceChoice {
  public:
   // Host memory alone.
   DeviceChoice() = default;
-  // Takes the device that `devices` gives this rank, if one of `kinds` needs it, and compiles its
-  // kernels. Throws BadInput, BackendUnavailable and the accelerator's errors.
+  // Takes the device that `devices` gives this rank and compiles its kernels. Throws BadInput,
+  // BackendUnavailable and the accelerator's errors.
   DeviceChoice(const std::vector<Kinds>& kinds, const std::vector<DeviceSpec>& devices);
 
   Device* device() const { return device_; }  // null without one

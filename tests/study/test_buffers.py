@@ -43,9 +43,9 @@ def test_the_rank_with_the_gpu_sits_at_its_end(standins: ModuleType) -> None:
     there, back = buffers.rank_ends(path, "H,D"), buffers.rank_ends(path, "D,H")
     assert [end.memory for end in there] == ["host", "gpu"]
     assert [end.memory for end in back] == ["gpu", "host"]
-    assert buffers.devices(there, "H,D") == ["-", "GPU-1"]
-    assert buffers.devices(back, "D,H") == ["GPU-1", "-"]
-    assert buffers.devices(there, "P,D") == ["GPU-1", "GPU-1"]  # pinned by the other end's driver
+    assert buffers.devices(there) == ["-", "GPU-1"]
+    assert buffers.devices(back) == ["GPU-1", "-"]
+    assert buffers.rank_devices(there) == ["GPU-1", "GPU-1"]
 
 
 def test_a_path_has_its_own_buffers(standins: ModuleType) -> None:

@@ -212,7 +212,7 @@ def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleT
     assert {one.buffers for one in begun} == {"D,H"}
     mpi = next(one.command for one in begun if one.role == "mpi")
     ceiling = next(one.command for one in begun if one.role == "ceiling")
-    assert "--buffers D,H --devices GPU-1,-" in mpi
+    assert "--buffers D,H --devices GPU-1,GPU-1" in mpi
     assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed" in ceiling
     ranks = next(one.ranks for one in study.records() if isinstance(one, EnvironmentRecord))
     assert [one["cpus"] for one in ranks] == [[1], [0]]

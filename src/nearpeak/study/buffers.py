@@ -65,10 +65,16 @@ def ceiling_buffers(buffers: str) -> str:
     return ",".join({"host": "H", "gpu": "D"}[MEMORY[kind]] for kind in buffers.split(","))
 
 
-def devices(ends: tuple[Endpoint, Endpoint], buffers: str) -> list[str]:
-    """The device of each rank by UUID, or `-`. Pinned memory is got from the other end's."""
-    found = []
-    for kind, end, other in zip(buffers.split(","), ends, ends[::-1], strict=True):
-        gpu = end.gpu or (other.gpu if kind == "P" else None)
-        found.append(NO_DEVICE if kind == "H" else gpu or NO_DEVICE)
-    return found
+def devices(ends: tuple[Endpoint, Endpoint]) -> list[str]:
+    """The device of each end by UUID; `-` for the host's memory."""
+    return [end.gpu or NO_DEVICE for end in ends]
+
+
+def rank_devices(ends: tuple[Endpoint, Endpoint]) -> list[str]:
+    """The device of each rank by UUID.
+
+    A rank at the host's end takes the other's, as the ranks of most programs have one: pinned
+    memory needs it, and some libraries do (Intel MPI 2021.19 crashes at its end where a rank that
+    exchanged host memory with a device has none of its own).
+    """
+    return [end.gpu or other.gpu or NO_DEVICE for end, other in zip(ends, ends[::-1], strict=True)]

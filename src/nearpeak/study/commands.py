@@ -8,7 +8,14 @@ from pathlib import Path
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank
 from nearpeak.machine import model as machine
 from nearpeak.study import mps
-from nearpeak.study.buffers import ceiling_buffers, devices, in_gpu, needs_gpu, rank_ends
+from nearpeak.study.buffers import (
+    ceiling_buffers,
+    devices,
+    in_gpu,
+    needs_gpu,
+    rank_devices,
+    rank_ends,
+)
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.sizes import format_bytes, format_sizes
 
@@ -138,7 +145,7 @@ def _ceiling(
     cpus = ",".join(str(end.cpus[0]) for end in ends)
     if needs_gpu(planned.buffers):
         where = ["gpu", "--cpus", cpus, "--buffers", planned.buffers]
-        where += device_options(ends, planned.buffers)
+        where += ["--devices", ",".join(devices(ends))]
         return CommandLine(argv=[program, *where, *what, *common], env=_environment(plan, path))
     where = ["pair", "--cpus", cpus]
     if path.transport == "network":
@@ -156,5 +163,5 @@ def rank_places(ends: Ends) -> list[Rank]:
 
 
 def device_options(ends: Ends, buffers: str) -> list[str]:
-    """What names each rank's device to the measuring programs."""
-    return ["--devices", ",".join(devices(ends, buffers))] if needs_gpu(buffers) else []
+    """What names each rank's device to nearpeak-mpi."""
+    return ["--devices", ",".join(rank_devices(ends))] if needs_gpu(buffers) else []
