@@ -52,7 +52,9 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         module.data_path("host-memory node0", "local"),
     ]
     reasons = ["host-host cross-numa: the machine has one NUMA node with cores"]
-    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts, _pairs: (paths, reasons))
+    monkeypatch.setattr(
+        prepare, "discover_paths", lambda _machine, _hosts, _pairs: (paths, reasons)
+    )
     monkeypatch.chdir(tmp_path)
     return module
 
