@@ -58,7 +58,9 @@ TEST_CASE("a rank takes its own device, and none where it needs none") {
   CHECK(taken("1", "0", kDeviceDevice) == 0);
   CHECK(taken("0", "1,0", kDeviceDevice) == 1);
   CHECK(taken("0", "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1,0", kDeviceDevice) == 1);
-  CHECK(taken("0", "0,1", kHostPinned) == -1);
+  CHECK(taken("0", "", kHostPinned) == -1);
+  CHECK(taken("0", "-,1", kHostPinned) == -1);
+  CHECK(taken("0", "0,1", kHostPinned) == 0);  // named for it, so taken
   CHECK(taken("1", "0,1", kHostPinned) == 1);
   CHECK(taken("2", "", kDeviceDevice) == -1);  // too many ranks is said elsewhere
   CHECK_THROWS_AS(taken("1", "0,-", kDeviceDevice), BadInput);
