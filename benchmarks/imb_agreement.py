@@ -30,6 +30,7 @@ On a machine without a package index, from an unpacked bundle (made with `nearpe
 import argparse
 import ctypes
 import json
+import math
 import os
 import statistics
 import sys
@@ -174,10 +175,10 @@ def imb_program(name: str) -> str:
 
 
 def lengths(sizes: list[int], scratch: Path) -> list[str]:
-    """IMB's option for these sizes, which it reads from a file."""
+    """IMB's options for these sizes, which it reads from a file and cuts to 4 MiB unless told."""
     file = scratch / "lengths.txt"
     file.write_text("".join(f"{size}\n" for size in sizes))
-    return ["-msglen", str(file)]
+    return ["-msglen", str(file), "-msglog", f"0:{math.ceil(math.log2(max(sizes)))}"]
 
 
 def cuda_runtime(scratch: Path) -> Settings:
