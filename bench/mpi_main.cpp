@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include "mpi/agreement.hpp"
 #include "mpi/benchmark.hpp"
@@ -130,7 +132,10 @@ void check(Selected& selected, const Request& request, const Given& given) {
 void check(Request& request, const Given& given) {
   request.kinds = parse_kinds(request.buffers, request.ranks());
   for (Selected& selected : request.selected) check(selected, request, given);
-  parse_bytes(request.common.in_flight);
+  request.common.with_device =
+      std::any_of(request.kinds.begin(), request.kinds.end(),
+                  [](BufferKind kind) { return kind != BufferKind::kHost; });
+  request.common.window_at(1);
 }
 
 // Returns what is to be run; exits the program for --help and --describe. Throws BadInput.
@@ -200,6 +205,8 @@ int guarded(const Command& command, const DeviceChoice& taken, const Failure& fa
   } catch (const std::exception& error) {
     std::cerr << "nearpeak-mpi: rank " + std::to_string(rank) + ": " + error.what() + "\n"
               << std::flush;
+    // Launchers forward what was said only while the job lives: PRRTE loses what came just before.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     MPI_Abort(MPI_COMM_WORLD, kFailed);
     return kFailed;
   }

@@ -299,6 +299,7 @@ class GpuMode final : public Mode {
               {{"reuse", {"fixed", "rotating"}}}}) {}
 
   void add_options(CLI::App& app) override {
+    options_.common.with_device = true;
     options_.common.add_to(app);
     app.add_option("--cpus", cpus_, "the two CPUs, one for each process: 0,1")->required();
     app.add_option("--devices", devices_,

@@ -251,7 +251,7 @@ int rank_of_two() {
 // Throws BadInput while there is but one process to say so.
 void check_sizes(const CommonOptions& common) {
   common.ordered_sizes();
-  parse_bytes(common.in_flight);
+  common.window_at(1);
 }
 
 int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods,

@@ -12,6 +12,9 @@
 namespace nearpeak {
 namespace {
 
+constexpr char kInFlight[] = "64M";
+// GPUs need more to be busy, and 64 messages of 4 MiB are a window as in OMB.
+constexpr char kDeviceInFlight[] = "256M";
 constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -122,8 +125,8 @@ void CommonOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
   app.add_option("--in-flight", in_flight,
-                 "most bytes in flight: shrinks the window of large messages")
-      ->capture_default_str();
+                 std::string("most bytes in flight: shrinks the window of large messages [") +
+                     kInFlight + ", with buffers that are not H " + kDeviceInFlight + "]");
   app.add_option("--slot-ms", slot_ms, "milliseconds of timed samples for each size")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
@@ -154,7 +157,9 @@ SamplingPolicy CommonOptions::policy() const {
 }
 
 std::uint64_t CommonOptions::window_at(std::size_t size_bytes) const {
-  const std::uint64_t most = parse_bytes(in_flight) / std::max<std::size_t>(size_bytes, 1);
+  const char* usual = with_device ? kDeviceInFlight : kInFlight;
+  const std::uint64_t most =
+      parse_bytes(in_flight.empty() ? usual : in_flight) / std::max<std::size_t>(size_bytes, 1);
   return std::clamp<std::uint64_t>(most, 1, window);
 }
 

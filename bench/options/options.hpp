@@ -28,13 +28,14 @@ struct CommonOptions {
   std::string sizes = "0:64M";
   std::string reuse = "fixed";
   std::uint64_t window = 64;
-  std::string in_flight = "64M";
+  std::string in_flight;  // empty: the default
   double slot_ms = 100;
   double limit_s = 10;
   std::uint64_t min_samples = 11;
   std::optional<std::uint64_t> seed;
   std::string jsonl;
   bool verify = true;
+  bool with_device = false;  // some of the memory is a device's: what is the default then
 
   void add_to(CLI::App& app);
   // The sizes in the order in which they are to be measured: as given, or shuffled by the seed.
@@ -42,7 +43,7 @@ struct CommonOptions {
   std::vector<std::size_t> ordered_sizes() const;
   SamplingPolicy policy() const;
   // Messages in flight at a size: the window, or fewer where they would be more than in_flight
-  // bytes; at least 1.
+  // bytes; at least 1. Throws BadInput.
   std::uint64_t window_at(std::size_t size_bytes) const;
 };
 

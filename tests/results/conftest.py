@@ -60,6 +60,7 @@ def samples(
     axes: dict[str, str] | None = None,
     first_use_us: float = 5.0,
     limited: str | None = None,
+    window: int = 64,
 ) -> records.SamplesRecord:
     """One case of one launch."""
     values = list(values)
@@ -80,7 +81,7 @@ def samples(
         iterations=len(values),
         warmup_iterations=3,
         first_use_us=first_use_us,
-        window=64,
+        window=window,
         seconds=0.1,
         limited=limited,
     )
@@ -247,6 +248,7 @@ class Study:
             slot_ms=100,
             window=64,
             in_flight_bytes=1,
+            gpu_in_flight_bytes=1,
             looks=[6, 9, 12],
             budget_seconds=None,
             launch_limit_seconds=60.0,

@@ -29,6 +29,17 @@ def test_the_sums_of_a_cell(make_study: MakeStudy) -> None:
     assert cell.command == "run alpha bw #5"
 
 
+def test_a_cell_has_the_window_of_its_own_size(make_study: MakeStudy) -> None:
+    study = make_study()
+    number = study.launch(0, "alpha", "bw")
+    for size, window in ((1024, 64), (16 * 2**20, 4)):
+        study.records.insert(
+            -1, study.samples("bw", size, [1.0] * 11, launch=number, window=window)
+        )
+    assert study.cell("bw", 1024).window == 64
+    assert study.cell("bw", 16 * 2**20).window == 4
+
+
 def test_outliers_are_labelled_and_kept(make_study: MakeStudy) -> None:
     study = make_study()
     number = study.launch(0, "alpha", "bw")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans: blocks, their order, and how a budget makes them smaller."""
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -8,6 +9,8 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.model import CommandLine
+from nearpeak.study.commands import Tools, make_command
 from nearpeak.study.estimate import Estimate, key_of
 from nearpeak.study.model import Plan, Variant
 from nearpeak.study.options import Options
@@ -140,6 +143,28 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
         ("host-host same-numa", "ceiling", "H,H"),
         ("host-host same-numa", "mpi", "H,H"),
     ]
+
+
+def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: ModuleType) -> None:
+    paths = [standins.data_path(), standins.gpu_path()]
+    variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
+
+    def in_flight(**options: int) -> dict[str, set[str]]:
+        plan = make_plan(Options(**options), [standins.contender()], variants, paths)
+        tools = Tools(
+            command_line=lambda _, launch: CommandLine(argv=launch.program, env={}),
+            mpi_program=lambda _: Path("nearpeak-mpi"),
+            native_program=lambda: Path("nearpeak-native"),
+        )
+        given: dict[str, set[str]] = {}
+        for one in plan.launches:
+            words = make_command(plan, one, tools).argv
+            given.setdefault(one.buffers, set()).add(words[words.index("--in-flight") + 1])
+        return given
+
+    assert in_flight() == {"H,H": {"64M"}, "D,D": {"256M"}}
+    assert in_flight(budget_seconds=10) == {"H,H": {"16M"}, "D,D": {"256M"}}
+    assert in_flight(in_flight_bytes=2**20) == {"H,H": {"1M"}, "D,D": {"1M"}}
 
 
 def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:

@@ -38,6 +38,11 @@ TEST_CASE("large messages have a smaller window, and always one") {
   CHECK(options.window_at(16 << 20) == 4);
   CHECK(options.window_at(128 << 20) == 1);
   CHECK(options.window_at(0) == 64);
+  options.with_device = true;
+  CHECK(options.window_at(4 << 20) == 64);
+  CHECK(options.window_at(16 << 20) == 16);
+  options.in_flight = "16M";
+  CHECK(options.window_at(4 << 20) == 4);
 }
 
 TEST_CASE("a seed shuffles the sizes, and the same seed in the same way") {

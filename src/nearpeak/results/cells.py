@@ -40,7 +40,6 @@ class Kind(NamedTuple):
     metric: str
     unit: str
     better: str
-    window: int
 
 
 @dataclass
@@ -98,7 +97,7 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
             missing = [
                 key
                 for size in data.plan.sizes
-                if size > 0 or kind_of(kinds, chosen.benchmark, data).better == "lower"
+                if size > 0 or kind_of(kinds, chosen.benchmark).better == "lower"
                 if (key := Key(*who, chosen.benchmark, axes, begin.buffers, size)) not in reached
             ]
             for key in missing:
@@ -130,22 +129,20 @@ def _axes(axes: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 def _kinds(data: StudyData) -> dict[str, Kind]:
     return {
-        case.record.benchmark: Kind(
-            case.record.metric, case.record.unit, case.record.better, case.record.window
-        )
+        case.record.benchmark: Kind(case.record.metric, case.record.unit, case.record.better)
         for launch in data.launches
         if launch.begin.role == "mpi"
         for case in _mpi_cases(launch)
     }
 
 
-def kind_of(kinds: dict[str, Kind], benchmark: str, data: StudyData) -> Kind:
+def kind_of(kinds: dict[str, Kind], benchmark: str) -> Kind:
     """What a benchmark measures; when no launch of it said so, what its name says."""
     if benchmark in kinds:
         return kinds[benchmark]
     if benchmark.endswith("latency"):
-        return Kind(benchmark, "us", "lower", 1)
-    return Kind(benchmark, "GB/s", "higher", data.plan.window)
+        return Kind(benchmark, "us", "lower")
+    return Kind(benchmark, "GB/s", "higher")
 
 
 def summarise(
@@ -179,7 +176,7 @@ def summarise(
         )
 
     return [
-        _cell(key, cell, kind_of(kinds, key.benchmark, data), limits, drifted)
+        _cell(key, cell, kind_of(kinds, key.benchmark), limits, drifted)
         for key, cell in sorted(gathered.items(), key=place)
     ]
 
@@ -207,7 +204,7 @@ def _cell(
         axes=axes,
         unit=kind.unit,
         better=kind.better,
-        window=kind.window,
+        window=believed[0][1].record.window if believed else None,
         median=None,
         ci95=None,
         range=None,

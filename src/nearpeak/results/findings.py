@@ -86,7 +86,9 @@ def _blocking(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
     """
     windowed: dict[Hashable, list[Cell]] = defaultdict(list)
     for cell in cells:
-        if cell.benchmark == "bw" and cell.axes.get("calls", "nonblocking") == "nonblocking":
+        if cell.benchmark != "bw" or cell.window == 1:  # 1: of messages as large as may fly
+            continue
+        if cell.axes.get("calls", "nonblocking") == "nonblocking":
             windowed[_place(cell)].append(cell)
     for cell in cells:
         if cell.benchmark != "latency" or not cell.size_bytes:

@@ -39,7 +39,7 @@ class Cell(msgspec.Struct, kw_only=True):
     axes: dict[str, str]
     unit: str
     better: str  # "lower" or "higher"
-    window: int
+    window: int | None  # None: nothing was measured
     median: float | None  # of the launch medians
     ci95: tuple[float, float] | None  # null below 6 launches
     range: tuple[float, float] | None  # smallest and largest launch median

@@ -6,6 +6,7 @@ H is host memory, P pinned host memory, D a device's, M managed.
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Endpoint, Path
+from nearpeak.study.model import Plan
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
 HOST = "H,H"
@@ -26,6 +27,11 @@ def parse_buffers(text: str) -> str:
 def needs_gpu(buffers: str) -> bool:
     """Whether a rank has memory that only an accelerator's driver gives."""
     return buffers != HOST
+
+
+def in_flight_bytes(plan: Plan, buffers: str) -> int:
+    """Bytes in flight at most in a launch with these buffers: GPUs need many to be busy."""
+    return plan.gpu_in_flight_bytes if needs_gpu(buffers) else plan.in_flight_bytes
 
 
 def in_gpu(buffers: str) -> bool:

@@ -11,6 +11,7 @@ from nearpeak.study import mps
 from nearpeak.study.buffers import (
     ceiling_buffers,
     devices,
+    in_flight_bytes,
     in_gpu,
     needs_gpu,
     rank_devices,
@@ -42,7 +43,7 @@ def make_command(
     common = [
         *("--sizes", format_sizes(plan.sizes)),
         *("--window", str(plan.window)),
-        *("--in-flight", format_bytes(plan.in_flight_bytes)),
+        *("--in-flight", format_bytes(in_flight_bytes(plan, planned.buffers))),
         *("--slot-ms", str(plan.slot_ms)),
         *("--seed", str(planned.seed)),
         *(("--jsonl", str(jsonl)) if jsonl else ()),

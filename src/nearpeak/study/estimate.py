@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nearpeak.study.buffers import ceiling_buffers, needs_gpu
+from nearpeak.study.buffers import ceiling_buffers, in_flight_bytes, needs_gpu
 from nearpeak.study.model import Plan, PlannedLaunch
 
 LEAST_SAMPLES = 11  # of a case, however long one takes
@@ -63,14 +63,14 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     seconds = guess.start
     for metric in metrics:
         for size in plan.sizes:
-            moved = LEAST_SAMPLES * guess.samples * _sample_bytes(plan, metric, size)
+            moved = LEAST_SAMPLES * guess.samples * _sample_bytes(plan, launch, metric, size)
             seconds += guess.case + guess.slots * plan.slot_ms / 1000 + moved / (guess.gbs * 1e9)
     return seconds
 
 
-def _sample_bytes(plan: Plan, metric: str, size: int) -> int:
+def _sample_bytes(plan: Plan, launch: PlannedLaunch, metric: str, size: int) -> int:
     """Bytes that one sample moves at least: a round trip, or a window each way."""
-    window = max(size, min(plan.window * size, plan.in_flight_bytes))
+    window = max(size, min(plan.window * size, in_flight_bytes(plan, launch.buffers)))
     return {"latency": 2 * size, "bw": window}.get(metric, 2 * window)
 
 

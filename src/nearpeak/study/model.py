@@ -72,6 +72,7 @@ class Plan(msgspec.Struct, kw_only=True):
     slot_ms: int
     window: int
     in_flight_bytes: int
+    gpu_in_flight_bytes: int  # where a rank has memory of a GPU's driver
     looks: list[int]  # numbers of launches a cell at which precision is judged
     budget_seconds: float | None
     launch_limit_seconds: float

@@ -25,6 +25,7 @@ BUDGET_SHARE = 0.9  # of a budget is planned: a launch too few costs more than a
 LEAST_LAUNCHES = 2
 WINDOW = 64
 IN_FLIGHT_BYTES = 64 * 1024**2
+GPU_IN_FLIGHT_BYTES = 256 * 1024**2  # the window of 64 is whole up to OMB's largest, 4 MiB
 IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 256 KiB
 LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
@@ -66,6 +67,7 @@ def make_plan(
         slot_ms=options.slot_ms or SLOT_MS,
         window=options.window or WINDOW,
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
+        gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
         looks=[options.launches] if options.launches else list(LOOKS),
         budget_seconds=options.budget_seconds,
         launch_limit_seconds=0.0,
