@@ -28,6 +28,15 @@ RegisterBackend::RegisterBackend(Backend backend) {
 
 const std::vector<Backend>& backends() { return registry(); }
 
+const Backend& find_backend(const std::string& name) {
+  std::string known;
+  for (const Backend& backend : backends()) {
+    if (backend.name == name) return backend;
+    known += (known.empty() ? "" : ", ") + backend.name;
+  }
+  throw BadInput("unknown backend '" + name + "' in --devices: give one of " + known);
+}
+
 std::string uuid_text(const unsigned char (&uuid)[16]) {
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {

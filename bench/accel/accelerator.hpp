@@ -59,6 +59,10 @@ std::string pci_text(unsigned domain, unsigned bus, unsigned device, unsigned fu
 
 enum class BufferKind { kHost, kPinned, kDevice, kManaged };
 
+inline bool on_device(BufferKind kind) {
+  return kind == BufferKind::kDevice || kind == BufferKind::kManaged;
+}
+
 // 'H', 'P', 'D' or 'M'. Throws BadInput.
 BufferKind buffer_kind(char letter);
 
@@ -211,5 +215,7 @@ struct RegisterBackend {
 };
 
 const std::vector<Backend>& backends();  // by name
+// Throws BadInput that names those there are.
+const Backend& find_backend(const std::string& name);
 
 }  // namespace nearpeak

@@ -20,15 +20,6 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-const Backend& find_backend(const std::string& name) {
-  std::string known;
-  for (const Backend& backend : backends()) {
-    if (backend.name == name) return backend;
-    known += (known.empty() ? "" : ", ") + backend.name;
-  }
-  throw BadInput("unknown backend '" + name + "' in --devices: give one of " + known);
-}
-
 DeviceSpec parse_device(const std::string& text) {
   DeviceSpec spec;
   if (text == "-") {

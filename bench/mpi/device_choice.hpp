@@ -19,10 +19,6 @@ using Kinds = std::vector<BufferKind>;
 // "H,D". Throws BadInput, also where there are not `ranks` of them.
 Kinds parse_kinds(const std::string& text, int ranks);
 
-inline bool on_device(BufferKind kind) {
-  return kind == BufferKind::kDevice || kind == BufferKind::kManaged;
-}
-
 // What --devices asks of one rank: "1", "GPU-...", "opencl:0", "-".
 struct DeviceSpec {
   std::string backend = "cuda";

@@ -188,7 +188,7 @@ Outcome attempt(const Operation& operation, const DeviceChoice& devices, BufferK
     } catch (const AcceleratorError& error) {
       reason = error.what();
     }
-    if (const auto first = first_reason(reason, comm)) return {"failed", *first};
+    if (const auto first = first_reason(reason, comm)) return {"not tried", *first};
     if (const auto wrong = first_wrong(made->run(operation), comm))
       return {"wrong data", to_text(*wrong, bytes)};
   }
@@ -220,7 +220,7 @@ int probe(const ProbeRequest& request, const DeviceChoice& devices, MPI_Comm com
         print(buffers, name, outcome);
       }
       if (outcome.status == "wrong data") status = kWrongData;
-      if (outcome.status == "failed" && status == kGood) status = kFailed;
+      if (outcome.status == "not tried" && status == kGood) status = kFailed;
     }
   return status;
 }

@@ -26,14 +26,14 @@ std::size_t inbox_bytes(const Exchange& exchange) { return box_bytes(exchange) *
 class FlagTransfer final : public PairTransfer<FlagTransfer> {
  public:
   explicit FlagTransfer(const PairEnd& end)
-      : PairTransfer(end), bytes_(end.exchange.bytes), box_(box_bytes(end.exchange)) {
+      : RoundTransfer(end), bytes_(end.exchange.bytes), box_(box_bytes(end.exchange)) {
     for (std::uint64_t m = 0; m < end.exchange.window; ++m)
       new (end.peer_inbox() + m * box_) Flag(0);
     end.posted().value.store(0);
   }
 
  private:
-  friend PairTransfer;
+  friend RoundTransfer;
 
   void put(std::uint64_t message) {
     char* box = end_.peer_inbox() + message * box_;

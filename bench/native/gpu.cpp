@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <sstream>
 
@@ -55,23 +56,16 @@ struct Taken {
 // The device that a text names. Throws BadInput, BackendUnavailable, AcceleratorError.
 Taken take_device(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const std::string name = colon == std::string::npos ? "" : text.substr(0, colon);
-  const std::string which = colon == std::string::npos ? text : text.substr(colon + 1);
-  std::string reasons;
-  std::string known;
-  for (const Backend& backend : backends()) {
-    known += (known.empty() ? "" : ", ") + backend.name;
-    if (!name.empty() && name != backend.name) continue;
-    try {
-      Taken taken{backend.load()};
-      taken.device = &taken.accelerator->device(taken.accelerator->find_device(which));
-      return taken;
-    } catch (const BackendUnavailable& error) {
-      reasons += (reasons.empty() ? "" : "; ") + backend.name + ": " + error.what();
-    }
+  const Backend& backend =
+      find_backend(colon == std::string::npos ? "cuda" : text.substr(0, colon));
+  try {
+    Taken taken{backend.load()};
+    taken.device = &taken.accelerator->device(
+        taken.accelerator->find_device(colon == std::string::npos ? text : text.substr(colon + 1)));
+    return taken;
+  } catch (const BackendUnavailable& error) {
+    throw BackendUnavailable("no device can be used: " + backend.name + ": " + error.what());
   }
-  if (reasons.empty()) throw BadInput("there is no backend '" + name + "': give one of " + known);
-  throw BackendUnavailable("no device can be used: " + reasons);
 }
 
 // One of the two processes, from its birth.
@@ -146,6 +140,7 @@ class GpuProcess {
       if (team_.leads()) std::fprintf(stderr, "nearpeak-native: %s\n", why.c_str());
       return agreed;
     }
+    register_stages();
     const auto& caches = memory_.control().cache_bytes;
     cache_bytes_ = std::min(std::max(caches[0], caches[1]), kLargestCache);
     return kGood;
@@ -159,6 +154,19 @@ class GpuProcess {
     } catch (const std::exception& error) {
       const std::string text = error.what();
       why_no_kernels_ = text.substr(0, text.find('\n'));
+    }
+  }
+
+  // After each sender has written to its own: the pages are on its NUMA node.
+  void register_stages() {
+    if (!on_device(kinds_[0]) || !on_device(kinds_[1])) return;
+    std::memset(memory_.stage[rank_].data(), 0, Stages::kBytes);
+    team_.agree(0);
+    try {
+      for (int sender = 0; sender < 2; ++sender)
+        stages_.of[sender] = device_->register_host(memory_.stage[sender].data(), Stages::kBytes);
+    } catch (const AcceleratorError& error) {
+      stages_.why_none = error.what();
     }
   }
 
@@ -212,8 +220,9 @@ class GpuProcess {
         unreachable = error.what();
       }
     }
-    const GpuEnd end{exchange,        kinds_, memory_, wait_,    device_, motion_.get(),
-                     why_no_kernels_, out,    in,      peer_out, peer_in, unreachable};
+    const GpuEnd end{exchange,      kinds_,          memory_, wait_, device_,
+                     motion_.get(), why_no_kernels_, out,     in,    peer_out,
+                     peer_in,       unreachable,     stages_};
     std::vector<Candidate> candidates;
     for (const GpuMethod& method : methods_) {
       if (!method.applies(exchange, kinds_)) continue;
@@ -286,6 +295,7 @@ class GpuProcess {
   Device* device_ = nullptr;
   std::unique_ptr<Program> motion_;
   std::string why_no_kernels_;
+  Stages stages_;
   std::uint64_t cache_bytes_ = 0;
 };
 
@@ -341,10 +351,17 @@ const RegisterMode entry(mode);
 
 }  // namespace
 
-GpuMemory::GpuMemory(std::size_t slot_bytes)
+std::vector<GpuMethod> gpu_methods() {
+  auto all = gpu_copy_methods();
+  for (GpuMethod& method : gpu_staged_methods()) all.push_back(std::move(method));
+  return all;
+}
+
+GpuMemory::GpuMemory(std::size_t slot_bytes, std::size_t stage_bytes)
     : control_memory(sizeof(Control)),
       out{SharedMemory(slot_bytes), SharedMemory(slot_bytes)},
       in{SharedMemory(slot_bytes), SharedMemory(slot_bytes)},
+      stage{SharedMemory(stage_bytes), SharedMemory(stage_bytes)},
       control_(new (control_memory.data()) Control) {}
 
 char* PeerSlots::address(bool registered) {
@@ -376,8 +393,9 @@ int run_gpu(const GpuOptions& options, const std::vector<GpuMethod>& methods) {
   check_cpus(options.cpus);
   check_writable(options.common.jsonl);
   const bool host = !on_device(kinds[0]) || !on_device(kinds[1]);
-  GpuMemory memory(host ? most_slot_bytes(options.metrics, sizes, options.common, kLargestCache)
-                        : 0);
+  GpuMemory memory(
+      host ? most_slot_bytes(options.metrics, sizes, options.common, kLargestCache) : 0,
+      host ? 0 : Stages::kBytes);
   const double stall_s = kStall + 2 * options.common.limit_s * static_cast<double>(methods.size());
   return run_processes(2, memory.control().progress.value, stall_s, [&](int rank) {
     return GpuProcess(options, methods, kinds, memory, rank).run();

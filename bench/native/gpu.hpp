@@ -18,10 +18,6 @@ namespace nearpeak {
 
 using BufferKinds = std::array<BufferKind, 2>;  // of rank 0 and of rank 1
 
-inline bool on_device(BufferKind kind) {
-  return kind == BufferKind::kDevice || kind == BufferKind::kManaged;
-}
-
 // The memory that both processes have, made before they are forked.
 struct GpuMemory {
   struct Control {
@@ -44,14 +40,16 @@ struct GpuMemory {
     std::array<std::array<char, 512>, 2> reasons;
   };
 
-  // `slot_bytes`: of the slots of an end in host memory, each way; no page is taken before use.
-  explicit GpuMemory(std::size_t slot_bytes);
+  // `slot_bytes`: of the slots of an end in host memory, each way; `stage_bytes`: of what messages
+  // between two devices may go through, each way. No page is taken before use.
+  GpuMemory(std::size_t slot_bytes, std::size_t stage_bytes);
 
   Control& control() { return *control_; }
 
   SharedMemory control_memory;
   std::array<SharedMemory, 2> out;  // the slots of each rank whose end is host memory
   std::array<SharedMemory, 2> in;
+  std::array<SharedMemory, 2> stage;  // of what each rank sends
 
  private:
   Control* control_;
@@ -78,6 +76,16 @@ class PeerSlots {
   std::unique_ptr<RegisteredMemory> registered_;
 };
 
+// Host memory that messages between two devices may go through, one piece for what each rank
+// sends, as this end's device calls it.
+struct Stages {
+  static constexpr std::size_t kBytes = std::size_t{16} << 20;
+  std::array<std::unique_ptr<RegisteredMemory>, 2> of;
+  std::string why_none;  // or empty
+
+  char* at(int sender) const { return static_cast<char*>(of[sender]->on_device()); }
+};
+
 // All that a method has at one end of an exchange.
 struct GpuEnd {
   const Exchange& exchange;
@@ -92,6 +100,7 @@ struct GpuEnd {
   PeerSlots& peer_out;
   PeerSlots& peer_in;
   std::string why_unreachable;  // the peer's slots, or empty
+  const Stages& stages;
 
   Counter& posted() const { return memory.control().posted[exchange.rank]; }
   Counter& peer_posted() const { return memory.control().posted[exchange.peer()]; }
@@ -108,7 +117,9 @@ struct GpuMethod {
   std::function<std::unique_ptr<Transfer>(const GpuEnd& end)> make;
 };
 
-std::vector<GpuMethod> gpu_methods();  // docs/ceilings.md says what they are
+std::vector<GpuMethod> gpu_copy_methods();    // straight from one memory into the other
+std::vector<GpuMethod> gpu_staged_methods();  // through host memory
+std::vector<GpuMethod> gpu_methods();         // all: docs/ceilings.md says what they are
 
 const std::vector<Metric>&
 gpu_metrics();  // those of pairs, and ipc_open, flag_latency, device_latency

@@ -142,11 +142,10 @@ struct CopyMethod {
   }
 };
 
-class CopyTransfer final : public Transfer {
+class CopyTransfer final : public RoundTransfer<CopyTransfer, GpuEnd> {
  public:
   CopyTransfer(const GpuEnd& end, const CopyMethod& method)
-      : end_(end),
-        slots_(end.exchange),
+      : RoundTransfer(end),
         stride_(SlotBuffer::stride(end.exchange.bytes)),
         sends_(end.exchange.sends() && method.issues(end, end.exchange.rank)),
         takes_(end.exchange.receives() && method.issues(end, end.exchange.peer())),
@@ -163,27 +162,9 @@ class CopyTransfer final : public Transfer {
     }
   }
 
-  void iterate(std::uint64_t n) override {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      ++round_;
-      switch (end_.exchange.pattern) {
-        case Pattern::kPingPong:
-          ping_pong();
-          break;
-        case Pattern::kOneWay:
-          one_way();
-          break;
-        case Pattern::kBothWays:
-          both_ways();
-          break;
-        case Pattern::kAlone:
-          break;
-      }
-      slots_.next();
-    }
-  }
-
  private:
+  friend RoundTransfer;
+
   std::unique_ptr<Mover> mover(const CopyMethod& method) const {
     const Shape shape{end_.exchange.bytes, stride_, end_.exchange.window};
     if (method.kernels) return std::make_unique<KernelMover>(*end_.device, *end_.motion, shape);
@@ -245,8 +226,6 @@ class CopyTransfer final : public Transfer {
     hear(end_.peer_done());
   }
 
-  const GpuEnd end_;
-  Slots slots_;
   std::size_t stride_;
   bool sends_;  // this end issues the copies of what it sends,
   bool takes_;  // and of what it receives
@@ -255,7 +234,6 @@ class CopyTransfer final : public Transfer {
   char* peer_out_ = nullptr;
   std::unique_ptr<Mover> out_;
   std::unique_ptr<Mover> in_;
-  std::uint64_t round_ = 0;  // this one's number, from 1
 };
 
 GpuMethod method_of(const CopyMethod& copy) {
@@ -271,7 +249,7 @@ GpuMethod method_of(const CopyMethod& copy) {
 
 }  // namespace
 
-std::vector<GpuMethod> gpu_methods() {
+std::vector<GpuMethod> gpu_copy_methods() {
   std::vector<GpuMethod> out;
   for (const CopyMethod& copy : {
            CopyMethod{"ce", false, Issuer::kSender},

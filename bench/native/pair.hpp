@@ -62,39 +62,8 @@ struct PairEnd {
   char* peer_inbox() const { return memory.inbox[exchange.peer()].data(); }
 };
 
-// The rounds of an exchange, one for each iteration. Self has ping_pong(), one_way() and
-// both_ways(), each a whole round at its end. Resolved when compiled: a round may take 30 ns.
 template <class Self>
-class PairTransfer : public Transfer {
- public:
-  explicit PairTransfer(const PairEnd& end) : end_(end), slots_(end.exchange) {}
-
-  void iterate(std::uint64_t n) final {
-    Self& self = static_cast<Self&>(*this);
-    for (std::uint64_t i = 0; i < n; ++i) {
-      ++round_;
-      switch (end_.exchange.pattern) {
-        case Pattern::kPingPong:
-          self.ping_pong();
-          break;
-        case Pattern::kOneWay:
-          self.one_way();
-          break;
-        case Pattern::kBothWays:
-          self.both_ways();
-          break;
-        case Pattern::kAlone:
-          break;
-      }
-      slots_.next();
-    }
-  }
-
- protected:
-  const PairEnd end_;
-  Slots slots_;
-  std::uint64_t round_ = 0;  // this one's number, from 1
-};
+using PairTransfer = RoundTransfer<Self, PairEnd>;
 
 struct PairMethod {
   std::string name;

@@ -157,7 +157,7 @@ class Pieces {
 class RingTransfer final : public PairTransfer<RingTransfer> {
  public:
   RingTransfer(const PairEnd& end, CopyFunction copy_out)
-      : PairTransfer(end),
+      : RoundTransfer(end),
         writer_(end.peer_inbox(), end.posted(), end.peer_done(), end.wait),
         reader_(end.inbox(), end.peer_posted(), end.done(), end.wait, copy_out) {
     end.posted().value.store(0);
@@ -165,7 +165,7 @@ class RingTransfer final : public PairTransfer<RingTransfer> {
   }
 
  private:
-  friend PairTransfer;
+  friend RoundTransfer;
 
   std::size_t bytes() const { return end_.exchange.bytes; }
 

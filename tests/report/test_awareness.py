@@ -14,33 +14,10 @@ def test_the_matrix_has_a_column_for_each_operation_and_kind(gpu: Results) -> No
     assert rows["openmpi"]["D,D", "send"].status == "ok"
 
 
-def test_one_sentence_for_each_library_and_evidence(gpu: Results) -> None:
-    assert awareness.sentences(gpu) == [
-        "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV"
-    ]
-
-
 def test_what_was_not_tried_has_no_entry(gpu: Results) -> None:
     del gpu.awareness[0]
     assert ("D,D", "send") not in dict(awareness.matrix(gpu).rows)["openmpi"]
 
 
-def test_evidence_without_words_is_the_status(gpu: Results) -> None:
-    for place, one in enumerate(gpu.awareness):
-        if one.library == "mpich":
-            gpu.awareness[place] = type(one)(
-                library="mpich",
-                settings="tuned",
-                buffers="M,M",
-                operation="send",
-                status="hung",
-                message="",
-                command="by hand",
-            )
-    assert awareness.sentences(gpu)[0].startswith("mpich@tuned: not GPU-aware for M,M send")
-    assert awareness.sentences(gpu)[0].endswith(": hung")
-
-
 def test_a_study_of_host_memory_has_none(plain: Results) -> None:
     assert awareness.matrix(plain).rows == []
-    assert awareness.sentences(plain) == []

@@ -52,7 +52,14 @@ def devices(options: dict[str, str]) -> list[dict[str, str] | None]:
 
 
 def probe(words: list[str], mode: str) -> int:
-    """Tries everything; what `mode` names ends as it says."""
+    """Tries everything; what `mode` names ends as it says. "probe no device", "probe no start":
+    the program itself, or the library, ends before."""
+    if mode == "probe no device":
+        print("nearpeak-mpi: cuda has none: no driver", file=sys.stderr)
+        return 2
+    if mode == "probe no start":
+        print("MPI_Init failed", file=sys.stderr)
+        return 1
     options = list(zip(words[::2], words[1::2], strict=True))
     values = dict(options)
     for kind in [value for name, value in options if name == "--buffers"]:

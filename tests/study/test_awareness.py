@@ -45,7 +45,7 @@ def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) 
         ("H,D", "bcast"): "ok",
     }
     (line,) = awareness.sentences(found)
-    assert line.startswith("lib: not GPU-aware for D,D (isend): crashed, ended by SIGSEGV")
+    assert line.startswith("lib: not GPU-aware for D,D isend: ended by SIGSEGV")
     crashed = next(one for one in found if one.status == "crashed")
     assert "probe --buffers" in crashed.command
     assert "--jsonl" not in crashed.command
@@ -60,6 +60,24 @@ def test_wrong_data_and_hangs_are_told_apart(
     monkeypatch.setattr(awareness, "LIMIT_SECONDS", 1.0)
     found = ends(try_with(standins, tmp_path, "probe H,D send hang", kinds=("H,D",)))
     assert found == {("H,D", "send"): "hung", ("H,D", "isend"): "ok", ("H,D", "bcast"): "ok"}
+
+
+def test_where_there_is_no_device_nothing_is_said_of_the_library(
+    standins: ModuleType, tmp_path: Path
+) -> None:
+    found = try_with(standins, tmp_path, "probe no device")
+    assert set(ends(found).values()) == {"not tried"}
+    assert awareness.sentences(found) == [
+        "lib: could not be tried with D,D; H,D: nearpeak-mpi: cuda has none: no driver"
+    ]
+
+
+def test_a_library_that_does_not_start_has_failed(standins: ModuleType, tmp_path: Path) -> None:
+    found = try_with(standins, tmp_path, "probe no start")
+    assert set(ends(found).values()) == {"failed"}
+    (line,) = awareness.sentences(found)
+    assert line.startswith("lib: not GPU-aware for D,D send, isend, bcast; H,D send")
+    assert line.endswith(": MPI_Init failed")
 
 
 def test_a_program_that_cannot_start_is_asked_once_for_each_kind(
@@ -81,6 +99,6 @@ def test_a_program_that_cannot_start_is_asked_once_for_each_kind(
         type(tools)(broken, tools.mpi_program, tools.native_program),
         standins.fake_shell_line,
     )
-    assert {one.status for one in found} == {"failed"}
+    assert {one.status for one in found} == {"not tried"}
     assert "/nowhere/mpirun cannot be started" in found[0].message
     assert len(starts) == 2  # the line to show, and the one to run

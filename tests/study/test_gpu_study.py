@@ -115,6 +115,52 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
     assert all(cell.launches == 2 and cell.ceiling is not None for cell in results.cells)
 
 
+@pytest.mark.parametrize(
+    ("fake", "failed", "said"),
+    [
+        ("cuInit:805", {"gpu-gpu nvlink", "host-gpu near"}, "a daemon of MPS is there that this"),
+        ("devices=1", {"gpu-gpu nvlink"}, f"there is no device '{UUIDS[1]}'"),
+    ],
+    ids=["MPS of another user", "a GPU withheld"],
+)
+def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
+    standins: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_cuda: Path,
+    fake: str,
+    failed: set[str],
+    said: str,
+) -> None:
+    folder = tmp_path / "study"
+    results = run_study(standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}")
+    assert {one.status for one in results.awareness} == {"not tried"}  # and not: not GPU-aware
+    assert {one.path for one in results.failures} == failed
+    assert {one.status for one in results.failures} == {"failed"}
+    assert all(said in one.message for one in results.failures)
+    assert {(cell.path, cell.status) for cell in results.cells} == {
+        ("gpu-gpu nvlink", "failed"),
+        ("host-gpu near", "failed" if "host-gpu near" in failed else "ok"),
+    }
+
+
+@pytest.mark.parametrize("fake", ["peer=0", "cuIpcGetMemHandle:801"], ids=["peer", "IPC"])
+def test_gpus_that_do_not_reach_each_other_have_a_ceiling_through_the_host(
+    standins: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_cuda: Path,
+    fake: str,
+) -> None:
+    folder = tmp_path / "study"
+    results = run_study(standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}")
+    assert results.failures == []
+    between = [cell for cell in results.cells if cell.path == "gpu-gpu nvlink"]
+    assert all(cell.ceiling and cell.ceiling.method.startswith("staged") for cell in between)
+    refused = {one.message for one in results.skipped if one.path == "gpu-gpu nvlink"}
+    assert all(message.startswith("cuIpc") for message in refused)
+
+
 def test_a_library_that_is_not_gpu_aware_is_measured_with_staging(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_cuda: Path
 ) -> None:

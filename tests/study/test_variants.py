@@ -21,6 +21,15 @@ def described(standins: ModuleType, tmp_path: object) -> Description:
     return describe(program, dict(os.environ))
 
 
+def test_what_could_not_be_tried_is_measured_all_the_same(
+    standins: ModuleType, described: Description
+) -> None:
+    variants = choose_variants(described, ["latency"], [], [standins.gpu_path()])
+    known = Awarenesses([tried("a", "not tried")], described)
+    assert known.with_staging([standins.contender("a")], variants) == variants
+    assert known.takes(standins.contender("a"), variants[0])
+
+
 def tried(name: str, status: str, *, buffers: str = "D,D", operation: str = "send") -> Awareness:
     return Awareness(
         library=name,

@@ -10,6 +10,9 @@ namespace nearpeak::cuda {
 namespace {
 
 constexpr int kOldestVersion = 11000;
+// cuda.h: CUDA_ERROR_MPS_CONNECTION_FAILED to CUDA_ERROR_MPS_CLIENT_TERMINATED.
+constexpr int kFirstMpsError = 805;
+constexpr int kLastMpsError = 810;
 
 template <class Function>
 void need(const Library& library, Function*& function, const char* symbol) {
@@ -19,6 +22,9 @@ void need(const Library& library, Function*& function, const char* symbol) {
 
 // Where a process sees no device, what hides them is outside of the driver.
 std::string hint(int result) {
+  if (result >= kFirstMpsError && result <= kLastMpsError)
+    return "; a daemon of MPS is there that this process cannot use, as another user's: have it "
+           "ended, or set CUDA_MPS_PIPE_DIRECTORY to an empty folder";
   if (result != kNoDevice) return "";
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible != nullptr) return std::string("; CUDA_VISIBLE_DEVICES is '") + visible + "'";

@@ -82,12 +82,14 @@ TEST_CASE("every method of copy engines moves every size between every kind of e
     std::vector<std::string> devices;
     std::set<std::string> methods;
   };
-  const std::set<std::string> all{"ce", "ce-poll", "ce2", "ce4", "ce-pull", "ce-one"};
+  const std::set<std::string> all{"ce",      "ce-poll", "ce2",         "ce4",
+                                  "ce-pull", "ce-one",  "staged-128K", "staged-1M"};
   const std::set<std::string> one_way_in{"ce", "ce-poll", "ce2", "ce4"};
+  const std::set<std::string> managed{"ce", "ce-poll", "ce2", "ce4", "staged-128K", "staged-1M"};
   const std::set<std::string> pageable{"ce", "ce-poll", "ce2", "ce4", "pageable"};
   for (const Ends& ends : {Ends{"D,D", {"0", kSecond}, all}, Ends{"D,D", {"1", "cuda:1"}, all},
                            Ends{"H,D", {"-", "0"}, pageable}, Ends{"D,H", {"1", "-"}, pageable},
-                           Ends{"P,D", {"-", "0"}, one_way_in}, Ends{"M,D", {"0", "1"}, one_way_in},
+                           Ends{"P,D", {"-", "0"}, one_way_in}, Ends{"M,D", {"0", "1"}, managed},
                            Ends{"M,H", {kFirst, "-"}, pageable}}) {
     const std::string buffers = ends.buffers;
     CAPTURE(buffers);
@@ -195,11 +197,23 @@ TEST_CASE("an error of the driver in the middle ends both processes") {
   }
 }
 
-TEST_CASE("where processes may not share device memory that is a reason, and hosts need none") {
+TEST_CASE("what goes through host memory is cut so that both ends have work") {
+  // More than the stage holds, and in messages of one chunk, of many, and of less than one.
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "3,128K,1000001,6M", file);
+  options.common.in_flight = "64M";
+  options.common.window = 9;
+  options.common.min_samples = 2;
+  CHECK(run(options, "", gpu_staged_methods()) == kGood);
+  CHECK(file.records("problem").empty());
+  CHECK(file.records("samples").size() == 3 * 4 * 2);
+}
+
+TEST_CASE("where processes may not share device memory they go through the host's") {
   for (const char* fault : {"cuIpcGetMemHandle:46", "cuIpcOpenMemHandle_v2:46", "peer=0"}) {
     const RecordFile file;
     CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), fault) == kGood);
-    CHECK(file.records("samples").empty());
+    CHECK(methods_of(file.records("samples")) == std::set<std::string>{"staged-128K", "staged-1M"});
     const auto problems = file.records("problem");
     CHECK(methods_of(problems).count("ce") == 1);
     for (const auto& problem : problems)
@@ -209,6 +223,16 @@ TEST_CASE("where processes may not share device memory that is a reason, and hos
     CHECK(run(short_gpu("H,D", {"-", "1"}, "8", host), fault) == kGood);
     CHECK_FALSE(host.records("samples").empty());
   }
+}
+
+TEST_CASE("where neither is possible there is no ceiling, and both reasons are told") {
+  const RecordFile file;
+  CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), "peer=0,cuMemHostRegister_v2:1") == kGood);
+  CHECK(file.records("samples").empty());
+  std::string said;
+  for (const auto& problem : file.records("problem")) said += problem["message"];
+  CHECK(said.find("cuIpcOpenMemHandle") != std::string::npos);
+  CHECK(said.find("cuMemHostRegister") != std::string::npos);
 }
 
 TEST_CASE("where host memory cannot be registered pageable copies remain") {

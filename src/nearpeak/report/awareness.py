@@ -37,19 +37,3 @@ def matrix(results: Results) -> Matrix:
         row = rows.setdefault(label(one.library, one.settings), {})
         row[one.buffers, one.operation] = one
     return Matrix(columns, list(rows.items()))
-
-
-def sentences(results: Results) -> list[str]:
-    """One for each library and evidence: what it cannot do, and how that was seen."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for one in results.awareness:
-        if one.status != "ok":
-            who = label(one.library, one.settings)
-            kinds = found.setdefault((who, one.message or one.status), {})
-            kinds.setdefault(one.buffers, []).append(one.operation)
-    return [
-        f"{who}: not GPU-aware for "
-        + "; ".join(f"{buffers} {', '.join(operations)}" for buffers, operations in kinds.items())
-        + f": {evidence}"
-        for (who, evidence), kinds in found.items()
-    ]

@@ -21,11 +21,13 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.report import awareness, beside, pairs, summary
+from nearpeak.report import beside, pairs, summary
+from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
 from nearpeak.report.summary import Variant, variant_of
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
 from nearpeak.results.names import axes_words, case, label, staged
+from nearpeak.study import awareness
 
 T = TypeVar("T")
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
@@ -82,8 +84,8 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         table_one=_by_pairs(_by_path(summary.table_one(results)), lambda item: item[0]),
         table_two=_by_pairs(summary.table_two(results), lambda group: group.path),
         beside=[beside.beside(results, machine) for machine in machines],
-        aware=awareness.matrix(results),
-        unaware=awareness.sentences(results),
+        aware=matrix(results),
+        unaware=awareness.sentences(results.awareness),
         matrices=data.matrices,
         slowest=pairs.sentences(data.matrices),
         columns=_columns(results),

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.numbers import count, number, percent, printable, size, unit
-from nearpeak.report import awareness, pairs
+from nearpeak.report import pairs
 from nearpeak.report.beside import Beside, Published, beside, here_words, lines, there_words
 from nearpeak.report.summary import (
     Best,
@@ -22,6 +22,7 @@ from nearpeak.report.summary import (
 )
 from nearpeak.results.model import CeilingPoint, Results
 from nearpeak.results.names import case, label
+from nearpeak.study import awareness
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
@@ -146,7 +147,7 @@ def _health(results: Results) -> Iterator[Text]:
 
 
 def _awareness(results: Results) -> Iterator[Text]:
-    found = awareness.sentences(results)
+    found = awareness.sentences(results.awareness)
     for line in found[:_SHOWN]:
         yield _text(line, "yellow")
     yield from _more(len(found))

@@ -17,12 +17,13 @@ from nearpeak.libraries.model import CommandLine, Launch
 from nearpeak.machine import model as machine
 from nearpeak.study.buffers import rank_ends
 from nearpeak.study.commands import Ends, Tools, device_options, rank_places
-from nearpeak.study.logs import crash_words, last_words
+from nearpeak.study.logs import OWN, crash_words, last_words
 from nearpeak.study.model import Awareness, Contender
 from nearpeak.study.process import run_tree
 
 LIMIT_SECONDS = 60.0  # for one job: then the operation that it is at hangs
 GOOD = "ok"
+NOT_TRIED = "not tried"  # for want of a device or its memory: it says nothing of the library
 
 
 class Trial(msgspec.Struct, tag_field="record", tag="probe"):
@@ -30,7 +31,7 @@ class Trial(msgspec.Struct, tag_field="record", tag="probe"):
 
     buffers: str
     operation: str
-    status: str  # "begun", "ok", "wrong data" or "failed"
+    status: str  # "begun", "ok", "wrong data" or "not tried"
     message: str = ""
 
 
@@ -105,11 +106,13 @@ def _run_job(
         if outcome.end == "hung":
             end = told(culprit, "hung", f"no end within {LIMIT_SECONDS:.0f} s")
         elif outcome.end == "not started":
-            end = told(culprit, "failed", outcome.reason)
+            end = told(culprit, NOT_TRIED, outcome.reason)
         elif begun and code not in (0, 1, 2):
             end = told(culprit, "crashed", crash_words(code, log))
         else:
-            end = told(culprit, "failed", last_words(log))
+            # Without a word of the program's own it is the library that did not start.
+            own = not begun and last_words(log).startswith(OWN)
+            end = told(culprit, NOT_TRIED if own else "failed", last_words(log))
         if not begun:
             # It did not come to try anything: neither would it in another job.
             return [*done.values(), *(told(pair, end.status, end.message) for pair in rest)]
@@ -149,16 +152,19 @@ def _read(jsonl: Path) -> dict[tuple[str, str], Trial]:
 
 
 def sentences(found: Iterable[Awareness]) -> list[str]:
-    """One line for each contender and kind of buffers that something went wrong with."""
-    wrong: dict[tuple[str, str, str], list[Awareness]] = {}
+    """One for each contender and evidence: what it cannot do, and how that was seen."""
+    told: dict[tuple[str, str, bool], dict[str, list[str]]] = {}
     for one in found:
         if one.status != GOOD:
-            wrong.setdefault((one.library, one.settings, one.buffers), []).append(one)
+            who = one.library if one.settings == "default" else f"{one.library}@{one.settings}"
+            evidence = one.message or one.status
+            kinds = told.setdefault((who, evidence, one.status == NOT_TRIED), {})
+            kinds.setdefault(one.buffers, []).append(one.operation)
     lines = []
-    for (library, settings, buffers), bad in wrong.items():
-        name = library if settings == "default" else f"{library}@{settings}"
-        what = ", ".join(one.operation for one in bad)
-        lines.append(
-            f"{name}: not GPU-aware for {buffers} ({what}): {bad[0].status}, {bad[0].message}"
-        )
+    for (who, evidence, not_tried), kinds in told.items():
+        if not_tried:
+            lines.append(f"{who}: could not be tried with {'; '.join(kinds)}: {evidence}")
+            continue
+        what = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
+        lines.append(f"{who}: not GPU-aware for {what}: {evidence}")
     return lines

@@ -5,6 +5,8 @@ import re
 import signal
 from pathlib import Path
 
+OWN = "nearpeak-"  # how what our programs say begins
+
 
 def crash_words(code: int | None, log: Path) -> str:
     """How a launch crashed: launchers name the signal in their output, or add 128 to it."""
@@ -27,7 +29,7 @@ def _signal_name(number: int) -> str:
 def last_words(log: Path) -> str:
     """The line of a launch's output that tells most: our programs' own, else the last one."""
     words = _lines(log)
-    own = [line for line in words if line.startswith("nearpeak-")]
+    own = [line for line in words if line.startswith(OWN)]
     return (own or words or ["it said nothing"])[-1][:300]
 
 

@@ -39,7 +39,9 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     settings: str
     buffers: str  # of each rank: "D,D"
     operation: str  # "send", "isend", ...
-    status: str  # "ok", "crashed", "hung", "wrong data" or "failed"
+    # "ok", "crashed", "hung", "wrong data", "failed" (did not start), or "not tried" (there was no
+    # device, or no memory of it)
+    status: str
     message: str  # the evidence
     command: str  # repeats the trial
 

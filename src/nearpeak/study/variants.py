@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Path
-from nearpeak.study.awareness import GOOD
+from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.buffers import default_buffers, in_gpu, rank_ends
 from nearpeak.study.describe import Benchmark, Description, find_benchmark, parse_variant
 from nearpeak.study.model import Awareness, Contender, Variant
@@ -51,7 +51,7 @@ class Awarenesses:
         self._wrong = {
             (one.library, one.settings, one.buffers, one.operation)
             for one in found
-            if one.status != GOOD
+            if one.status not in (GOOD, NOT_TRIED)
         }
         self._benchmarks: dict[str, Benchmark] = {one.name: one for one in described.benchmarks}
 

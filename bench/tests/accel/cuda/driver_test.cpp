@@ -59,6 +59,14 @@ TEST_CASE("each reason for not taking the CUDA backend is one line") {
                          "this process's GPUs withheld by a job, container or cgroup?",
                          BackendUnavailable);
   }
+  SUBCASE("MPS of another user") {
+    const FakeCuda fake("cuInit:805");
+    CHECK_THROWS_WITH_AS(FakeCuda::load(),
+                         "cuInit: error 805; a daemon of MPS is there that this process cannot "
+                         "use, as another user's: have it ended, or set CUDA_MPS_PIPE_DIRECTORY to "
+                         "an empty folder",
+                         BackendUnavailable);
+  }
   SUBCASE("an error that the driver has no name for") {
     const FakeCuda fake("cuInit:12345");
     CHECK_THROWS_WITH_AS(FakeCuda::load(), "cuInit: error 12345", BackendUnavailable);
