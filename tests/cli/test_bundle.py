@@ -15,6 +15,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         (("bundle", "-o", "a", "--mpi", "openmpi", "--python", "3"), "write a version like 3.12"),
         (("bundle", "-o", "a", "--mpi", "nompi"), "cannot bundle 'nompi': choose of "),
         (("bundle", "-o", "a"), "--mpi"),
+        (("bundle", "-o", "no/a", "--mpi", "openmpi"), "no/a: there is no folder "),
         (("unbundle", "missing"), "cannot unpack missing"),
         (("unbundle", "."), "is no bundle"),
     ],

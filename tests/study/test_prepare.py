@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -27,6 +28,12 @@ def test_one_path_of_each_kind_or_all_pairs(dgx: Machine) -> None:
     assert all(" pair " in one for one in pairs)
 
 
+def test_all_pairs_need_gpus(dgx: Machine) -> None:
+    bare = msgspec.structs.replace(dgx, gpus=[], gpu_links=[], gpu_notes=["no driver"])
+    with pytest.raises(UserError, match=r"there is none to be used \(no driver\)"):
+        select_paths(bare, [], [], all_pairs=True)
+
+
 def test_one_pair_can_be_named(dgx: Machine) -> None:
     (path,) = select_paths(dgx, [], ["gpu-gpu pair 2-5"])
     assert path.ends[0].gpu != path.ends[1].gpu
@@ -39,5 +46,5 @@ def test_a_launch_takes_the_first_path_that_its_buffers_fit(dgx: Machine) -> Non
     assert fitting_path(paths, "H,H")[0].id == "host-host same-numa"
     path, (one, other) = fitting_path(paths, "D,H")
     assert (path.id, one.memory, other.memory) == ("host-gpu near", "gpu", "host")
-    with pytest.raises(UserError, match="buffers M,M fit none of the paths host-host same-numa"):
+    with pytest.raises(UserError, match="buffers M,M need a GPU, and none of the paths host-host"):
         fitting_path(paths[:1], "M,M")

@@ -69,6 +69,12 @@ def test_buffers_asked_for_are_the_only_ones(standins: ModuleType, described: De
         choose_variants(described, ["latency"], ["H,D"], paths)
 
 
+def test_without_a_gpu_nothing_is_staged(standins: ModuleType, described: Description) -> None:
+    said = "latency:staging=pinned stages device buffers: they need a GPU, and none of the paths"
+    with pytest.raises(UserError, match=said):
+        choose_variants(described, ["latency:staging=pinned"], [], [standins.data_path()])
+
+
 def test_what_a_library_cannot_take_is_staged(standins: ModuleType, described: Description) -> None:
     good, bad = standins.contender("good"), standins.contender("bad")
     (variant,) = choose_variants(described, ["latency"], [], [standins.gpu_path()])

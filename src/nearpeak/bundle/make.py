@@ -38,6 +38,8 @@ def make(names: Sequence[str], python: str, archive: Path, *, imb: bool = False)
 
     UserError when something cannot be had, or the archive would be larger than LIMIT_BYTES.
     """
+    if not archive.parent.is_dir():
+        raise UserError(f"cannot write {archive}: there is no folder {archive.parent}")
     wanted = _closure(names)
     checkout = build.sources().parent
     if not (checkout / "requirements.lock").is_file():

@@ -25,7 +25,7 @@ from nearpeak.study.describe import Description, closest, describe
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
-from nearpeak.study.variants import Awarenesses, choose_variants
+from nearpeak.study.variants import Awarenesses, choose_variants, unfit
 
 BENCHMARKS = ("latency", "bw", "bibw")
 HOST_SECONDS = 20.0  # for a host to answer
@@ -146,6 +146,9 @@ def select_paths(
     chosen = [path for path in paths if not hosts or TWO_NODES in path.id]
     if all_pairs:
         chosen = [path for path in paths if PAIR in path.id]
+        if not chosen and not wanted:
+            why = "".join(f" ({note})" for note in machine.gpu_notes)
+            raise UserError(f"all pairs are those of GPUs, and there is none to be used{why}")
     chosen = [known[one] for one in wanted] or chosen
     if all(path.transport == "local" for path in chosen):
         raise UserError("no path for MPI is left: " + "; ".join(reasons or ["choose another"]))
@@ -157,8 +160,8 @@ def fitting_path(paths: Sequence[Path], buffers: str) -> tuple[Path, Ends]:
     for path in paths:
         if path.transport != "local" and (ends := rank_ends(path, buffers)):
             return path, ends
-    names = ", ".join(path.id for path in paths)
-    raise UserError(f"buffers {buffers} fit none of the paths {names}: choose others")
+    between = [path for path in paths if path.transport != "local"]
+    raise UserError(f"buffers {buffers} {unfit(buffers, between)}")
 
 
 def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:

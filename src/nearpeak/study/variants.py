@@ -8,7 +8,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Path
 from nearpeak.study.awareness import GOOD, NOT_TRIED
-from nearpeak.study.buffers import default_buffers, in_gpu, rank_ends
+from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.describe import Benchmark, Description, find_benchmark, parse_variant
 from nearpeak.study.model import Awareness, Contender, Variant
 
@@ -24,24 +24,33 @@ def choose_variants(
 ) -> list[Variant]:
     """Each benchmark asked for with each kind of buffers: those asked for, else each path's own.
 
-    UserError when buffers fit none of the paths.
+    UserError when buffers, or a benchmark that stages, fit none of the paths.
     """
     between = [path for path in paths if path.transport != "local"]
     for one in buffers:
         if not any(rank_ends(path, one) for path in between):
-            names = ", ".join(path.id for path in between)
-            raise UserError(f"buffers {one} fit none of the paths {names}: choose others")
+            raise UserError(f"buffers {one} {unfit(one, between)}")
     found: dict[str, list[Variant]] = {}
     for text in benchmarks:
         variant = parse_variant(described, text)
         symmetric = find_benchmark(described, variant.benchmark).symmetric
         staged = variant.axes.get(STAGING, DIRECT) != DIRECT
+        if staged and not any(end.gpu for path in between for end in path.ends):
+            raise UserError(f"{text} stages device buffers: they {unfit('D,D', between)}")
         for path in between:
             for one in buffers or default_buffers(path, symmetric):
                 if rank_ends(path, one) and (in_gpu(one) or not staged):
                     found.setdefault(one, []).append(msgspec.structs.replace(variant, buffers=one))
     variants = [variant for same in found.values() for variant in same]
     return [one for number, one in enumerate(variants) if one not in variants[:number]]
+
+
+def unfit(buffers: str, paths: Sequence[Path]) -> str:
+    """Why buffers fit none of these paths, and what to do."""
+    names = ", ".join(path.id for path in paths)
+    if needs_gpu(buffers) and not any(end.gpu for path in paths for end in path.ends):
+        return f"need a GPU, and none of the paths {names} has one: see `nearpeak machine`"
+    return f"fit none of the paths {names}: choose others"
 
 
 class Awarenesses:
