@@ -113,6 +113,7 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
         ("host-gpu near", "bw", "D,H", "none"),
     }
     assert all(cell.launches == 2 and cell.ceiling is not None for cell in results.cells)
+    assert {"ipc_open"} == {one.metric for one in results.ceilings} - {"latency", "bw"}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,8 @@ def test_gpus_that_do_not_reach_each_other_have_a_ceiling_through_the_host(
     assert results.failures == []
     between = [cell for cell in results.cells if cell.path == "gpu-gpu nvlink"]
     assert all(cell.ceiling and cell.ceiling.method.startswith("staged") for cell in between)
-    refused = {one.message for one in results.skipped if one.path == "gpu-gpu nvlink"}
+    refused = [one.message for one in results.skipped if one.method == "ce"]
+    assert refused
     assert all(message.startswith("cuIpc") for message in refused)
 
 

@@ -16,10 +16,9 @@ from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
 from nearpeak.results.names import axes_words, case, label, staged, staging
 from nearpeak.study.buffers import ceiling_buffers
+from nearpeak.study.model import GPU_FACTS
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look
-# What nearpeak-native measures and no benchmark of MPI does: facts, no ceilings of anything.
-FACTS = {"device_latency", "flag_latency", "ipc_open"}
 SAME_GPU = "gpu-gpu same-gpu"
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 _FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
@@ -108,7 +107,7 @@ class TheoryRow:
     @property
     def fact(self) -> bool:
         """Whether no benchmark of MPI is held against it."""
-        return self.best.metric in FACTS
+        return self.best.metric in GPU_FACTS
 
     @property
     def convention(self) -> str:
@@ -428,7 +427,7 @@ def _ceiling_alone(results: Results, path: str, points: list[CeilingPoint]) -> s
     parts = [
         f"{_curve(best)} {number(best.value)} {unit(best.unit)} by {best.method}"
         for best in points
-        if best.metric not in FACTS
+        if best.metric not in GPU_FACTS
     ]
     return f"Ceiling only, no MPI: {'; '.join(parts)}."
 

@@ -17,7 +17,7 @@ from nearpeak.study.buffers import (
     rank_devices,
     rank_ends,
 )
-from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
 from nearpeak.study.sizes import format_bytes, format_sizes
 
 FIRST_PORT = 20000  # of the TCP ceiling between hosts; below the range of outgoing connections
@@ -123,6 +123,8 @@ def _ceiling(
         }
         - {""}
     )
+    if needs_gpu(planned.buffers) and not _two_hosts(path):
+        metrics += GPU_FACTS
     what = ["--reuse", planned.axes["reuse"]]
     what += ["--metrics", ",".join(metrics)] if metrics else []
     if path.transport == "local":

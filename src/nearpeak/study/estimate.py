@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nearpeak.study.buffers import ceiling_buffers, in_flight_bytes, needs_gpu
-from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
 
 LEAST_SAMPLES = 11  # of a case, however long one takes
 
@@ -65,6 +65,8 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
         for size in plan.sizes:
             moved = LEAST_SAMPLES * guess.samples * _sample_bytes(plan, launch, metric, size)
             seconds += guess.case + guess.slots * plan.slot_ms / 1000 + moved / (guess.gbs * 1e9)
+    if launch.role == "ceiling" and needs_gpu(launch.buffers):
+        seconds += len(GPU_FACTS) * len(plan.sizes) * plan.slot_ms / 1000
     return seconds
 
 

@@ -6,6 +6,9 @@ import msgspec
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine.model import Path
 
+# Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
+# made of, and no ceilings of anything.
+GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
 SCHEMA = 1
 
 
