@@ -159,6 +159,14 @@ def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> N
     assert find(root, "settings-file").severity == "warn"
 
 
+def test_settings_that_launches_would_inherit(recorded: Recorded) -> None:
+    given = {"UCX_TLS": "tcp", "OMPI_MCA_btl": "self", "I_MPI_ROOT": "/opt/mpi", "HOME": "/root"}
+    found = examine(recorded("one-socket"), 2, [], given)
+    (finding,) = [one for one in found if one.id == "settings-variables"]
+    assert finding.severity == "warn"
+    assert "inherits OMPI_MCA_btl, UCX_TLS:" in finding.message
+
+
 def test_where_settings_files_are_read() -> None:
     files = user_settings_files(
         {"HOME": "/home/somebody", "UCX_CONFIG_DIR": "/opt/conf"}, Path("/work")

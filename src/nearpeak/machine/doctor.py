@@ -27,15 +27,22 @@ RANK_MEMORY = 512 * MIB
 STEAL_WARN, STEAL_BAD = 0.01, 0.10
 CAP_SYS_PTRACE = 19
 SYSTEM_UCX = "etc/ucx/ucx.conf"
+# Variables that are settings of an MPI library, or of what it stands on.
+SETTINGS = ("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "UCX_", "FI_", "I_MPI_", "MPIR_CVAR_", "MPICH_")
+NO_SETTINGS = ("I_MPI_ROOT", "FI_PROVIDER_PATH", "UCX_CONFIG_DIR", "MPICH_HOME", "MPICH_DIR")
 
 
 def examine(
-    root: Path = Path("/"), ranks: int = 2, settings_files: list[Path] | None = None
+    root: Path = Path("/"),
+    ranks: int = 2,
+    settings_files: list[Path] | None = None,
+    environment: dict[str, str] | None = None,
 ) -> list[Finding]:
     """Every finding for `ranks` ranks on this machine, or on the recorded one under `root`.
 
     On this machine system calls are tried; of a recorded one its files alone can tell.
-    `settings_files` are looked for besides the system's; None: those of this user.
+    `settings_files` are looked for besides the system's; None: those of this user. `environment`:
+    what launches would inherit; None: this process's, and nothing on a recorded machine.
     """
     if settings_files is None:
         settings_files = user_settings_files(dict(os.environ), Path.cwd())
@@ -46,6 +53,7 @@ def examine(
         machine=discover(root),
         ranks=ranks,
         settings_files=settings_files,
+        environment=dict(os.environ if tree.live else {}) if environment is None else environment,
     )
     return [finding for check in CHECKS for finding in check(patient)]
 
@@ -265,6 +273,22 @@ def _settings_files(patient: Patient) -> Iterator[Finding]:
         yield Finding(severity="ok", id="settings-file", message="no stray settings file")
 
 
+def _settings_variables(patient: Patient) -> Iterator[Finding]:
+    names = sorted(
+        name
+        for name in patient.environment
+        if name.startswith(SETTINGS) and name not in NO_SETTINGS
+    )
+    if names:
+        yield Finding(
+            severity="warn",
+            id="settings-variables",
+            message=f"every launch inherits {', '.join(names)}: `default` would not be so",
+            hint="unset them, and name them as settings in the study instead; the records keep "
+            "their values",
+        )
+
+
 def _memory_binding(patient: Patient) -> Iterator[Finding]:
     machine = patient.machine
     nodes = [node.index for node in machine.numa_nodes if node.memory == "host"]
@@ -343,6 +367,7 @@ CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
     _cma,
     _memory_binding,
     _settings_files,
+    _settings_variables,
     _frequency,
     _load,
     _steal,

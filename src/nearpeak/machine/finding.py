@@ -26,3 +26,4 @@ class Patient(msgspec.Struct, kw_only=True, frozen=True):
     machine: Machine
     ranks: int
     settings_files: list[Path]
+    environment: dict[str, str]
