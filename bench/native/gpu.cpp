@@ -138,6 +138,7 @@ class GpuProcess {
     if (const auto agreed = static_cast<int>(team_.agree(static_cast<std::uint64_t>(status)));
         agreed != kGood) {
       if (team_.leads()) std::fprintf(stderr, "nearpeak-native: %s\n", why.c_str());
+      team_.agree(0);  // who ends first has the other ended
       return agreed;
     }
     register_stages();

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "tests/accel/fake.hpp"
@@ -270,6 +271,21 @@ TEST_CASE("devices that are not there") {
   CHECK(run(short_gpu("D,D", {"GPU-unknown", "0"}, "8", file)) == kBadInput);
   CHECK(run(short_gpu("D,D", {"nonsense:0", "0"}, "8", file)) == kBadInput);
   CHECK(file.records().empty());
+}
+
+TEST_CASE("the reason is told, whichever of the two processes ends first") {
+  const FakeCuda driver("devices=0", FAKE_CUDA_FORKED);
+  for (int i = 0; i < 50; ++i) {
+    const RecordFile file;
+    const RecordFile said;
+    GpuOptions options = short_gpu("D,D", {"0", "1"}, "8", file);
+    options.cpus[1] = options.cpus[0];  // so that they run one after the other
+    CHECK(in_own_process([&] { return run_gpu(options, gpu_methods()); }, said.path()) == kFailed);
+    std::ifstream lines(said.path());
+    std::string line;
+    std::getline(lines, line);
+    REQUIRE(line == "nearpeak-native: no device can be used: cuda: the driver has no device");
+  }
 }
 
 TEST_CASE("bad input is refused before anything is written") {

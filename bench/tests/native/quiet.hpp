@@ -30,14 +30,15 @@ inline std::vector<int> two_cpus() {
   return {cpus.front(), cpus.back()};
 }
 
-// The exit status of `body`, run in a process of its own with its output thrown away. It may bind
-// itself, forbid itself system calls and die.
-inline int in_own_process(const std::function<int()>& body) {
+// The exit status of `body`, run in a process of its own with its output thrown away, or with its
+// errors in the file `said`. It may bind itself, forbid itself system calls and die.
+inline int in_own_process(const std::function<int()>& body, const std::string& said = "/dev/null") {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
     (void)!std::freopen("/dev/null", "w", stdout);
-    (void)!std::freopen("/dev/null", "w", stderr);
+    (void)!std::freopen(said.c_str(), "w", stderr);
+    std::setvbuf(stderr, nullptr, _IONBF, 0);  // as it is by itself
     _exit(body());
   }
   int status = 0;
