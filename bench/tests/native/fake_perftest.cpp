@@ -2,7 +2,7 @@
 // Stands for perftest's programs, by the name that it is started with: meets its other end as they
 // do, moves nothing, and prints a table like theirs with numbers that follow from the options.
 // FAKE_PERFTEST says how it fails; FAKE_PERFTEST_LOG names a file for the command lines.
-#include <netdb.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,12 +48,12 @@ int meet(const Line& line) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(number(line, "-p", 18515)));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   auto* at = reinterpret_cast<sockaddr*>(&address);
   const int on = 1;
   setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (!line.host.empty()) {
-    if (line.host != "127.0.0.1" || connect(made, at, sizeof address) != 0) {
+    if (inet_pton(AF_INET, line.host.c_str(), &address.sin_addr) != 1 ||
+        connect(made, at, sizeof address) != 0) {
       std::fprintf(stderr, "Couldn't connect to %s\n", line.host.c_str());
       std::exit(1);
     }
