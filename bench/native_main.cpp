@@ -19,6 +19,7 @@ Mode& parse(int argc, char** argv) {
       "  nearpeak-native gpu --cpus 0,1 --devices 0,1 --buffers D,D\n"
       "  nearpeak-native gpu --cpus 0,1 --devices -,0 --buffers H,D --metrics latency\n"
       "  mpirun -n 2 --host a,b nearpeak-native tcp --peer a --port 7777\n"
+      "  mpirun -n 2 --host a,b nearpeak-native verbs --peer a --port 7777 --adapter mlx5_0:1\n"
       "  nearpeak-native memory --cpus 0-3 --memory-node 0",
       "nearpeak-native");
   app.add_flag_callback(

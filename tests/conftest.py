@@ -53,3 +53,18 @@ def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
     flags = ["-std=c++20", "-O1", "-shared", "-fPIC"]
     subprocess.run([*compiler(), *flags, str(source), "-o", str(built)], check=True)
     return built
+
+
+@pytest.fixture(scope="session")
+def fake_perftest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PATH with programs that stand for perftest's (fake_perftest.cpp)."""
+    from nearpeak.libraries.build import compiler, sources
+
+    folder = tmp_path_factory.mktemp("fake-perftest")
+    source = sources() / "tests" / "native" / "fake_perftest.cpp"
+    names = ("ib_write_lat", "ib_send_lat", "ib_write_bw", "ib_read_bw")
+    flags = ["-std=c++20", "-O1"]
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(folder / names[0])], check=True)
+    for name in names[1:]:
+        (folder / name).symlink_to(names[0])
+    return folder

@@ -122,6 +122,19 @@ int port_of(const Socket& listener) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
+std::string peer_of(const Socket& connection) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  char text[NI_MAXHOST];
+  if (getpeername(connection.file(), reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    throw socket_error("getpeername");
+  const std::string found = text;
+  const std::string mapped = "::ffff:";  // an IPv4 address on an IPv6 socket
+  return found.compare(0, mapped.size(), mapped) == 0 ? found.substr(mapped.size()) : found;
+}
+
 Connections accept_connections(const Socket& listener, const std::vector<int>& buffers) {
   Connections all;
   all.streams.resize(buffers.size());

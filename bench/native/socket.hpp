@@ -26,6 +26,7 @@ class Socket {
 // BadInput where it cannot.
 Socket listen_on(const std::string& address, int port);
 int port_of(const Socket& listener);
+std::string peer_of(const Socket& connection);  // the other end's address, in numbers
 
 constexpr double kConnectSeconds = 20;  // how long the ends wait for each other
 

@@ -236,18 +236,6 @@ bool applies(const TcpMethod& method, const Exchange& exchange) {
   return exchange.window > 1 || method.most_parts == 1 || exchange.bytes > method.most_bytes;
 }
 
-// Of this process, as its launcher has told it. Throws BadInput.
-int rank_of_two() {
-  const auto rank = launched_rank();
-  if (!rank)
-    throw BadInput("tcp --peer finds no rank in " + rank_variables() +
-                   ": start it with a launcher, as mpirun -n 2");
-  if (*rank > 1)
-    throw BadInput("tcp --peer runs on two ranks, 0 and 1: this one is rank " +
-                   std::to_string(*rank));
-  return *rank;
-}
-
 // Throws BadInput while there is but one process to say so.
 void check_sizes(const CommonOptions& common) {
   common.ordered_sizes();
@@ -374,7 +362,7 @@ int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& meth
 }
 
 int run_tcp_launched(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
-  const int rank = rank_of_two();
+  const int rank = launched_rank_of_two("tcp");
   if (options.port == 0) throw BadInput("tcp --peer needs --port N, the same on both ranks");
   check_sizes(options.common);
   const auto buffers = buffers_of(methods);

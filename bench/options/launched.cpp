@@ -35,6 +35,17 @@ std::optional<int> first_number(const std::vector<const char*>& names) {
 std::optional<int> launched_rank() { return first_number(kRank); }
 std::optional<int> launched_local_rank() { return first_number(kLocalRank); }
 
+int launched_rank_of_two(const std::string& mode) {
+  const auto rank = launched_rank();
+  if (!rank)
+    throw BadInput(mode + " --peer finds no rank in " + rank_variables() +
+                   ": start it with a launcher, as mpirun -n 2");
+  if (*rank > 1)
+    throw BadInput(mode + " --peer runs on two ranks, 0 and 1: this one is rank " +
+                   std::to_string(*rank));
+  return *rank;
+}
+
 std::string rank_variables() {
   std::string text;
   for (std::size_t i = 0; i < kRank.size(); ++i)

@@ -12,6 +12,9 @@ namespace nearpeak {
 std::optional<int> launched_rank();
 std::optional<int> launched_local_rank();
 
+// The rank of this process in a launch of two, for a mode of that name. Throws BadInput for others.
+int launched_rank_of_two(const std::string& mode);
+
 // The variables that are looked at for the rank: "A, B or C".
 std::string rank_variables();
 

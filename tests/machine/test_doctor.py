@@ -201,3 +201,19 @@ def test_this_machine() -> None:
     findings = examine()
     assert {"cores", "shared-memory", "single-copy"} <= {finding.id for finding in findings}
     assert msgspec.json.decode(msgspec.json.encode(findings), type=list[Finding]) == findings
+
+
+def test_an_adapter_wants_perftest(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = recorded("two-sockets-smt")
+    assert "perftest" not in [one.id for one in examine(root, 2, [])]  # its PATH is not recorded
+    here = msgspec.structs.replace(doctor.discover(Path("/")), nics=doctor.discover(root).nics)
+    monkeypatch.setattr(doctor, "discover", lambda _: here)
+    monkeypatch.setattr(doctor, "has_perftest", lambda: False)
+    finding = find(Path("/"), "perftest")
+    assert finding.severity == "warn"
+    assert finding.message.endswith("no ceiling over the RDMA adapter mlx5_0:1")
+    assert "perftest" in finding.hint
+    monkeypatch.setattr(doctor, "has_perftest", lambda: True)
+    assert find(Path("/"), "perftest").severity == "ok"
+    monkeypatch.setattr(doctor, "discover", lambda _: msgspec.structs.replace(here, nics=[]))
+    assert "perftest" not in [one.id for one in examine(Path("/"), 2, [])]

@@ -182,7 +182,9 @@ def test_two_nodes_take_a_gpu_near_the_adapter(load: Load) -> None:
 def test_adapters_on_several_nodes_make_a_far_one(load: Load) -> None:
     paths = gpu_paths(load("dgx-h100"), ["recorded", "b"])
     far = paths["gpu-gpu two-nodes far-nic"]
-    assert far.nic == "mlx5_7:1"  # of node 1
+    assert far.nic == far.adapter == "mlx5_7:1"  # of node 1
+    assert paths["gpu-gpu two-nodes"].adapter == "mlx5_0:1"
+    assert paths["host-gpu near"].adapter is None
     assert ends(far) == ends(paths["gpu-gpu two-nodes"]) == [("0", 0, 0), ("0", 1, 0)]
     assert far.theoretical_gbs == 50.0
 

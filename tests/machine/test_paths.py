@@ -168,6 +168,7 @@ def test_two_nodes_through_infiniband(load: Load) -> None:
     # Near the adapter, and two cores, for both hosts may be containers of one machine.
     assert ends(path) == [([1], 1), ([3], 1)]
     assert path.theoretical_gbs == 12.5
+    assert path.adapter == "mlx5_0:1"
     assert "mlx5_0:1" in path.summary
     assert not any(line.startswith("host-host two-nodes") for line in missing)
 
@@ -177,7 +178,10 @@ def test_two_nodes_by_the_route(load: Load) -> None:
     machine = msgspec.structs.replace(load("one-socket"), nics=[nic])
     path = discover_paths(machine, ["recorded", "127.0.0.1"])[0][2]
     assert path.id == "host-host two-nodes"
-    assert path.theoretical_gbs == 1.25
+    assert (path.theoretical_gbs, path.adapter) == (1.25, None)
+    roce = msgspec.structs.replace(nic, verbs="mlx5_2:1")
+    machine = msgspec.structs.replace(machine, nics=[roce])
+    assert discover_paths(machine, ["recorded", "127.0.0.1"])[0][2].adapter == "mlx5_2:1"
 
 
 def test_two_other_nodes_have_no_known_rate(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,8 +67,24 @@ def test_two_sockets_with_smt_numbered_alternately(recorded: Recorded) -> None:
     assert nic(machine, "eno1").rate_gbs == 1.25
     assert nic(machine, "ib0").kind == "infiniband"
     assert nic(machine, "mlx5_0:1") == Nic(
-        name="mlx5_0:1", kind="infiniband", numa_node=1, rate_gbs=12.5, addresses=[]
+        name="mlx5_0:1",
+        kind="infiniband",
+        numa_node=1,
+        rate_gbs=12.5,
+        addresses=[],
+        verbs="mlx5_0:1",
     )
+
+
+def test_an_ethernet_interface_knows_its_rdma_adapter(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    assert from_sysfs(root).nics[0].verbs is None
+    port = "sys/class/infiniband/mlx5_2/ports/1"
+    put(root, f"{port}/link_layer", "Ethernet")
+    put(root, f"{port}/state", "4: ACTIVE")
+    put(root, f"{port}/gid_attrs/ndevs/0", "enp3s0")
+    (only,) = from_sysfs(root).nics
+    assert (only.name, only.kind, only.verbs) == ("enp3s0", "ethernet", "mlx5_2:1")
 
 
 def test_epyc_in_nps4(recorded: Recorded) -> None:

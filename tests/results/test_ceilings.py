@@ -44,6 +44,34 @@ def test_one_lucky_launch_does_not_make_a_method_win(make_study: MakeStudy) -> N
     assert point.ci95 == (10.0, 10.0)
 
 
+def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
+    make_study: MakeStudy,
+) -> None:
+    """TCP and an RDMA adapter between the same hosts: each wins where it is better, for good."""
+    study = make_study()
+    for block in range(6):
+        speed = 1.0 + block % 2
+        lucky = 9.0 if block == 2 else 1.0
+        tcp = {("bw", "spin", 8): 2.0, ("bw", "spin", 1024): 1.0 * lucky, ("latency", "spin", 8): 9}
+        verbs = {("bw", "write", 8): 1.0, ("latency", "write", 8): 2 / speed}
+        verbs |= {("bw", "write", 1024): 4 * speed, ("bw", "write-q2", 1024): 3 * speed}
+        for cases in (tcp, verbs) if block % 3 else (verbs, tcp):
+            study.ceiling(block, cases)
+        study.launch(block, "alpha", "bw", {8: 1.0, 1024: 2 * speed})
+        study.launch(block, "alpha", "latency", {8: 4 / speed})
+    results = study.results()
+    small, large = (study.find(results, "bw", size, "alpha") for size in (8, 1024))
+    assert (small.ceiling.method, small.ceiling.value) == ("spin", 2.0)
+    assert small.fraction_ci95 == pytest.approx((0.5, 0.5))
+    assert (large.ceiling.method, large.ceiling.value) == ("write", 6.0)
+    assert large.fraction_ci95 == pytest.approx((0.5, 0.5))  # paired with the same block's
+    time = study.find(results, "latency", 8, "alpha")
+    assert (time.ceiling.method, time.fraction) == ("write", pytest.approx(0.5))
+    point = next(one for one in results.ceilings if one.size_bytes == 1024)
+    assert point.methods == {"spin": 1.0, "write": 6.0, "write-q2": 4.5}
+    assert point.launches == 6
+
+
 def test_the_best_latency_is_the_lowest(make_study: MakeStudy) -> None:
     study = make_study()
     study.ceiling(0, {("latency", "flag", 8): 0.2, ("latency", "pipe", 8): 3.0})

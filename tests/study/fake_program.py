@@ -97,7 +97,7 @@ def sample(
     benchmark: str, axes: dict[str, str], size: int, options: dict[str, str]
 ) -> dict[str, object]:
     """The record of one case."""
-    ceiling = benchmark in ("pair", "tcp", "memory", "gpu")
+    ceiling = benchmark in ("pair", "tcp", "memory", "gpu", "verbs")
     metric = "latency" if ceiling else benchmark
     return {
         "record": "samples",

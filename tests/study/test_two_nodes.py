@@ -2,6 +2,7 @@
 """A whole study between two hosts, for real: two network namespaces as two nodes over TCP."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,40 @@ def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
     results = json.loads((folder / "results.json").read_text())
     assert {cell["path"] for cell in results["cells"]} == {"host-host two-nodes"}
     assert all(cell["fraction"] is not None for cell in results["cells"])
+
+
+def test_both_hosts_run_perftest(two_hosts: Any, fake_perftest: Path, tmp_path: Path) -> None:
+    """The launch of the ceiling over an RDMA adapter, with stand-ins for perftest's programs."""
+    from nearpeak.libraries.build import build_native
+    from nearpeak.libraries.discover import resolve
+    from nearpeak.libraries.launch import command_line
+    from nearpeak.libraries.model import Launch, Rank
+
+    try:
+        library = resolve("mpich")
+    except UserError as error:
+        pytest.skip(f"mpich is not there: {error}")
+    jsonl, log = tmp_path / "verbs.jsonl", tmp_path / "log"
+    where = ["--peer", two_hosts.names[0], "--port", "20007", "--adapter", "mlx5_0:1"]
+    what = ["--sizes", "8,64K", "--window", "4", "--slot-ms", "1", "--jsonl", str(jsonl)]
+    ranks = [Rank(cpus=[0], host=name) for name in two_hosts.names]
+    program = [str(build_native()), "verbs", *where, *what]
+    line = command_line(
+        library, Launch(program=program, ranks=ranks, remote_shell=two_hosts.remote_shell)
+    )
+    env = {"PATH": f"{fake_perftest}:{os.environ['PATH']}", "FAKE_PERFTEST_LOG": str(log)}
+    done = two_hosts.run(line.argv, env={**os.environ, **line.env, **env})
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    lines = [json.loads(text) for text in jsonl.read_text().splitlines()]
+    hosts = [rank["host"] for rank in lines[0]["ranks"]]
+    assert hosts == list(two_hosts.names)
+    cases = [one for one in lines if one["record"] == "samples" and one["benchmark"] == "verbs"]
+    # 2 ways of latency, 4 of each rate
+    assert len(cases) == 2 * (2 + 4 + 4)
+    assert all(one["samples"] for one in cases)
+    assert not [one for one in lines if one["record"] == "problem"]
+    connected = {text.rsplit(" ", 1)[1] for text in log.read_text().splitlines() if "10." in text}
+    assert connected == set(two_hosts.addresses)  # for writing one way, for reading the other
 
 
 def test_a_host_that_cannot_be_reached_is_bad_input(two_hosts: Any, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ TEST_CASE("the modes describe themselves") {
       CHECK((metric["better"] == "lower") == (metric["unit"] == "us"));
     CHECK(mode["axes"][0]["name"] == "reuse");
   }
-  CHECK(names == std::vector<std::string>{"gpu", "memory", "pair", "tcp"});
+  CHECK(names == std::vector<std::string>{"gpu", "memory", "pair", "tcp", "verbs"});
 }
 
 TEST_CASE("names are chosen from those known") {

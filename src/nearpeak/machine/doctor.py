@@ -13,6 +13,7 @@ from nearpeak.machine.finding import Finding, Patient
 from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
+from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
 
@@ -217,6 +218,22 @@ def _cma(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def _perftest(patient: Patient) -> Iterator[Finding]:
+    adapters = [nic.verbs for nic in patient.machine.nics if nic.verbs]
+    if not adapters or not patient.tree.live:
+        return
+    if has_perftest():
+        yield Finding(severity="ok", id="perftest", message=f"{PROGRAM} is on PATH")
+    else:
+        yield Finding(
+            severity="warn",
+            id="perftest",
+            message=f"no {PROGRAM} on PATH: studies of two hosts have no ceiling over the RDMA "
+            f"adapter {', '.join(adapters)}",
+            hint=HINT,
+        )
+
+
 def _frequency(patient: Patient) -> Iterator[Finding]:
     tree = patient.tree
     folder = f"{CPU}/cpufreq"
@@ -365,6 +382,7 @@ CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
     _memory,
     _shared_memory,
     _cma,
+    _perftest,
     _memory_binding,
     _settings_files,
     _settings_variables,

@@ -203,6 +203,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | 
             ends=ends,
             theoretical_gbs=min(known) if through and through.rate_gbs else None,
             nic=through.name if through and name == FAR_NIC else None,
+            adapter=through.verbs if through else None,
         )
 
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])

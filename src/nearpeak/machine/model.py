@@ -39,6 +39,8 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     numa_node: int | None
     rate_gbs: float | None  # GB/s, from the link's own word; null where it says none
     addresses: list[str]
+    # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or nobody knows.
+    verbs: str | None = None
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
@@ -117,3 +119,5 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
     nic: str | None = None  # the adapter to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
+    # Between hosts: the RDMA adapter on the way ("mlx5_0:1"), which ceilings are measured with.
+    adapter: str | None = None

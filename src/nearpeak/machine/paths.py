@@ -148,6 +148,7 @@ def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str])
         transport="network",
         ends=(host_end(here[0], hosts[0]), host_end(second, hosts[1])),
         theoretical_gbs=rate,
+        adapter=nic.verbs if nic else None,
     )
 
 

@@ -14,7 +14,7 @@ from nearpeak.machine.gpus.amd import KFD, properties
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges
 from nearpeak.machine.model import Machine
-from nearpeak.machine.sysfs import CPU, INFINIBAND, NET, NODE, NVIDIA
+from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list
 
 CPUINFO = ("model name", "cpu", "machine", "CPU implementer", "CPU part")
@@ -124,11 +124,13 @@ def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
 
 def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
     nodes = {nic.name.partition(":")[0]: nic.numa_node for nic in machine.nics}
-    for number, name in enumerate(tree.names(NET)):
-        if name not in nodes:
-            continue
-        # systemd names interfaces of USB adapters by their MAC address.
-        shown = re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
+    # systemd names interfaces of USB adapters by their MAC address.
+    names = {
+        name: re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
+        for number, name in enumerate(tree.names(NET))
+        if name in nodes
+    }
+    for name, shown in names.items():
         for file in ("flags", "operstate", "speed", "type"):
             if text := tree.text(f"{NET}/{name}/{file}"):
                 yield f"{NET}/{shown}/{file}", text
@@ -141,6 +143,9 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
             for file in ("link_layer", "rate", "state"):
                 path = f"{INFINIBAND}/{device}/ports/{port}/{file}"
                 yield path, tree.text(path) or ""
+            path = f"{INFINIBAND}/{device}/ports/{port}/{NDEV}"
+            if interface := names.get(tree.text(path) or ""):
+                yield path, interface
         if device in nodes:
             yield f"{INFINIBAND}/{device}/device/numa_node", _node(nodes[device])
 

@@ -18,6 +18,7 @@ CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
 NET = "sys/class/net"
 INFINIBAND = "sys/class/infiniband"
+NDEV = "gid_attrs/ndevs/0"  # of a port: the network interface that its first address belongs to
 NVIDIA = f"{DRIVER}/gpus"
 
 # Numbers of the kernel's if_arp.h and if.h.
@@ -210,6 +211,7 @@ def _caches(tree: Tree) -> list[Cache]:
 
 def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
     addresses = _addresses() if tree.live else {}
+    adapters = _ethernet_adapters(tree)
     nics: list[Nic] = []
     for name in tree.names(NET):
         folder = f"{NET}/{name}"
@@ -233,6 +235,7 @@ def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[N
                 numa_node=near(folder),
                 rate_gbs=megabits / 8000 if megabits and megabits > 0 else None,
                 addresses=addresses.get(name, []),
+                verbs=adapters.get(name),
             )
         )
     return nics
@@ -258,9 +261,22 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
                     numa_node=near(f"{INFINIBAND}/{device}"),
                     rate_gbs=float(rate[1]) / 8 if rate else None,
                     addresses=[],
+                    verbs=f"{device}:{port}",
                 )
             )
     return nics
+
+
+def _ethernet_adapters(tree: Tree) -> dict[str, str]:
+    """Network interface -> its RDMA device and port, where it has one (RoCE)."""
+    found = {}
+    for device in tree.names(INFINIBAND):
+        for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
+            folder = f"{INFINIBAND}/{device}/ports/{port}"
+            name = tree.text(f"{folder}/{NDEV}")
+            if name and tree.text(f"{folder}/link_layer") == "Ethernet":
+                found[name] = f"{device}:{port}"
+    return found
 
 
 def _addresses() -> dict[str, list[str]]:

@@ -20,7 +20,8 @@ from nearpeak.study.buffers import (
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
 from nearpeak.study.sizes import format_bytes, format_sizes
 
-FIRST_PORT = 20000  # of the TCP ceiling between hosts; below the range of outgoing connections
+# Of ceilings between hosts, which may take the next one too; below those of outgoing connections.
+FIRST_PORT = 20000
 PORTS = 10000
 
 Ends = tuple[machine.Endpoint, machine.Endpoint]
@@ -135,12 +136,18 @@ def _ceiling(
     if _two_hosts(path):
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + (plan.seed + planned.launch) % PORTS
-        where = ["tcp", "--peer", str(path.ends[0].host), "--port", str(port)]
+        ends = launch_ends(plan, planned)
+        where = ["--peer", str(ends[0].host), "--port", str(port)]
+        if planned.adapter:
+            where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", planned.buffers]
+            where += ["--devices", ",".join(devices(ends))] if in_gpu(planned.buffers) else []
+        else:
+            where = ["tcp", *where]
         return tools.command_line(
             plan.contenders[0].library,
             Launch(
                 program=[program, *where, *what, *common],
-                ranks=rank_places(path.ends),
+                ranks=rank_places(ends),
                 remote_shell=plan.remote_shell,
             ),
         )

@@ -31,17 +31,20 @@ GUESSES = {
     # From a machine with 2x H200; the start is that of the GPU's driver in each process.
     ("mpi", "gpu"): Guess(start=2.0, case=0.0, slots=1.2, samples=1.5, gbs=10.0),
     ("ceiling", "gpu"): Guess(start=2.0, case=0.05, slots=2.5, samples=1.5, gbs=20.0),
+    # About ten runs of perftest's programs for each case: a guess, never measured.
+    ("ceiling", "verbs"): Guess(start=1.0, case=4.0, slots=2.0, samples=1.0, gbs=10.0),
 }
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
-Key = tuple[str, str, int | None, tuple[int, ...], tuple[tuple[str, str], ...], str]
+Key = tuple[str, str, int | None, tuple[int, ...], tuple[tuple[str, str], ...], str, str | None]
 
 
 def key_of(launch: PlannedLaunch) -> Key:
     """What a launch has in common with its repetitions in other blocks."""
     axes = tuple(sorted(launch.axes.items()))
     variants = tuple(launch.variants)
-    return (launch.role, launch.path, launch.contender, variants, axes, launch.buffers)
+    shared = (launch.role, launch.path, launch.contender, variants, axes, launch.buffers)
+    return (*shared, launch.adapter)
 
 
 def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
@@ -49,7 +52,8 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     path = next(path for path in plan.paths if path.id == launch.path)
     if path.transport == "local":
         return LOCAL_SECONDS
-    guess = GUESSES[launch.role, "gpu" if needs_gpu(launch.buffers) else path.transport]
+    kind = "gpu" if needs_gpu(launch.buffers) else path.transport
+    guess = GUESSES[launch.role, "verbs" if launch.adapter else kind]
     if launch.role == "mpi":
         metrics = [plan.variants[number].metric for number in launch.variants]
     else:

@@ -52,7 +52,8 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
 class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
     """One launch: variants of different benchmarks with the same buffers, in this order.
 
-    A ceiling has no contender and no variants.
+    A ceiling has no contender and no variants. Between two hosts there are several: over TCP, and
+    over an RDMA adapter.
     """
 
     launch: int
@@ -64,6 +65,7 @@ class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
     seed: int
     axes: dict[str, str] = {}  # of a ceiling: what it is matched on, {"reuse": "fixed"}
     buffers: str = "H,H"
+    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
 
 
 class Plan(msgspec.Struct, kw_only=True):
@@ -88,3 +90,4 @@ class Plan(msgspec.Struct, kw_only=True):
     paths: list[Path]
     launches: list[PlannedLaunch]
     awareness: list[Awareness] = []
+    perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters

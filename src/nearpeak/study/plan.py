@@ -10,6 +10,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Path
+from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.buffers import HOST, ceiling_buffers, rank_ends
 from nearpeak.study.estimate import Estimate, guess_seconds
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
@@ -44,10 +45,12 @@ def make_plan(
     variants: Sequence[Variant],
     paths: Sequence[Path],
     runs: Runs = all_run,
+    perftest: bool = False,
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
 
-    A variant is measured on the paths that its buffers fit, with the contenders that `runs` says.
+    A variant is measured on the paths that its buffers fit, with the contenders that `runs` says;
+    ceilings over RDMA adapters with `perftest` alone.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -77,6 +80,7 @@ def make_plan(
         variants=list(variants),
         paths=list(paths),
         launches=[],
+        perftest=perftest,
     )
     if plan.budget_seconds is not None:
         fit(plan, options, runs)
@@ -146,17 +150,25 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
     template = PlannedLaunch(
         launch=0, block=0, role="ceiling", path=path.id, contender=None, variants=[], seed=0
     )
+    two_hosts = path.ends[0].host != path.ends[1].host
     ceilings = {
         (variant.axes.get("reuse", "fixed"), ceiling_buffers(variant.buffers))
         for _, variant in fitting
-        # What GPUs of two hosts could do without MPI is not known here.
-        if variant.buffers == HOST or path.ends[0].host == path.ends[1].host
+        # GPUs of two hosts are reached over RDMA adapters alone.
+        if variant.buffers == HOST or not two_hosts
     }
     if path.transport == "local":
         reuses = {variant.axes.get("reuse", "fixed") for variant in plan.variants}
         ceilings = {(min(reuses), HOST)}
     for reuse, buffers in sorted(ceilings):
         yield msgspec.structs.replace(template, axes={"reuse": reuse}, buffers=buffers)
+    if plan.perftest and two_hosts and path.adapter:
+        # perftest uses the same buffer again and again.
+        fixed = [v for _, v in fitting if v.axes.get("reuse", "fixed") == "fixed"]
+        for buffers in sorted({ceiling_buffers(variant.buffers) for variant in fixed}):
+            yield msgspec.structs.replace(
+                template, axes={"reuse": "fixed"}, buffers=buffers, adapter=path.adapter
+            )
     for number, contender in enumerate(plan.contenders):
         mine = [(index, variant) for index, variant in fitting if runs(contender, variant)]
         for together in _together(mine):
@@ -212,6 +224,12 @@ def summary(plan: Plan) -> list[str]:
     if plan.budget_seconds and one * plan.looks[0] > plan.budget_seconds:
         lines.append(
             "note:       the estimate exceeds the budget, this is the least that can be run"
+        )
+    adapters = sorted({path.adapter for path in plan.paths if path.adapter})
+    if adapters and not plan.perftest:
+        lines.append(
+            f"note:       no ceiling over the RDMA adapter {', '.join(adapters)}: {PROGRAM} is not "
+            f"on PATH; {HINT}"
         )
     if plan.looks[-1] < LOOKS[0]:
         lines.append(f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval")

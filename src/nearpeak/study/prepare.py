@@ -18,6 +18,7 @@ from nearpeak.libraries.settings import find
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.perftest import has_perftest
 from nearpeak.study.awareness import sentences, try_contender
 from nearpeak.study.buffers import in_gpu, rank_ends
 from nearpeak.study.commands import Ends, Tools
@@ -64,6 +65,7 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         known.with_staging(contenders, asked),
         [path for path in paths if path.transport == "local" or _is_used(path, asked)],
         lambda contender, variant: known.runs(contender, variant, asked),
+        has_perftest(),
     )
     plan.awareness = tried
     return machine, plan

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/verbs.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "native/perftest.hpp"
+#include "native/socket.hpp"
+#include "options/launched.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr std::uint64_t kSamples = 3;                           // each is a run of two programs
+constexpr std::uint64_t kLeast = 5;                             // messages that perftest takes
+constexpr std::uint64_t kMost = 1'000'000;                      // it keeps a time of each in memory
+constexpr std::uint64_t kTrial = 1000;                          // messages of a first run,
+constexpr std::uint64_t kTrialBytes = std::uint64_t{64} << 20;  // if they are no more than this
+constexpr double kSlower = 1.15;       // than the best in its trial: not measured further
+constexpr std::size_t kMeasured = 2;   // nor are more methods than these
+constexpr int kGiveUp = 2;             // sizes in a row at which a method fails
+constexpr double kAfter = 5;           // seconds for a program to end after the other end's,
+constexpr double kAfterFailure = 0.5;  // and where that one has failed
+
+// What became of a run. The leader has the value, in microseconds an iteration, or the reason.
+struct Outcome {
+  bool good = false;
+  double us = 0;
+  std::string reason;
+};
+
+class VerbsEnd {
+ public:
+  VerbsEnd(const VerbsOptions& options, const Socket& control, int rank)
+      : options_(options),
+        peer_(peer_of(control)),
+        team_(control, rank),
+        contest_(team_, "verbs", options.common, options.probe, options.buffers) {}
+
+  int run(const std::vector<VerbsMethod>& methods) {
+    contest_.open();
+    for (const Metric& metric : options_.metrics)
+      for (const std::size_t bytes : options_.common.ordered_sizes()) {
+        if (bytes == 0 && metric.name != "latency") continue;  // nothing has no bandwidth
+        measure(make_exchange(metric, bytes, options_.common, team_.rank()), methods);
+      }
+    return contest_.status();
+  }
+
+ private:
+  struct Trial {
+    const VerbsMethod* method;
+    std::uint64_t batch;
+    double us;  // on the leader
+  };
+
+  // Each method is tried shortly; the best are measured, the others are left at that.
+  void measure(const Exchange& exchange, const std::vector<VerbsMethod>& methods) {
+    std::vector<Trial> trials;
+    for (const VerbsMethod& method : methods) {
+      if (method.latency != (exchange.metric.name == "latency")) continue;
+      if (exchange.window % method.queues != 0) continue;
+      const std::string key = exchange.metric.name + " " + method.name;
+      std::string& given_up = given_up_[key];
+      if (given_up.empty()) {
+        const std::uint64_t batch = trial_batch(exchange, method);
+        const Outcome outcome = run_once(exchange, method, batch);
+        if (outcome.good) {
+          failures_[key] = 0;
+          trials.push_back({&method, batch, outcome.us});
+          continue;
+        }
+        contest_.skip(exchange, method.name, outcome.reason);
+        // The follower has no reason, but gives up with the leader.
+        if (++failures_[key] == kGiveUp) given_up = outcome.reason + " (given up)";
+      } else {
+        contest_.skip(exchange, method.name, given_up);
+      }
+    }
+    if (trials.empty()) return;
+    std::vector<double> best;
+    for (const Trial& trial : trials) best.push_back(trial.us);
+    std::sort(best.begin(), best.end());
+    const double enough =
+        std::min(kSlower * best.front(), best[std::min(kMeasured, best.size()) - 1]);
+    for (const Trial& trial : trials) sample(exchange, trial, enough);
+  }
+
+  void sample(const Exchange& exchange, const Trial& trial, double enough_us) {
+    Measurement measurement;
+    const std::int64_t begin = now_ns();
+    if (team_.agree(trial.us > enough_us ? 1 : 0) != 0) {
+      measurement.samples_us = {trial.us};
+      measurement.batch = trial.batch;
+      measurement.limited = "a short trial: slower than others";
+    } else {
+      measurement.batch = team_.agree(sample_batch(exchange, *trial.method, trial.us));
+      measurement.warmup_iterations = trial.batch;
+      const std::uint64_t count = std::min(kSamples, options_.common.min_samples);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const Outcome outcome = run_once(exchange, *trial.method, measurement.batch);
+        if (!outcome.good) return contest_.skip(exchange, trial.method->name, outcome.reason);
+        measurement.samples_us.push_back(outcome.us);
+      }
+      if (count < options_.common.min_samples)
+        measurement.limited = "each sample is a run of perftest's programs";
+    }
+    measurement.iterations = measurement.batch * measurement.samples_us.size();
+    measurement.seconds = static_cast<double>(now_ns() - begin) / 1e9;
+    if (team_.leads()) contest_.record(exchange, trial.method->name, measurement);
+  }
+
+  // An iteration is a round trip, or a window of messages over all queue pairs.
+  static std::uint64_t depth(const Exchange& exchange, const VerbsMethod& method) {
+    return method.latency ? 1 : exchange.window / method.queues;
+  }
+
+  static std::uint64_t batch_of(const Exchange& exchange, const VerbsMethod& method,
+                                std::uint64_t messages) {
+    const std::uint64_t each = depth(exchange, method);
+    const std::uint64_t least = (kLeast + each - 1) / each;
+    return std::clamp(messages / each, least, std::max(least, kMost / each));
+  }
+
+  static std::uint64_t trial_batch(const Exchange& exchange, const VerbsMethod& method) {
+    const std::uint64_t fit = kTrialBytes / std::max<std::uint64_t>(exchange.bytes, 1);
+    return batch_of(exchange, method, std::min(kTrial, fit) / method.queues);
+  }
+
+  std::uint64_t sample_batch(const Exchange& exchange, const VerbsMethod& method, double us) const {
+    const double wanted = options_.common.slot_ms * 1e3 / static_cast<double>(kSamples);
+    const double iterations = std::min(wanted / us, static_cast<double>(kMost));
+    return batch_of(exchange, method,
+                    static_cast<std::uint64_t>(iterations) * depth(exchange, method));
+  }
+
+  // Collective, as all that follows.
+  Outcome run_once(const Exchange& exchange, const VerbsMethod& method, std::uint64_t batch) {
+    Outcome outcome = run_programs(exchange, method, batch);
+    if (!outcome.good && dmabuf_ && options_.buffers.find('D') != std::string::npos) {
+      // Older kernels reach GPUs without it, by a module of the vendor's driver.
+      dmabuf_ = false;
+      outcome = run_programs(exchange, method, batch);
+      if (!outcome.good) dmabuf_ = true;
+    }
+    return outcome;
+  }
+
+  Outcome run_programs(const Exchange& exchange, const VerbsMethod& method, std::uint64_t batch) {
+    const bool client = method.client == team_.rank();
+    std::vector<std::string> arguments;
+    std::string trouble = make_arguments(exchange, method, batch, arguments);
+    std::optional<ChildProgram> program;
+    if (!client && trouble.empty()) {
+      program.emplace(arguments);
+      trouble = program->wait_listening(options_.port + 1, options_.start_s);
+    }
+    if (both(trouble.empty())) {
+      if (client) {
+        arguments.push_back(peer_);
+        program.emplace(arguments);
+        trouble = program->wait_end(options_.start_s + options_.common.limit_s);
+      }
+      const bool well = both(trouble.empty());
+      if (!client) {
+        trouble = program->wait_end(well ? kAfter : kAfterFailure);
+        // It was only left alone by the other, which knows why.
+        if (!well && trouble.find(": no end within ") != std::string::npos) trouble.clear();
+      }
+    }
+    return settle(exchange, method, client && program ? program->output() : "", client && program,
+                  trouble);
+  }
+
+  Outcome settle(const Exchange& exchange, const VerbsMethod& method, const std::string& output,
+                 bool prints, std::string trouble) {
+    std::string number;
+    if (prints && trouble.empty()) {
+      const auto value = method.latency ? perftest_latency_us(output, bytes_of(exchange))
+                                        : perftest_gbs(output, bytes_of(exchange));
+      if (value) number = std::to_string(us_of(exchange, *value));
+      if (!value) trouble = method.program + ": prints no result for messages of this size";
+    }
+    const std::string mine = trouble.empty() ? "+" + number : "-" + trouble;
+    const std::string other = team_.tell_leader(mine);
+    Outcome outcome;
+    outcome.good = both(trouble.empty());
+    if (!team_.leads()) return outcome;
+    if (outcome.good)
+      outcome.us = std::stod((prints ? mine : other).substr(1));
+    else
+      outcome.reason = mine[0] == '-' ? mine.substr(1) : other.substr(1);
+    return outcome;
+  }
+
+  // perftest sends no empty messages: a byte stands for one, as in mode tcp.
+  static std::size_t bytes_of(const Exchange& exchange) {
+    return std::max<std::size_t>(exchange.bytes, 1);
+  }
+
+  static double us_of(const Exchange& exchange, double value) {
+    if (exchange.pattern == Pattern::kPingPong) return 2 * value;
+    // A rate: Exchange::value() turns time into it, and the other way by the same division.
+    return exchange.value(1) / value;
+  }
+
+  // Returns why this end's program cannot be started so.
+  std::string make_arguments(const Exchange& exchange, const VerbsMethod& method,
+                             std::uint64_t batch, std::vector<std::string>& out) {
+    const std::uint64_t each = depth(exchange, method);
+    out = {method.program, "-F"};
+    const auto add = [&out](const std::string& option, const auto& value) {
+      std::ostringstream text;
+      text << value;
+      out.insert(out.end(), {option, text.str()});
+    };
+    add("-s", bytes_of(exchange));
+    add("-n", batch * each);
+    add("-p", options_.port + 1);
+    if (!options_.adapter.empty()) {
+      const std::size_t colon = options_.adapter.find(':');
+      add("-d", options_.adapter.substr(0, colon));
+      if (colon != std::string::npos) add("-i", options_.adapter.substr(colon + 1));
+    }
+    if (!method.latency) {
+      add("-t", each);
+      // A completion for each quarter of the window, so that it does not run dry in between.
+      add("-Q", std::max<std::uint64_t>(1, each / 4));
+      add("-q", method.queues);
+      out.push_back("-N");  // no peak, for which each message would be timed
+      if (exchange.pattern == Pattern::kBothWays) out.push_back("-b");
+    }
+    if (options_.buffers[2 * static_cast<std::size_t>(team_.rank())] != 'D') return "";
+    std::string help;
+    if (std::string reason = ask_help(method.program, help); !reason.empty()) return reason;
+    const std::string device = options_.devices[static_cast<std::size_t>(team_.rank())];
+    const std::string kind = help.find("--use_cuda=") != std::string::npos   ? "cuda"
+                             : help.find("--use_rocm=") != std::string::npos ? "rocm"
+                                                                             : "";
+    if (kind.empty())
+      return method.program +
+             ": built without GPU memory (no --use_cuda or --use_rocm): build perftest with it";
+    out.push_back("--use_" + kind + "=" + device);
+    if (dmabuf_ && help.find("--use_" + kind + "_dmabuf") != std::string::npos)
+      out.push_back("--use_" + kind + "_dmabuf");
+    if (method.latency) add("-I", 0);  // the CPU cannot put a GPU's bytes into the request
+    return "";
+  }
+
+  // Its help; where it has none, that is empty and the reason is returned.
+  std::string ask_help(const std::string& program, std::string& text) {
+    text = help_[program];
+    if (!text.empty()) return "";
+    ChildProgram asked({program, "--help"});
+    const std::string reason = asked.wait_end(options_.start_s);
+    text = help_[program] = asked.output();
+    return text.empty() ? reason : "";  // perftest's exit with 1 after their help
+  }
+
+  // Whether it is so at both ends; known to both.
+  bool both(bool mine) {
+    const std::string other = team_.tell_leader(mine ? "+" : "-");
+    return team_.agree(mine && other == "+" ? 1 : 0) != 0;
+  }
+
+  const VerbsOptions& options_;
+  std::string peer_;
+  SocketTeam team_;
+  Contest contest_;
+  bool dmabuf_ = true;
+  std::map<std::string, int> failures_;  // metric and method -> sizes in a row
+  std::map<std::string, std::string> given_up_;
+  std::map<std::string, std::string> help_;
+};
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> out;
+  std::stringstream stream(list);
+  for (std::string part; std::getline(stream, part, ',');) out.push_back(part);
+  return out;
+}
+
+void check_ends(const VerbsOptions& options) {
+  const auto kinds = parts_of(options.buffers);
+  const auto known = [](const std::string& kind) { return kind == "H" || kind == "D"; };
+  if (kinds.size() != 2 || !known(kinds[0]) || !known(kinds[1]))
+    throw BadInput("--buffers of verbs are H (host) or D (device) for each end, as H,D");
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    if (kinds[rank] != "D") continue;
+    const std::string device = options.devices.size() == 2 ? options.devices[rank] : "";
+    if (device.empty() || device.find_first_not_of("0123456789") != std::string::npos)
+      throw BadInput("--buffers " + options.buffers +
+                     " needs --devices with the index of each end's GPU, - for host memory: "
+                     "--devices 0,1 or -,0");
+  }
+}
+
+class VerbsMode final : public Mode {
+ public:
+  VerbsMode()
+      : Mode({"verbs",
+              "two hosts through RDMA adapters, in host or GPU memory: by the programs of perftest",
+              pair_metrics(),
+              {{"reuse", {"fixed"}}}}) {}
+
+  void add_options(CLI::App& app) override {
+    options_.common.with_device = true;
+    options_.common.add_to(app);
+    app.add_option("--peer", options_.peer,
+                   "a launcher has started this process, as one of two ranks: the host of rank 0")
+        ->required();
+    app.add_option("--port", options_.port,
+                   "where rank 0 listens; perftest's programs listen on the next one")
+        ->check(CLI::Range(1, 65534))
+        ->required();
+    app.add_option("--adapter", options_.adapter,
+                   "of both hosts, with its port or without: mlx5_0:1; else perftest's choice");
+    app.add_option("--buffers", options_.buffers, "each end's kind of buffer: H host, D device")
+        ->default_val("H,H");
+    app.add_option("--devices", devices_, "the index of each end's GPU, - for host memory: -,0");
+    app.add_option("--metrics", metrics_, "only these: latency,bw,bibw");
+    app.add_option("--methods", methods_, "only these: see docs/ceilings.md");
+    app.add_flag("!--no-probe", options_.probe, "leave out the drift probe");
+  }
+
+  int run() override {
+    options_.devices = parts_of(devices_);
+    options_.metrics = chosen_metrics(metrics_, pair_metrics());
+    std::vector<std::string> names;
+    auto methods = verbs_methods();
+    for (const VerbsMethod& method : methods) names.push_back(method.name);
+    const auto wanted = chosen(methods_, names, "method");
+    std::erase_if(methods, [&](const VerbsMethod& method) {
+      return std::find(wanted.begin(), wanted.end(), method.name) == wanted.end();
+    });
+    return run_verbs(options_, methods);
+  }
+
+ private:
+  VerbsOptions options_;
+  std::string devices_;
+  std::string metrics_;
+  std::string methods_;
+};
+
+VerbsMode mode;
+const RegisterMode entry(mode);
+
+}  // namespace
+
+const std::vector<VerbsMethod>& verbs_methods() {
+  static const std::vector<VerbsMethod> all{
+      {"write", "ib_write_lat", true, 1, 0},
+      // The only one of perftest's ping-pongs that can be in GPU memory.
+      {"send", "ib_send_lat", true, 1, 0},
+      {"write", "ib_write_bw", false, 1, 0},
+      {"read", "ib_read_bw", false, 1, 1},
+      {"write-q2", "ib_write_bw", false, 2, 0},
+      {"write-q4", "ib_write_bw", false, 4, 0}};
+  return all;
+}
+
+int run_verbs(const VerbsOptions& options, const std::vector<VerbsMethod>& methods) {
+  const int rank = launched_rank_of_two("verbs");
+  check_ends(options);
+  if (options.common.reuse != "fixed")
+    throw BadInput("perftest has no rotating buffers: verbs takes --reuse fixed");
+  options.common.ordered_sizes();
+  options.common.window_at(1);
+  Connections connections;
+  if (rank == 0) {
+    const Socket listener = listen_on("", options.port);
+    check_writable(options.common.jsonl);
+    connections = accept_connections(listener, {});
+  } else {
+    connections = make_connections(options.peer, options.port, {});
+  }
+  return VerbsEnd(options, connections.control, rank).run(methods);
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ceilings over RDMA adapters: which launches are planned, how they are started, what they mean."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.libraries.model import CommandLine, Launch
+from nearpeak.machine.model import Endpoint
+from nearpeak.machine.model import Path as DataPath
+from nearpeak.results.build import build_results
+from nearpeak.study import prepare
+from nearpeak.study.commands import Tools, make_command, wanted_devices
+from nearpeak.study.estimate import Estimate, key_of
+from nearpeak.study.folder import create
+from nearpeak.study.model import Plan, PlannedLaunch, Variant
+from nearpeak.study.options import Options
+from nearpeak.study.plan import make_plan, summary
+
+
+def two_hosts(memories: str, adapter: str | None = "mlx5_0:1") -> DataPath:
+    """Between host a and host b; `memories` is `host-gpu` and the like."""
+    one, other = (
+        Endpoint(
+            memory=memory,
+            cpus=[cpu],
+            numa_node=0,
+            gpu="3" if memory == "gpu" else None,
+            host=host,
+        )
+        for cpu, memory, host in zip((0, 1), memories.split("-"), "ab", strict=True)
+    )
+    return DataPath(
+        id=f"{memories} two-nodes",
+        summary="",
+        transport="network",
+        ends=(one, other),
+        adapter=adapter,
+    )
+
+
+def variant(buffers: str, reuse: str = "fixed", metric: str = "latency") -> Variant:
+    return Variant(benchmark=metric, axes={"reuse": reuse}, metric=metric, buffers=buffers)
+
+
+def plan_of(
+    standins: ModuleType, paths: list[DataPath], variants: list[Variant], perftest: bool = True
+) -> Plan:
+    options = Options(launches=2, sizes=[8, 100], seed=5)
+    return make_plan(options, [standins.contender()], variants, paths, perftest=perftest)
+
+
+def ceilings(plan: Plan) -> list[PlannedLaunch]:
+    return [one for one in plan.launches if one.block == 0 and one.role == "ceiling"]
+
+
+def planned(plan: Plan) -> list[tuple[str, str, str | None]]:
+    return sorted(
+        ((one.path, one.buffers, one.adapter) for one in ceilings(plan)), key=lambda one: str(one)
+    )
+
+
+def test_two_hosts_have_a_ceiling_over_tcp_and_one_over_their_adapter(standins: ModuleType) -> None:
+    plan = plan_of(standins, [two_hosts("host-host")], [variant("H,H")])
+    assert planned(plan) == [
+        ("host-host two-nodes", "H,H", "mlx5_0:1"),
+        ("host-host two-nodes", "H,H", None),
+    ]
+    tcp, verbs = sorted(ceilings(plan), key=lambda one: one.adapter or "")
+    assert key_of(tcp) != key_of(verbs)
+    estimate = Estimate(plan)
+    assert estimate.seconds([verbs]) > estimate.seconds([tcp])
+
+
+def test_gpus_of_two_hosts_have_that_over_the_adapter_alone(standins: ModuleType) -> None:
+    paths = [two_hosts("gpu-gpu"), two_hosts("host-gpu")]
+    variants = [variant(one) for one in ("D,D", "M,M", "H,D", "D,H")]
+    assert planned(plan_of(standins, paths, variants)) == [
+        ("gpu-gpu two-nodes", "D,D", "mlx5_0:1"),
+        ("host-gpu two-nodes", "D,H", "mlx5_0:1"),
+        ("host-gpu two-nodes", "H,D", "mlx5_0:1"),
+    ]
+    assert planned(plan_of(standins, paths, variants, perftest=False)) == []
+
+
+def test_no_adapter_or_no_perftest_or_one_host_means_no_such_ceiling(standins: ModuleType) -> None:
+    tcp = [("host-host two-nodes", "H,H", None)]
+    unknown = plan_of(standins, [two_hosts("host-host", adapter=None)], [variant("H,H")])
+    assert planned(unknown) == tcp
+    assert not any("RDMA" in line for line in summary(unknown))
+    missing = plan_of(standins, [two_hosts("host-host")], [variant("H,H")], perftest=False)
+    assert planned(missing) == tcp
+    (note,) = [line for line in summary(missing) if "RDMA" in line]
+    assert "mlx5_0:1: ib_write_lat is not on PATH; install the package perftest" in note
+    near = plan_of(standins, [standins.data_path()], [variant("H,H")])
+    assert [adapter for _, _, adapter in planned(near)] == [None]
+
+
+def test_rotating_buffers_are_not_what_perftest_measures(standins: ModuleType) -> None:
+    plan = plan_of(standins, [two_hosts("gpu-gpu")], [variant("D,D", "rotating")])
+    assert planned(plan) == []
+    both = plan_of(standins, [two_hosts("host-host")], [variant("H,H"), variant("H,H", "rotating")])
+    over_adapter = [one for one in ceilings(both) if one.adapter]
+    assert [one.axes for one in over_adapter] == [{"reuse": "fixed"}]
+
+
+@pytest.mark.parametrize(
+    ("memories", "buffers", "hosts", "words"),
+    [
+        ("host-host", "H,H", "ab", "--buffers H,H --reuse"),
+        ("gpu-gpu", "D,D", "ab", "--buffers D,D --devices 3,3 --reuse"),
+        ("host-gpu", "H,D", "ab", "--buffers H,D --devices -,3 --reuse"),
+        ("host-gpu", "D,H", "ba", "--buffers D,H --devices 3,- --reuse"),
+    ],
+)
+def test_the_command_line(
+    standins: ModuleType, memories: str, buffers: str, hosts: str, words: str
+) -> None:
+    launches: list[Launch] = []
+
+    def command_line(_: Any, launch: Launch) -> CommandLine:
+        launches.append(launch)
+        return CommandLine(argv=launch.program, env={})
+
+    tools = Tools(
+        command_line=command_line,
+        mpi_program=lambda _: Path("nearpeak-mpi"),
+        native_program=lambda: Path("nearpeak-native"),
+    )
+    variants = [variant(buffers), variant(buffers, metric="bw")]
+    plan = plan_of(standins, [two_hosts(memories)], variants)
+    verbs = next(one for one in ceilings(plan) if one.adapter)
+    line = " ".join(make_command(plan, verbs, tools).argv)
+    assert line.startswith(f"nearpeak-native verbs --peer {hosts[0]} --port 2")
+    assert f"--adapter mlx5_0:1 {words} fixed --metrics bw,latency --sizes 8,100 " in line
+    assert [rank.host for rank in launches[0].ranks] == list(hosts)
+    assert wanted_devices(plan, verbs) == [None, None]
+
+
+def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_path: Path) -> None:
+    """Every program is a stand-in that says 1.1 us: both ceilings are there, and have fractions."""
+    paths = [two_hosts("host-host"), two_hosts("gpu-gpu")]
+    plan = plan_of(standins, paths, [variant("H,H"), variant("D,D")])
+    folder = tmp_path / "study"
+    create(folder, prepare.discover(), plan).close()
+    tools = replace(standins.make_tools(tmp_path), native_program=lambda: standins.FAKE)
+    study = standins.Study(folder, tools)
+    assert study.run(plan).status == "complete"
+    assert {(one.status, one.message) for one in study.ends()} == {("ok", "")}
+    results = build_results(folder)
+    methods = {(one.path, one.buffers): set(one.methods) for one in results.ceilings}
+    assert methods == {
+        ("host-host two-nodes", "H,H"): {"tcp", "verbs"},
+        ("gpu-gpu two-nodes", "D,D"): {"verbs"},
+    }
+    assert {cell.path for cell in results.cells} == {path.id for path in paths}
+    assert all(cell.fraction is not None for cell in results.cells)
+
+
+def test_an_older_plan_has_no_adapters(standins: ModuleType) -> None:
+    plan = plan_of(standins, [two_hosts("host-host")], [variant("H,H")])
+    old = msgspec.json.decode(msgspec.json.encode(plan, enc_hook=str))
+    del old["perftest"]
+    for launch in old["launches"]:
+        del launch["adapter"]
+    for path in old["paths"]:
+        del path["adapter"]
+    again = msgspec.convert(old, Plan, dec_hook=lambda kind, text: kind(text))
+    assert not again.perftest
+    assert {one.adapter for one in again.launches} == {None}
