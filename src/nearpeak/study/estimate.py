@@ -29,8 +29,8 @@ GUESSES = {
     ("ceiling", "memory"): Guess(start=0.2, case=0.05, slots=1.8, samples=1.5, gbs=5.0),
     ("ceiling", "network"): Guess(start=0.2, case=0.06, slots=1.8, samples=1.2, gbs=2.5),
     # From a machine with 2x H200; the start is that of the GPU's driver in each process.
-    ("mpi", "gpu"): Guess(start=2.0, case=0.0, slots=1.2, samples=1.5, gbs=10.0),
-    ("ceiling", "gpu"): Guess(start=2.0, case=0.05, slots=2.5, samples=1.5, gbs=20.0),
+    ("mpi", "gpu"): Guess(start=2.5, case=0.0, slots=1.2, samples=1.5, gbs=20.0),
+    ("ceiling", "gpu"): Guess(start=2.0, case=0.05, slots=2.5, samples=1.5, gbs=50.0),
     # About ten runs of perftest's programs for each case: a guess, never measured.
     ("ceiling", "verbs"): Guess(start=1.0, case=4.0, slots=2.0, samples=1.0, gbs=10.0),
 }
