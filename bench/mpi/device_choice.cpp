@@ -10,16 +10,6 @@
 namespace nearpeak {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char letter : text)
-    if (letter == ',')
-      parts.emplace_back();
-    else
-      parts.back() += letter;
-  return parts;
-}
-
 DeviceSpec parse_device(const std::string& text) {
   DeviceSpec spec;
   if (text == "-") {

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <sstream>
 
 #include "mpi/agreement.hpp"
 #include "mpi/benchmark.hpp"
+#include "options/options.hpp"
 
 namespace nearpeak {
 namespace {
@@ -239,9 +239,7 @@ std::vector<std::string> parse_operations(const std::string& text) {
     for (const Operation& operation : operations()) names.push_back(operation.info.name);
     return names;
   }
-  std::stringstream list(text);
-  for (std::string name; std::getline(list, name, ',');)
-    names.push_back(find_operation(name).info.name);
+  for (const std::string& name : split(text)) names.push_back(find_operation(name).info.name);
   return names;
 }
 

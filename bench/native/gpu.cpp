@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <sstream>
 
 namespace nearpeak {
 namespace {
@@ -15,15 +14,8 @@ constexpr double kStall = 120;  // seconds without a finished exchange, beyond w
 constexpr std::uint64_t kLargestCache = std::uint64_t{1}
                                         << 30;  // of any device: more is not rotated
 
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> out;
-  std::stringstream stream(list);
-  for (std::string part; std::getline(stream, part, ',');) out.push_back(part);
-  return out;
-}
-
 BufferKinds parse_kinds(const std::string& text) {
-  const auto parts = parts_of(text);
+  const auto parts = split(text);
   if (parts.size() != 2 || parts[0].size() != 1 || parts[1].size() != 1)
     throw BadInput("'" + text + "' are no two kinds of buffers: give one for each end, as D,D");
   const BufferKinds kinds{buffer_kind(parts[0][0]), buffer_kind(parts[1][0])};
@@ -327,15 +319,9 @@ class GpuMode final : public Mode {
 
   int run() override {
     options_.cpus = parse_cpus(cpus_);
-    options_.devices = parts_of(devices_);
-    options_.metrics = chosen_metrics(metrics_, gpu_metrics());
-    std::vector<std::string> names;
-    auto methods = gpu_methods();
-    for (const GpuMethod& method : methods) names.push_back(method.name);
-    const auto wanted = chosen(methods_, names, "method");
-    std::erase_if(methods, [&](const GpuMethod& method) {
-      return std::find(wanted.begin(), wanted.end(), method.name) == wanted.end();
-    });
+    options_.devices = split(devices_);
+    options_.metrics = chosen(metrics_, gpu_metrics(), "metric");
+    const auto methods = chosen(methods_, gpu_methods(), "method");
     return run_gpu(options_, methods);
   }
 

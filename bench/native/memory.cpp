@@ -395,7 +395,7 @@ class MemoryMode final : public Mode {
 
   int run() override {
     options_.cpus = parse_cpus(cpus_);
-    options_.metrics = chosen_metrics(metrics_, memory_metrics());
+    options_.metrics = chosen(metrics_, memory_metrics(), "metric");
     return run_memory(options_);
   }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace nearpeak {
 namespace {
@@ -50,28 +49,17 @@ std::string describe_modes() {
   return out.dump(2);
 }
 
-std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& known,
-                                const std::string& kind) {
+std::vector<std::string> chosen_names(const std::string& list,
+                                      const std::vector<std::string>& known,
+                                      const std::string& kind) {
   if (list.empty()) return known;
-  std::vector<std::string> out;
-  std::stringstream stream(list);
-  for (std::string name; std::getline(stream, name, ',');) {
+  auto out = split(list);
+  for (const std::string& name : out)
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       std::string all;
       for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
       throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
     }
-    out.push_back(name);
-  }
-  return out;
-}
-
-std::vector<Metric> chosen_metrics(const std::string& list, const std::vector<Metric>& known) {
-  std::vector<std::string> names;
-  for (const Metric& metric : known) names.push_back(metric.name);
-  std::vector<Metric> out;
-  for (const std::string& name : chosen(list, names, "metric"))
-    out.push_back(known[std::find(names.begin(), names.end(), name) - names.begin()]);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // file that registers itself.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,13 +56,25 @@ struct RegisterMode {
 std::vector<Mode*> modes();  // by name
 std::string describe_modes();
 
-// The names in a comma list that are to be measured: all of `known` where the list is empty.
-// Throws BadInput for an unknown one, saying what kind of name it is.
-std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& known,
-                                const std::string& kind);
+// The names in a comma list, or all of `known` where the list is empty. Throws BadInput for an
+// unknown one, saying what kind of name it is.
+std::vector<std::string> chosen_names(const std::string& list,
+                                      const std::vector<std::string>& known,
+                                      const std::string& kind);
 
-// The metrics of `known` that a comma list names. Throws BadInput.
-std::vector<Metric> chosen_metrics(const std::string& list, const std::vector<Metric>& known);
+// The metrics or methods of `known` that a comma list names, in its order; all where it is empty.
+// Throws BadInput.
+template <class Named>
+std::vector<Named> chosen(const std::string& list, const std::vector<Named>& known,
+                          const std::string& kind) {
+  std::vector<std::string> names;
+  for (const Named& each : known) names.push_back(each.name);
+  std::vector<Named> out;
+  for (const std::string& name : chosen_names(list, names, kind))
+    out.push_back(*std::find_if(known.begin(), known.end(),
+                                [&](const Named& each) { return each.name == name; }));
+  return out;
+}
 
 // Throws BadInput where records cannot be appended to this file; an empty path is none.
 void check_writable(const std::string& path);

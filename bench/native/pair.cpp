@@ -114,14 +114,8 @@ class PairMode final : public Mode {
 
   int run() override {
     options_.cpus = parse_cpus(cpus_);
-    options_.metrics = chosen_metrics(metrics_, pair_metrics());
-    std::vector<std::string> names;
-    for (const PairMethod& method : pair_methods()) names.push_back(method.name);
-    const auto wanted = chosen(methods_, names, "method");
-    auto methods = pair_methods();
-    std::erase_if(methods, [&](const PairMethod& method) {
-      return std::find(wanted.begin(), wanted.end(), method.name) == wanted.end();
-    });
+    options_.metrics = chosen(metrics_, pair_metrics(), "metric");
+    const auto methods = chosen(methods_, pair_methods(), "method");
     return run_pair(options_, methods);
   }
 

@@ -295,14 +295,8 @@ class TcpMode final : public Mode {
   }
 
   int run() override {
-    options_.metrics = chosen_metrics(metrics_, pair_metrics());
-    std::vector<std::string> names;
-    for (const TcpMethod& method : tcp_methods()) names.push_back(method.name);
-    const auto wanted = chosen(methods_, names, "method");
-    auto methods = tcp_methods();
-    std::erase_if(methods, [&](const TcpMethod& method) {
-      return std::find(wanted.begin(), wanted.end(), method.name) == wanted.end();
-    });
+    options_.metrics = chosen(metrics_, pair_metrics(), "metric");
+    const auto methods = chosen(methods_, tcp_methods(), "method");
     if (cpus_.empty() == options_.peer.empty())
       throw BadInput(
           "tcp needs --cpus A,B to start both processes here, or --peer HOST --port N under a "

@@ -276,15 +276,8 @@ class VerbsEnd {
   std::map<std::string, std::string> help_;
 };
 
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> out;
-  std::stringstream stream(list);
-  for (std::string part; std::getline(stream, part, ',');) out.push_back(part);
-  return out;
-}
-
 void check_ends(const VerbsOptions& options) {
-  const auto kinds = parts_of(options.buffers);
+  const auto kinds = split(options.buffers);
   const auto known = [](const std::string& kind) { return kind == "H" || kind == "D"; };
   if (kinds.size() != 2 || !known(kinds[0]) || !known(kinds[1]))
     throw BadInput("--buffers of verbs are H (host) or D (device) for each end, as H,D");
@@ -327,15 +320,9 @@ class VerbsMode final : public Mode {
   }
 
   int run() override {
-    options_.devices = parts_of(devices_);
-    options_.metrics = chosen_metrics(metrics_, pair_metrics());
-    std::vector<std::string> names;
-    auto methods = verbs_methods();
-    for (const VerbsMethod& method : methods) names.push_back(method.name);
-    const auto wanted = chosen(methods_, names, "method");
-    std::erase_if(methods, [&](const VerbsMethod& method) {
-      return std::find(wanted.begin(), wanted.end(), method.name) == wanted.end();
-    });
+    options_.devices = split(devices_);
+    options_.metrics = chosen(metrics_, pair_metrics(), "metric");
+    const auto methods = chosen(methods_, verbs_methods(), "method");
     return run_verbs(options_, methods);
   }
 

@@ -17,14 +17,6 @@ constexpr char kInFlight[] = "64M";
 constexpr char kDeviceInFlight[] = "256M";
 constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  if (text.empty() || text.back() == separator) parts.emplace_back();
-  return parts;
-}
-
 std::size_t parse_size(const std::string& text) {
   const std::size_t size = parse_bytes(text);
   if (size > kLargest)
@@ -34,6 +26,14 @@ std::size_t parse_size(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  if (text.empty() || text.back() == separator) parts.emplace_back();
+  return parts;
+}
 
 std::size_t parse_bytes(const std::string& text) {
   std::uint64_t number = 0;

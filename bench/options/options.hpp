@@ -47,6 +47,8 @@ struct CommonOptions {
   std::uint64_t window_at(std::size_t size_bytes) const;
 };
 
+// "a,b" -> {"a", "b"}; an empty part stays one, and "" is {""}.
+std::vector<std::string> split(const std::string& text, char separator = ',');
 // "8", "4K", "64M", "1G" (powers of 1024). Throws BadInput.
 std::size_t parse_bytes(const std::string& text);
 // "0:64M" (0 and the powers of two up to 64M), "1K:1M", "8,1000,4K", and commas between them; each

@@ -25,11 +25,15 @@ TEST_CASE("the modes describe themselves") {
   CHECK(names == std::vector<std::string>{"gpu", "memory", "pair", "tcp", "verbs"});
 }
 
-TEST_CASE("names are chosen from those known") {
-  CHECK(chosen("", {"a", "b"}, "metric") == std::vector<std::string>{"a", "b"});
-  CHECK(chosen("b", {"a", "b"}, "metric") == std::vector<std::string>{"b"});
-  CHECK_THROWS_WITH_AS(chosen("c", {"a", "b"}, "metric"), "unknown metric 'c': give some of a, b",
-                       BadInput);
+TEST_CASE("metrics and methods are chosen from those known") {
+  const std::vector<Metric> known{{"a", "us", "lower"}, {"b", "GB/s", "higher"}};
+  CHECK(chosen("", known, "metric").size() == 2);
+  REQUIRE(chosen("b", known, "metric").size() == 1);
+  CHECK(chosen("b", known, "metric")[0].unit == "GB/s");
+  CHECK(chosen("b,a", known, "metric")[1].name == "a");
+  for (const char* bad : {"c", "a,", ",", "a b"})
+    CHECK_THROWS_WITH_AS(chosen(bad, known, "metric"), doctest::Contains("give some of a, b"),
+                         BadInput);
 }
 
 TEST_CASE("a file that cannot be written is bad input") {

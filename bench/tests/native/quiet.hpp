@@ -30,9 +30,11 @@ inline std::vector<int> two_cpus() {
   return {cpus.front(), cpus.back()};
 }
 
-// The exit status of `body`, run in a process of its own with its output thrown away, or with its
-// errors in the file `said`. It may bind itself, forbid itself system calls and die.
-inline int in_own_process(const std::function<int()>& body, const std::string& said = "/dev/null") {
+// Runs `body` in a process of its own with its output thrown away, or with its errors in the file
+// `said`. It may bind itself, forbid itself system calls and die. Not while this process has other
+// threads: what locks they hold would be held in the new one for ever.
+inline pid_t start_process(const std::function<int()>& body,
+                           const std::string& said = "/dev/null") {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
@@ -41,7 +43,16 @@ inline int in_own_process(const std::function<int()>& body, const std::string& s
     std::setvbuf(stderr, nullptr, _IONBF, 0);  // as it is by itself
     _exit(body());
   }
+  return child;
+}
+
+// Its exit status, once it has ended.
+inline int await_process(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+inline int in_own_process(const std::function<int()>& body, const std::string& said = "/dev/null") {
+  return await_process(start_process(body, said));
 }

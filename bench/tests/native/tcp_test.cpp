@@ -59,18 +59,17 @@ TEST_CASE("two launched ranks find each other, however early the second one is")
     options.peer = "127.0.0.1";
     options.port = free_port();
     const auto launch = [&](const char* rank) {
-      return in_own_process([&] {
+      return start_process([&] {
         forget_ranks();
         setenv(variable, rank, 1);
         return run_tcp_launched(options, {tcp_methods()[0]});
       });
     };
-    int second = -1;
-    std::thread early([&] { second = launch("1"); });
+    const pid_t early = launch("1");
     usleep(100'000);
-    CHECK(launch("0") == kGood);
-    early.join();
-    CHECK(second == kGood);
+    const pid_t late = launch("0");
+    CHECK(await_process(late) == kGood);
+    CHECK(await_process(early) == kGood);
     REQUIRE(file.records("environment").size() == 1);  // rank 0 alone writes
     CHECK(file.records("samples").size() == 1);
   }

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "native/perftest.hpp"
 #include "native/socket.hpp"
@@ -50,6 +49,19 @@ class Programs {
   std::string folder_;
 };
 
+// The first of two free ports below those that the kernel gives to outgoing connections, as the one
+// to the first port would be.
+int two_ports() {
+  for (int port = 20000 + getpid() % 5000 * 2;; port += 2) {
+    try {
+      const Socket first = listen_on("127.0.0.1", port);
+      const Socket second = listen_on("127.0.0.1", port + 1);
+      return port;
+    } catch (const std::exception&) {
+    }
+  }
+}
+
 VerbsOptions short_verbs(const std::string& sizes, const RecordFile& file) {
   VerbsOptions options;
   options.common = short_run(sizes, file.path());
@@ -58,7 +70,7 @@ VerbsOptions short_verbs(const std::string& sizes, const RecordFile& file) {
   options.start_s = 5;
   options.peer = "127.0.0.1";
   options.probe = false;
-  options.port = port_of(listen_on("127.0.0.1", 0));
+  options.port = two_ports();
   return options;
 }
 
@@ -67,7 +79,7 @@ std::pair<int, int> run(const VerbsOptions& options, const Programs& programs,
                         const std::pair<std::string, std::string>& fakes = {},
                         const std::vector<VerbsMethod>& methods = verbs_methods()) {
   const auto launch = [&](const char* rank, const std::string& fake) {
-    return in_own_process([&] {
+    return start_process([&] {
       setenv("PMI_RANK", rank, 1);
       setenv("PATH", programs.folder().c_str(), 1);
       setenv("FAKE_PERFTEST", fake.c_str(), 1);
@@ -79,11 +91,10 @@ std::pair<int, int> run(const VerbsOptions& options, const Programs& programs,
       }
     });
   };
-  int second = -1;
-  std::thread other([&] { second = launch("1", fakes.second); });
-  const int first = launch("0", fakes.first);
-  other.join();
-  return {first, second};
+  const pid_t first = launch("0", fakes.first);
+  const pid_t second = launch("1", fakes.second);
+  const int status = await_process(first);
+  return {status, await_process(second)};
 }
 
 const std::pair<int, int> kBothGood{kGood, kGood};
