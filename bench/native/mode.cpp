@@ -49,18 +49,12 @@ std::string describe_modes() {
   return out.dump(2);
 }
 
-std::vector<std::string> chosen_names(const std::string& list,
-                                      const std::vector<std::string>& known,
-                                      const std::string& kind) {
-  if (list.empty()) return known;
-  auto out = split(list);
-  for (const std::string& name : out)
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      std::string all;
-      for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
-      throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
-    }
-  return out;
+void check_name(const std::string& name, const std::vector<std::string>& known,
+                const std::string& kind) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  std::string all;
+  for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
+  throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
 }
 
 void check_writable(const std::string& path) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -56,23 +57,24 @@ struct RegisterMode {
 std::vector<Mode*> modes();  // by name
 std::string describe_modes();
 
-// The names in a comma list, or all of `known` where the list is empty. Throws BadInput for an
-// unknown one, saying what kind of name it is.
-std::vector<std::string> chosen_names(const std::string& list,
-                                      const std::vector<std::string>& known,
-                                      const std::string& kind);
+// Throws BadInput for a name that is none of those known, saying what kind of name it is.
+void check_name(const std::string& name, const std::vector<std::string>& known,
+                const std::string& kind);
 
 // The metrics or methods of `known` that a comma list names, in its order; all where it is empty.
-// Throws BadInput.
+// Several may have the same name. Throws BadInput.
 template <class Named>
 std::vector<Named> chosen(const std::string& list, const std::vector<Named>& known,
                           const std::string& kind) {
+  if (list.empty()) return known;
   std::vector<std::string> names;
   for (const Named& each : known) names.push_back(each.name);
   std::vector<Named> out;
-  for (const std::string& name : chosen_names(list, names, kind))
-    out.push_back(*std::find_if(known.begin(), known.end(),
-                                [&](const Named& each) { return each.name == name; }));
+  for (const std::string& name : split(list)) {
+    check_name(name, names, kind);
+    std::copy_if(known.begin(), known.end(), std::back_inserter(out),
+                 [&](const Named& each) { return each.name == name; });
+  }
   return out;
 }
 

@@ -74,6 +74,12 @@ def mpich() -> Library:
     return installed("mpich")
 
 
+@pytest.fixture
+def intel() -> Library:
+    """Intel MPI, installed if it is not."""
+    return installed("intel")
+
+
 @pytest.fixture(scope="session")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Library], str]:
     """The program above, built for a library."""

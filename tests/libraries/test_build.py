@@ -167,10 +167,10 @@ def test_no_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("project")
 def test_a_prebuilt_program_needs_no_compiler(
-    mpich: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    mpich: Library, intel: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     there = tmp_path / "there"
-    build.prebuild(there, [mpich, resolve("intel")])  # which share an ABI
+    build.prebuild(there, [mpich, intel])  # which share an ABI
     assert len(list((there / "prebuilt").iterdir())) == 2
     (there / "mpi").symlink_to(mpich.prefix.parent)
     monkeypatch.setenv("NEARPEAK_CACHE", str(there))

@@ -31,6 +31,9 @@ TEST_CASE("metrics and methods are chosen from those known") {
   REQUIRE(chosen("b", known, "metric").size() == 1);
   CHECK(chosen("b", known, "metric")[0].unit == "GB/s");
   CHECK(chosen("b,a", known, "metric")[1].name == "a");
+  const std::vector<Metric> twice{{"a", "us", "lower"}, {"a", "GB/s", "higher"}};
+  CHECK(chosen("", twice, "metric")[1].unit == "GB/s");
+  CHECK(chosen("a", twice, "metric")[1].unit == "GB/s");
   for (const char* bad : {"c", "a,", ",", "a b"})
     CHECK_THROWS_WITH_AS(chosen(bad, known, "metric"), doctest::Contains("give some of a, b"),
                          BadInput);
