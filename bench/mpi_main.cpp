@@ -132,9 +132,7 @@ void check(Selected& selected, const Request& request, const Given& given) {
 void check(Request& request, const Given& given) {
   request.kinds = parse_kinds(request.buffers, request.ranks());
   for (Selected& selected : request.selected) check(selected, request, given);
-  request.common.with_device =
-      std::any_of(request.kinds.begin(), request.kinds.end(),
-                  [](BufferKind kind) { return kind != BufferKind::kHost; });
+  request.common.with_device = need_device(request.kinds);
   request.common.window_at(1);
 }
 

@@ -61,13 +61,14 @@ std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks) {
   return specs;
 }
 
+bool need_device(const Kinds& kinds) {
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [](BufferKind kind) { return kind != BufferKind::kHost; });
+}
+
 DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
                            const std::vector<DeviceSpec>& devices) {
-  const auto needed_by = [](const Kinds& each) {
-    return std::any_of(each.begin(), each.end(),
-                       [](BufferKind kind) { return kind != BufferKind::kHost; });
-  };
-  if (std::none_of(kinds.begin(), kinds.end(), needed_by)) return;
+  if (std::none_of(kinds.begin(), kinds.end(), need_device)) return;
   const auto rank = launched_rank();
   if (!rank)
     throw BadInput("a rank must be known before MPI is initialised, and there is none in " +

@@ -19,6 +19,9 @@ using Kinds = std::vector<BufferKind>;
 // "H,D". Throws BadInput, also where there are not `ranks` of them.
 Kinds parse_kinds(const std::string& text, int ranks);
 
+// Whether some rank's buffers are memory that only a device's driver gives.
+bool need_device(const Kinds& kinds);
+
 // What --devices asks of one rank: "1", "GPU-...", "opencl:0", "-".
 struct DeviceSpec {
   std::string backend = "cuda";

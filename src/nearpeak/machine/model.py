@@ -121,3 +121,8 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
     # Between hosts: the RDMA adapter on the way ("mlx5_0:1"), which ceilings are measured with.
     adapter: str | None = None
+
+    @property
+    def two_hosts(self) -> bool:
+        """Whether its ends are on different hosts."""
+        return self.ends[0].host != self.ends[1].host

@@ -4,8 +4,7 @@
 from dataclasses import dataclass
 
 from nearpeak.results.model import Results
-from nearpeak.results.names import label
-from nearpeak.study.model import Awareness
+from nearpeak.study.model import Awareness, label
 
 Column = tuple[str, str]  # buffers, operation
 

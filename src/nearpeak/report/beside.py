@@ -13,7 +13,8 @@ from nearpeak.numbers import number, percent, size
 from nearpeak.report import summary
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import label, staged, staging
+from nearpeak.results.names import staged
+from nearpeak.study.model import label, staging
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -26,8 +26,9 @@ from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
 from nearpeak.report.summary import Variant, variant_of
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
-from nearpeak.results.names import axes_words, case, label, staged
+from nearpeak.results.names import axes_words, case, staged
 from nearpeak.study import awareness
+from nearpeak.study.model import label
 
 T = TypeVar("T")
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins

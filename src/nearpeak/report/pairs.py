@@ -11,10 +11,10 @@ from statistics import median
 
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.results.model import CeilingPoint, Cell, Results
-from nearpeak.results.names import case, label, staging
+from nearpeak.results.names import case
+from nearpeak.study.model import GPU_FACTS, label, staging
 
 CEILING = "measured ceiling"
-_METRICS = {"latency", "bw", "bibw"}  # of ceilings without cells; the others are facts
 _PATH = re.compile(r"(gpu-gpu|host-gpu) pair (\w+)-(\w+)")
 
 
@@ -113,7 +113,7 @@ def matrices(results: Results) -> list[Matrix]:
     found += [
         _matrix(*key, limits)
         for key, limits in points.items()
-        if key not in shown and key[1] in _METRICS
+        if key not in shown and key[1] not in GPU_FACTS
     ]
     return found
 

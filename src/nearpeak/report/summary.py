@@ -14,9 +14,9 @@ from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import pairs
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
-from nearpeak.results.names import axes_words, case, label, staged, staging
+from nearpeak.results.names import axes_words, case, staged
 from nearpeak.study.buffers import ceiling_buffers
-from nearpeak.study.model import GPU_FACTS
+from nearpeak.study.model import GPU_FACTS, STAGING, label, staging
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look
 SAME_GPU = "gpu-gpu same-gpu"
@@ -50,7 +50,7 @@ class Variant:
     @property
     def unstaged(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         """What it has in common with its like that stage the data otherwise."""
-        others = tuple(pair for pair in self.axes if pair[0] != "staging")
+        others = tuple(pair for pair in self.axes if pair[0] != STAGING)
         return self.benchmark, self.buffers, others
 
 
@@ -206,7 +206,7 @@ def ceiling_points(
     buffers = ceiling_buffers(variant.buffers)
     found: dict[int, CeilingPoint] = {}
     for point in ceilings.get((path, metric, buffers), []):
-        if all(axes.get(name, value) == value for name, value in point.axes.items()):
+        if point.fits(axes):
             found.setdefault(point.size_bytes, point)
     return [found[key] for key in sorted(found)]
 

@@ -21,8 +21,9 @@ from nearpeak.report.summary import (
     table_two,
 )
 from nearpeak.results.model import CeilingPoint, Results
-from nearpeak.results.names import case, label
+from nearpeak.results.names import case
 from nearpeak.study import awareness
+from nearpeak.study.model import label
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5

@@ -23,10 +23,6 @@ class Ceiling:
     point: CeilingPoint
     by_block: dict[int, float]
 
-    def fits(self, axes: dict[str, str]) -> bool:
-        """Whether it holds for a case with these axes: those that both have are equal."""
-        return all(axes.get(name, value) == value for name, value in self.point.axes.items())
-
 
 Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers of ceilings
 
@@ -94,7 +90,7 @@ def matching(
     """
     path, metric, size_bytes, buffers = where
     where = (path, metric, size_bytes, ceiling_buffers(buffers))
-    holding = [ceiling for ceiling in ceilings.get(where, []) if ceiling.fits(axes)]
+    holding = [ceiling for ceiling in ceilings.get(where, []) if ceiling.point.fits(axes)]
     sign = 1 if better == "higher" else -1
     return max(holding, key=lambda ceiling: sign * ceiling.point.value, default=None)
 

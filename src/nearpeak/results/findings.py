@@ -9,9 +9,9 @@ from typing import NamedTuple
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import number, size, unit
 from nearpeak.results.model import CeilingPoint, Cell, Finding
-from nearpeak.results.names import axes_words, label, staged, staging
+from nearpeak.results.names import axes_words, staged
 from nearpeak.study.buffers import ceiling_buffers
-from nearpeak.study.model import Contender
+from nearpeak.study.model import STAGING, Contender, label, staging
 
 BLOCKING = 3.0  # windowed against blocking: beyond this a finding ...
 EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more
@@ -237,7 +237,7 @@ def _staged_words(baseline: Cell, cell: Cell) -> Callable[[], str]:
     return lambda: (
         f"{_where(cell)}, {_case(cell)}: {_value(cell)} by the library's own way against"
         f" {_value(baseline)} with {label(baseline.library, baseline.settings)}"
-        f" {staged(baseline.axes['staging'])}, {_times(_loss(baseline, cell))}."
+        f" {staged(baseline.axes[STAGING])}, {_times(_loss(baseline, cell))}."
     )
 
 
@@ -247,7 +247,7 @@ def _axes(cell: Cell) -> Axes:
 
 def _bare(cell: Cell) -> Hashable:
     """The case of a cell but for who measured it and what was staged."""
-    axes = tuple(pair for pair in _axes(cell) if pair[0] != "staging")
+    axes = tuple(pair for pair in _axes(cell) if pair[0] != STAGING)
     return cell.path, cell.benchmark, cell.buffers, cell.size_bytes, axes
 
 
@@ -262,8 +262,7 @@ def _limit(cell: Cell, limits: Limits) -> CeilingPoint | None:
         for point in limits.get(
             (cell.path, cell.metric, ceiling_buffers(cell.buffers), cell.size_bytes), []
         )
-        if point.value > 0
-        and all(cell.axes.get(name, value) == value for name, value in point.axes.items())
+        if point.value > 0 and point.fits(cell.axes)
     ]
     sign = 1.0 if cell.better == "higher" else -1.0
     return max(points, key=lambda point: sign * point.value, default=None)

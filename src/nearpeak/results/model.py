@@ -77,6 +77,10 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     methods: dict[str, float]  # every method's median
     launches: int
 
+    def fits(self, axes: dict[str, str]) -> bool:
+        """Whether it holds for a case with these axes: those that both have are equal."""
+        return all(axes.get(name, value) == value for name, value in self.axes.items())
+
 
 class Fit(msgspec.Struct, kw_only=True):
     """Hockney's model t(s) = latency + s / bandwidth of one curve over the sizes."""

@@ -3,19 +3,7 @@
 
 from collections.abc import Mapping
 
-
-def label(library: str, settings: str) -> str:
-    """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
-    return library if settings == "default" else f"{library}@{settings}"
-
-
-def staging(axes: Mapping[str, str]) -> str | None:
-    """How the benchmark itself copies through host memory; None: the library gets the buffers.
-
-    Such a cell is a baseline that every user could write, not what the library can do.
-    """
-    value = axes.get("staging", "none")
-    return None if value == "none" else value
+from nearpeak.study.model import STAGING, staging
 
 
 def staged(value: str) -> str:
@@ -26,7 +14,7 @@ def staged(value: str) -> str:
 def axes_words(axes: Mapping[str, str]) -> list[str]:
     """`name=value` of each axis; that nothing was staged goes without saying."""
     how = staging(axes)
-    words = [f"{name}={value}" for name, value in axes.items() if name != "staging"]
+    words = [f"{name}={value}" for name, value in axes.items() if name != STAGING]
     return words if how is None else [staged(how), *words]
 
 

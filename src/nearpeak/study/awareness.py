@@ -18,7 +18,7 @@ from nearpeak.machine import model as machine
 from nearpeak.study.buffers import rank_ends
 from nearpeak.study.commands import Ends, Tools, device_options, rank_places
 from nearpeak.study.logs import OWN, crash_words, last_words
-from nearpeak.study.model import Awareness, Contender
+from nearpeak.study.model import Awareness, Contender, label
 from nearpeak.study.process import run_tree
 
 LIMIT_SECONDS = 60.0  # for one job: then the operation that it is at hangs
@@ -156,7 +156,7 @@ def sentences(found: Iterable[Awareness]) -> list[str]:
     told: dict[tuple[str, str, bool], dict[str, list[str]]] = {}
     for one in found:
         if one.status != GOOD:
-            who = one.library if one.settings == "default" else f"{one.library}@{one.settings}"
+            who = label(one.library, one.settings)
             evidence = one.message or one.status
             kinds = told.setdefault((who, evidence, one.status == NOT_TRIED), {})
             kinds.setdefault(one.buffers, []).append(one.operation)

@@ -71,6 +71,12 @@ def ceiling_buffers(buffers: str) -> str:
     return ",".join({"host": "H", "gpu": "D"}[MEMORY[kind]] for kind in buffers.split(","))
 
 
+def ceiling_metrics(plan: Plan, buffers: str) -> list[str]:
+    """What is measured of these buffers of a ceiling: the metrics of all that it holds for."""
+    holds = (one for one in plan.variants if ceiling_buffers(one.buffers) == buffers)
+    return sorted({variant.metric for variant in holds} - {""})
+
+
 def devices(ends: tuple[Endpoint, Endpoint]) -> list[str]:
     """The device of each end by UUID; `-` for the host's memory."""
     return [end.gpu or NO_DEVICE for end in ends]

@@ -9,7 +9,7 @@ from nearpeak.libraries.model import CommandLine, Launch, Library, Rank
 from nearpeak.machine import model as machine
 from nearpeak.study import mps
 from nearpeak.study.buffers import (
-    ceiling_buffers,
+    ceiling_metrics,
     devices,
     in_flight_bytes,
     in_gpu,
@@ -94,7 +94,7 @@ def wanted_cpus(plan: Plan, planned: PlannedLaunch) -> list[list[int]]:
     ends = launch_ends(plan, planned)
     if path.transport == "local":
         return [path.ends[0].cpus]
-    if planned.role == "ceiling" and not _two_hosts(path):
+    if planned.role == "ceiling" and not path.two_hosts:
         return [end.cpus[:1] for end in ends]
     return [end.cpus for end in ends]
 
@@ -102,7 +102,7 @@ def wanted_cpus(plan: Plan, planned: PlannedLaunch) -> list[list[int]]:
 def wanted_devices(plan: Plan, planned: PlannedLaunch) -> list[str | None]:
     """The UUID of the device that each rank of a launch must have taken; None: any, or none."""
     path = find_path(plan, planned.path)
-    if path.transport == "local" or _two_hosts(path):
+    if path.transport == "local" or path.two_hosts:
         return [None for _ in path.ends]
     return [end.gpu for end in launch_ends(plan, planned)]
 
@@ -116,15 +116,8 @@ def _ceiling(
     plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
 ) -> CommandLine:
     program = str(tools.native_program())
-    metrics = sorted(
-        {
-            variant.metric
-            for variant in plan.variants
-            if ceiling_buffers(variant.buffers) == planned.buffers
-        }
-        - {""}
-    )
-    if needs_gpu(planned.buffers) and not _two_hosts(path):
+    metrics = ceiling_metrics(plan, planned.buffers)
+    if needs_gpu(planned.buffers) and not path.two_hosts:
         metrics += GPU_FACTS
     what = ["--reuse", planned.axes["reuse"]]
     what += ["--metrics", ",".join(metrics)] if metrics else []
@@ -133,7 +126,7 @@ def _ceiling(
         where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
         # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
         return CommandLine(argv=[program, *where, *common[2:]], env={})
-    if _two_hosts(path):
+    if path.two_hosts:
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + (plan.seed + planned.launch) % PORTS
         ends = launch_ends(plan, planned)
@@ -161,10 +154,6 @@ def _ceiling(
     if path.transport == "network":
         where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]
     return CommandLine(argv=[program, *where, *what, *common], env={})
-
-
-def _two_hosts(path: machine.Path) -> bool:
-    return path.ends[0].host != path.ends[1].host
 
 
 def rank_places(ends: Ends) -> list[Rank]:

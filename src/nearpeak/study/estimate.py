@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nearpeak.study.buffers import ceiling_buffers, in_flight_bytes, needs_gpu
+from nearpeak.study.buffers import ceiling_metrics, in_flight_bytes, needs_gpu
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
 
 LEAST_SAMPLES = 11  # of a case, however long one takes
@@ -57,13 +57,7 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     if launch.role == "mpi":
         metrics = [plan.variants[number].metric for number in launch.variants]
     else:
-        metrics = sorted(
-            {
-                variant.metric
-                for variant in plan.variants
-                if ceiling_buffers(variant.buffers) == launch.buffers
-            }
-        )
+        metrics = ceiling_metrics(plan, launch.buffers)
     seconds = guess.start
     for metric in metrics:
         for size in plan.sizes:

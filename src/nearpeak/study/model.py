@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """plan.json: what a study is going to run. Enough to resume it and to make its report."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from nearpeak.libraries.model import Library, Settings
@@ -10,6 +12,22 @@ from nearpeak.machine.model import Path
 # made of, and no ceilings of anything.
 GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
 SCHEMA = 1
+STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
+DIRECT = "none"  # its value where they do not
+
+
+def label(library: str, settings: str) -> str:
+    """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
+    return library if settings == "default" else f"{library}@{settings}"
+
+
+def staging(axes: Mapping[str, str]) -> str | None:
+    """How the benchmark itself copies through host memory; None: the library gets the buffers.
+
+    Such a cell is a baseline that every user could write, not what the library can do.
+    """
+    value = axes.get(STAGING, DIRECT)
+    return None if value == DIRECT else value
 
 
 class Variant(msgspec.Struct, kw_only=True, frozen=True):
@@ -29,10 +47,8 @@ class Contender(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def label(self) -> str:
-        """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
-        if self.settings.name == "default":
-            return self.library.name
-        return f"{self.library.name}@{self.settings.name}"
+        """As `label` has it."""
+        return label(self.library.name, self.settings.name)
 
 
 class Awareness(msgspec.Struct, kw_only=True, frozen=True):

@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearpeak.study.logs import last_words
+
 CONTROL = "nvidia-cuda-mps-control"
 START_SECONDS = 10.0
 QUIT_SECONDS = 20.0
@@ -68,9 +70,7 @@ def _await(process: subprocess.Popen[bytes], folder: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not (folder / "control").exists():
         if process.poll() is not None or time.monotonic() > deadline:
-            lines = (folder / "said").read_text("utf-8", errors="replace").split("\n")
-            said = [line.strip() for line in lines if line.strip()]
-            raise MpsError(f"{CONTROL} did not start: {said[-1] if said else 'it said nothing'}")
+            raise MpsError(f"{CONTROL} did not start: {last_words(folder / 'said')}")
         time.sleep(0.02)
 
 

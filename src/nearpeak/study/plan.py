@@ -150,19 +150,18 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
     template = PlannedLaunch(
         launch=0, block=0, role="ceiling", path=path.id, contender=None, variants=[], seed=0
     )
-    two_hosts = path.ends[0].host != path.ends[1].host
     ceilings = {
         (variant.axes.get("reuse", "fixed"), ceiling_buffers(variant.buffers))
         for _, variant in fitting
         # GPUs of two hosts are reached over RDMA adapters alone.
-        if variant.buffers == HOST or not two_hosts
+        if variant.buffers == HOST or not path.two_hosts
     }
     if path.transport == "local":
         reuses = {variant.axes.get("reuse", "fixed") for variant in plan.variants}
         ceilings = {(min(reuses), HOST)}
     for reuse, buffers in sorted(ceilings):
         yield msgspec.structs.replace(template, axes={"reuse": reuse}, buffers=buffers)
-    if plan.perftest and two_hosts and path.adapter:
+    if plan.perftest and path.two_hosts and path.adapter:
         # perftest uses the same buffer again and again.
         fixed = [v for _, v in fitting if v.axes.get("reuse", "fixed") == "fixed"]
         for buffers in sorted({ceiling_buffers(variant.buffers) for variant in fixed}):

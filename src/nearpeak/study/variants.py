@@ -10,10 +10,7 @@ from nearpeak.machine.model import Path
 from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.describe import Benchmark, Description, find_benchmark, parse_variant
-from nearpeak.study.model import Awareness, Contender, Variant
-
-STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
-DIRECT = "none"
+from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant, staging
 
 
 def choose_variants(
@@ -34,7 +31,7 @@ def choose_variants(
     for text in benchmarks:
         variant = parse_variant(described, text)
         symmetric = find_benchmark(described, variant.benchmark).symmetric
-        staged = variant.axes.get(STAGING, DIRECT) != DIRECT
+        staged = staging(variant.axes) is not None
         if staged and not any(end.gpu for path in between for end in path.ends):
             raise UserError(f"{text} stages device buffers: they {unfit('D,D', between)}")
         for path in between:
@@ -88,6 +85,6 @@ class Awarenesses:
 
     def runs(self, contender: Contender, variant: Variant, asked: Sequence[Variant]) -> bool:
         """Whether a contender is measured in a variant; `asked` were asked for by the user."""
-        if variant.axes.get(STAGING, DIRECT) == DIRECT:
+        if staging(variant.axes) is None:
             return self.takes(contender, variant)
         return variant in asked or not self.takes(contender, variant)
