@@ -163,7 +163,7 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
         return given
 
     assert in_flight() == {"H,H": {"64M"}, "D,D": {"256M"}}
-    assert in_flight(budget_seconds=10) == {"H,H": {"16M"}, "D,D": {"256M"}}
+    assert in_flight(budget_seconds=10) == {"H,H": {"16M"}, "D,D": {"128M"}}
     assert in_flight(in_flight_bytes=2**20) == {"H,H": {"1M"}, "D,D": {"1M"}}
 
 

@@ -27,7 +27,8 @@ LEAST_LAUNCHES = 2
 WINDOW = 64
 IN_FLIGHT_BYTES = 64 * 1024**2
 GPU_IN_FLIGHT_BYTES = 256 * 1024**2  # the window of 64 is whole up to OMB's largest, 4 MiB
-IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 256 KiB
+IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 256 KiB,
+GPU_IN_FLIGHT_LEAST = 128 * 1024**2  # and here up to 2 MiB: less leaves a fast link idle at times
 LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
 
@@ -103,6 +104,7 @@ def fit(plan: Plan, options: Options, runs: Runs) -> None:
             return
     if options.in_flight_bytes is None:
         plan.in_flight_bytes = IN_FLIGHT_LEAST
+        plan.gpu_in_flight_bytes = GPU_IN_FLIGHT_LEAST
         if _seconds(plan, runs, launches) <= goal:
             return
     for step in () if options.sizes else SIZE_STEPS:
