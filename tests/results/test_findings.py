@@ -28,7 +28,7 @@ def make_cell(
     path: str = NVLINK,
     buffers: str = "D,D",
     noise: float = 0.02,
-    few: bool = False,
+    launches: int = 6,
     **axes: str,
 ) -> Cell:
     """A cell whose interval is `noise` to either side of its median."""
@@ -47,15 +47,15 @@ def make_cell(
         better="lower" if lower else "higher",
         window=1 if lower else 64,
         median=median,
-        ci95=None if few else bounds,
+        ci95=None if launches < 6 else bounds,
         range=bounds,
-        launch_medians=[median] * 6,
-        blocks=list(range(6)),
+        launch_medians=[median] * launches,
+        blocks=list(range(launches)),
         p05=median,
         p95=median,
         minimum=median,
         first_use_us=1.0,
-        launches=6,
+        launches=launches,
         ceiling=None,
         fraction=None,
         fraction_ci95=None,
@@ -178,7 +178,9 @@ def test_settings_that_noise_or_little_could_explain() -> None:
     assert found(pair(16.0))
     assert found(pair(14.0)) == []
     assert found(pair(16.0, noise=0.4)) == []
-    assert found(pair(16.0, few=True)) == []
+    assert found(pair(16.0, launches=4))
+    assert found(pair(16.0, launches=4, noise=0.4)) == []
+    assert found(pair(16.0, launches=3)) == []
     others = pair(16.0)
     others[1].library = "mpich"  # settings of two libraries are not compared here
     assert found(others) == []

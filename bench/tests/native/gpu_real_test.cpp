@@ -60,10 +60,11 @@ TEST_CASE("a real device: every method of mode gpu, within one device") {
   }
   const RecordFile file;
   run_real("D,D", {"cuda:0", "cuda:0"}, file);
-  CHECK(measured(file, "latency") ==
-        std::set<std::string>{"ce", "ce-poll", "ce-pull", "ce-one", "sm", "sm-pull", "sm-one"});
-  CHECK(measured(file, "bw") ==
-        std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "sm", "sm-pull"});
+  CHECK(measured(file, "latency") == std::set<std::string>{"ce", "ce-poll", "ce-pull", "ce-one",
+                                                           "sm", "sm-pull", "sm-one", "staged-128K",
+                                                           "staged-1M"});
+  CHECK(measured(file, "bw") == std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "sm",
+                                                      "sm-pull", "staged-128K", "staged-1M"});
   CHECK(measured(file, "ipc_open") == std::set<std::string>{"ipc"});
   CHECK(measured(file, "flag_latency") == std::set<std::string>{"kernel"});
   CHECK(measured(file, "device_latency").empty());
@@ -95,7 +96,8 @@ TEST_CASE("a real device: every method of mode gpu, between two devices") {
   }
   const RecordFile file;
   run_real("D,D", {"cuda:0", "cuda:1"}, file);
-  CHECK(measured(file, "bibw") ==
-        std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "ce-one", "sm", "sm-pull", "sm-one"});
+  CHECK(measured(file, "bibw") == std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "ce-one",
+                                                        "sm", "sm-pull", "sm-one", "staged-128K",
+                                                        "staged-1M"});
   CHECK(measured(file, "device_latency") == std::set<std::string>{"kernel"});
 }
