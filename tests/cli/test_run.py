@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak run`: on stand-ins, and for real where a library is installed."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.study import mps, prepare
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -48,6 +51,39 @@ def test_bad_input_of_run_is_one_line(
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_path_with_mps_runs_under_a_daemon(
+    nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
+    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts, _pairs: ([path], []))
+    begun = []
+
+    @contextlib.contextmanager
+    def daemon(study: str) -> Iterator[None]:
+        begun.append(study)
+        yield
+
+    monkeypatch.setattr(mps, "daemon", daemon)
+    monkeypatch.setattr(prepare, "shell_line", lambda line: str(line.env))
+    words = ["latency", "--mpi", "one", "--path", path.id, "--buffers", "D,D", "--sizes", "8"]
+    code, _, err = nearpeak("run", *words)
+    assert code == 0
+    assert str(mps.environment(begun[0]))[1:-1] in err
+
+
+def test_without_mps_its_path_is_refused(
+    nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
+    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts, _pairs: ([path], []))
+    monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
+    code, _, err = nearpeak("run", "latency", "--mpi", "one", "--path", path.id, "--buffers", "D,D")
+    assert code == 2
+    assert err.splitlines()[-1].endswith(
+        "no-such-daemon was not found on PATH: leave out the paths with mps"
+    )
 
 
 def run_for_real(*words: str) -> subprocess.CompletedProcess[str]:

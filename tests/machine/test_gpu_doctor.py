@@ -47,7 +47,7 @@ def test_nothing_is_said_without_gpus(recorded: Recorded) -> None:
         ("gpu3/repair", "failed", "bad", "gpu-memory", "could not be repaired"),
         ("gpu5/slowed", "power cap", "warn", "gpu-clocks", "GPU 5 runs slower than it can: power"),
         ("gpu0/persistence", "off", "warn", "gpu-persistence", "GPU 0: persistence mode is off"),
-        ("mps/daemon", "other", "bad", "mps", "of another user"),
+        ("mps/daemon", "other", "warn", "mps", "daemon of another user is there already"),
         ("mps/daemon", "root", "warn", "mps", "there already"),
         ("mps/daemon", "own", "warn", "mps", "there already"),
         ("gpu0/to1/peer", "not supported", "bad", "gpu-peer", "GPUs 0-1 are joined by nvlink"),

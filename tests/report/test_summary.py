@@ -164,6 +164,8 @@ def test_only_the_best_of_a_direction_speaks_of_health(gpu: Results) -> None:
     rows = {(row.path, row.best.metric, row.best.buffers): row for row in summary.table_one(gpu)}
     assert not rows["host-gpu near", "bw", "H,D"].suspect  # pageable memory, a sound link
     assert rows["host-gpu near", "bw", "D,H"].suspect
+    gpu.ceilings = [point for point in gpu.ceilings if point.size_bytes <= 16 << 20]
+    assert not any(row.suspect for row in summary.table_one(gpu))  # too small to judge by
 
 
 def _fields(item: object) -> dict[str, object]:

@@ -91,7 +91,7 @@ def test_gpu_studies_say_what_stands_out(gpu: Results) -> None:
     assert "mpich, staged by the benchmark (pinned)" in words
     assert gpu.findings[0].sentence in words
     assert "Worth a look: host-gpu near carries" in words
-    assert "without MPI at 128 MiB, the largest size measured," in words
+    assert "without MPI at 128 MiB, 43.5 % of" in words
     assert "slowest is 0-2" in words
     assert "gpu-gpu pair 0-1" not in words  # a line for all pairs, not a table for each
 

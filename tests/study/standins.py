@@ -56,7 +56,7 @@ def fake_command_line(_library: Library, launch: Launch) -> CommandLine:
     cpus = json.dumps([rank.cpus for rank in launch.ranks])
     return CommandLine(
         argv=[sys.executable, "-S", *launch.program],
-        env={**launch.settings.env, "NEARPEAK_FAKE_CPUS": cpus},
+        env={**launch.settings.env, **launch.env, "NEARPEAK_FAKE_CPUS": cpus},
     )
 
 

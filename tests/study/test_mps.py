@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our own daemon of MPS: there while it is needed, and always ended. The daemon is a stand-in."""
 
+import contextlib
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -68,6 +73,34 @@ def test_one_that_does_not_quit_is_killed(install: object, monkeypatch: pytest.M
         pid = int((folder / "pid").read_text())
         (folder / "control").unlink()  # nobody can tell it to quit any more
     assert not psutil.pid_exists(pid)
+
+
+def test_it_does_not_outlive_a_study_that_is_killed(install: object, tmp_path: Path) -> None:
+    install()
+    script = (
+        "import os, sys; from nearpeak.study import mps\n"
+        f"mps.tempfile.gettempdir = lambda: {str(tmp_path)!r}\n"
+        f"with mps.daemon({STUDY!r}): os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    pid = int((mps.pipe_folder(STUDY) / "pid").read_text())
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(pid).wait(10)
+    assert not psutil.pid_exists(pid)
+
+
+def test_one_left_behind_is_asked_to_quit_before_its_folder_goes(
+    install: object, tmp_path: Path
+) -> None:
+    install()
+    folder = mps.pipe_folder(STUDY)
+    folder.mkdir()
+    env = {**os.environ, **mps.environment(STUDY)}
+    left = subprocess.Popen([tmp_path / mps.CONTROL, "-f"], env=env)
+    while not (folder / "control").exists():
+        time.sleep(0.01)
+    with mps.daemon(STUDY):
+        assert left.wait(10) == 0
 
 
 def test_why_it_did_not_start_is_told(install: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.model import CommandLine
+from nearpeak.study import mps
 from nearpeak.study.commands import Tools, make_command
 from nearpeak.study.estimate import Estimate, key_of
 from nearpeak.study.model import Plan, Variant
@@ -165,6 +166,23 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
     assert in_flight() == {"H,H": {"64M"}, "D,D": {"256M"}}
     assert in_flight(budget_seconds=10) == {"H,H": {"16M"}, "D,D": {"128M"}}
     assert in_flight(in_flight_bytes=2**20) == {"H,H": {"1M"}, "D,D": {"1M"}}
+
+
+def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType) -> None:
+    paths = [
+        standins.data_path(),
+        standins.gpu_path(),
+        standins.gpu_path("gpu-gpu same-gpu mps", mps=True),
+    ]
+    variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
+    plan = make_plan(Options(), [standins.contender()], variants, paths)
+    tools = Tools(
+        command_line=lambda _, launch: CommandLine(argv=launch.program, env=launch.env),
+        mpi_program=lambda _: Path("nearpeak-mpi"),
+        native_program=lambda: Path("nearpeak-native"),
+    )
+    given = {(one.buffers, str(make_command(plan, one, tools).env)) for one in plan.launches}
+    assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
 
 def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak run`: one launch of one benchmark, built, bound and started for the user."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -71,9 +72,9 @@ def run(
     from nearpeak.libraries import settings
     from nearpeak.libraries.model import Launch
     from nearpeak.machine.discover import discover
-    from nearpeak.study import prepare
+    from nearpeak.study import mps, prepare
     from nearpeak.study.buffers import in_gpu, parse_buffers
-    from nearpeak.study.commands import device_options, rank_places
+    from nearpeak.study.commands import device_options, path_environment, rank_places
     from nearpeak.study.describe import find_benchmark
     from nearpeak.study.options import split_list
 
@@ -88,6 +89,7 @@ def run(
     kinds = parse_buffers(buffers)
     paths = prepare.select_paths(discover(), names, [path] if path else [])
     chosen, ends = prepare.fitting_path(paths, kinds)
+    study = mps.new_study()
     line = prepare.TOOLS.command_line(
         library,
         Launch(
@@ -101,10 +103,16 @@ def run(
             network_only=chosen.transport == "network" and not in_gpu(kinds),
             remote_shell=remote_shell,
             gpu=in_gpu(kinds),
+            env=path_environment(chosen, study),
         ),
     )
     print(prepare.shell_line(line), file=sys.stderr, flush=True)
-    raise typer.Exit(_start(line.argv, {**os.environ, **line.env}))
+    try:
+        with mps.daemon(study) if chosen.mps else contextlib.nullcontext():
+            status = _start(line.argv, {**os.environ, **line.env})
+    except mps.MpsError as error:
+        raise UserError(str(error)) from None
+    raise typer.Exit(status)
 
 
 def _start(argv: list[str], env: dict[str, str]) -> int:

@@ -231,8 +231,7 @@ def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
         journal.close()
     if end.status == "interrupted":
         print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
-        number = signal.SIGTERM if end.message.endswith("SIGTERM") else signal.SIGINT
-        raise typer.Exit(128 + number)
+        raise typer.Exit(128 + signal.Signals[end.message.split()[-1]])
 
 
 def _report(folder: Path) -> None:

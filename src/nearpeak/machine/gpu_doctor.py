@@ -88,21 +88,14 @@ def _persistence(patient: Patient) -> Iterator[Finding]:
 
 def _mps(patient: Patient) -> Iterator[Finding]:
     owner = patient.nvidia.text(f"{FACTS}/mps/daemon")
-    if owner == "other":
-        yield Finding(
-            severity="bad",
-            id="mps",
-            message="an MPS daemon of another user has the usual pipe directory: ranks may fail "
-            "to start on the GPUs",
-            hint="have it ended, or set CUDA_MPS_PIPE_DIRECTORY to an empty directory",
-        )
-    elif owner in ("own", "root"):
+    if owner in ("other", "own", "root"):
+        whose = " of another user" if owner == "other" else ""
         yield Finding(
             severity="warn",
             id="mps",
-            message="an MPS daemon is there already: paths without MPS would go through it too",
-            hint="end it (echo quit | nvidia-cuda-mps-control), or set CUDA_MPS_PIPE_DIRECTORY "
-            "to an empty directory",
+            message=f"an MPS daemon{whose} is there already: launches of Nearpeak do not go "
+            "through it, but programs in it use the GPUs too",
+            hint="have it ended (echo quit | nvidia-cuda-mps-control)",
         )
 
 

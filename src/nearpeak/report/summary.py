@@ -18,7 +18,8 @@ from nearpeak.results.names import axes_words, case, staged
 from nearpeak.study.buffers import ceiling_buffers
 from nearpeak.study.model import GPU_FACTS, STAGING, label, staging
 
-HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look
+HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
+JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 SAME_GPU = "gpu-gpu same-gpu"
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 _FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
@@ -102,7 +103,8 @@ class TheoryRow:
     best: CeilingPoint
     theoretical_gbs: float | None
     fraction: float | None  # of the theoretical unidirectional rate
-    suspect: bool = False  # even the best of its direction is below HEALTHY
+    largest: int  # bytes of the largest message that was measured
+    suspect: bool = False  # large messages, and even the best of its direction is below HEALTHY
 
     @property
     def fact(self) -> bool:
@@ -245,7 +247,8 @@ def table_one(results: Results) -> list[TheoryRow]:
         known = theory.get(best.path)
         # The theoretical rate is that of one direction, so only `bw` can be a part of it.
         fraction = best.value / known if known and best.metric == "bw" else None
-        rows.append(TheoryRow(best.path, best, known, fraction))
+        largest = max(point.size_bytes for point in curves[key])
+        rows.append(TheoryRow(best.path, best, known, fraction, largest))
     return _judged(rows)
 
 
@@ -257,7 +260,9 @@ def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
     """
     best: dict[tuple[str, tuple[bool, ...]], tuple[float, int]] = {}
     for place, row in enumerate(rows):
-        if row.fraction is not None and "M" not in row.best.buffers:  # managed memory moves
+        if row.largest < JUDGED_FROM or "M" in row.best.buffers:  # managed memory moves
+            continue
+        if row.fraction is not None:
             where = (row.path, _direction(row.best.buffers))
             best[where] = max(best.get(where, (0.0, 0)), (row.fraction, -place))
     suspects = {-place for fraction, place in best.values() if fraction < HEALTHY}

@@ -140,18 +140,12 @@ def _health(results: Results) -> Iterator[Text]:
         if row.suspect:
             yield _text(
                 f"Worth a look: {row.path} carries {number(row.best.value)} GB/s"
-                f" ({row.best.metric} {row.best.buffers}) without MPI{_at(results, row.best)},"
-                f" {percent(row.fraction)} %"
+                f" ({row.best.metric} {row.best.buffers}) without MPI at"
+                f" {size(row.best.size_bytes)}, {percent(row.fraction)} %"
                 f" of its theoretical {number(row.theoretical_gbs)} GB/s"
                 + (f" ({row.convention})." if row.convention else "."),
                 "yellow",
             )
-
-
-def _at(results: Results, best: CeilingPoint) -> str:
-    largest = max(point.size_bytes for point in results.ceilings if point.path == best.path)
-    last = ", the largest size measured" if best.size_bytes == largest else ""
-    return f" at {size(best.size_bytes)}{last}"
 
 
 def _awareness(results: Results) -> Iterator[Text]:

@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from nearpeak.study.precision import interval
 from nearpeak.study.records import SamplesRecord
 
 PROBE = "probe"  # the benchmark name of the drift probe, which is no ceiling
+TRIAL = "a short trial"  # how the reason begins why a method has but a few samples
 BETTER_QUARTILE = {"lower": 0.25, "higher": 0.75}
 
 
@@ -24,7 +26,15 @@ class Ceiling:
     by_block: dict[int, float]
 
 
+class Reached(NamedTuple):
+    """What a method reached in one block."""
+
+    value: float
+    trial: bool  # in a short trial, where others were better
+
+
 Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers of ceilings
+Methods = dict[str, dict[int, Reached]]  # by name and block
 
 
 def best(values: dict[str, float], better: str) -> str:
@@ -39,8 +49,8 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
     with the best median over all blocks wins for the whole study: were it chosen anew in each
     block, the ceiling would be the luckiest of several launches.
     """
-    medians: dict[tuple[Where, tuple[tuple[str, str], ...]], dict[str, dict[int, float]]]
-    medians = defaultdict(lambda: defaultdict(dict))
+    curves: dict[tuple[Where, tuple[tuple[str, str], ...]], Methods]
+    curves = defaultdict(lambda: defaultdict(dict))
     kinds: dict[Where, SamplesRecord] = {}
     for launch in data.launches:
         if launch.begin.role != "ceiling":
@@ -51,17 +61,22 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
                 continue
             where = (launch.begin.path, record.metric, record.size_bytes, record.buffers)
             kinds[where] = record
-            methods = medians[where, tuple(sorted(record.axes.items()))]
+            methods = curves[where, tuple(sorted(record.axes.items()))]
             # Not the median: a ceiling is what a path can carry, and some methods have two paces.
-            reached = np.quantile(case.samples, BETTER_QUARTILE[record.better])
-            methods[record.method or ""][launch.begin.block] = float(reached)
+            value = float(np.quantile(case.samples, BETTER_QUARTILE[record.better]))
+            trial = (record.limited or "").startswith(TRIAL)
+            methods[record.method or ""][launch.begin.block] = Reached(value, trial)
     found: dict[Where, list[Ceiling]] = defaultdict(list)
-    for (where, axes), methods in medians.items():
+    for (where, axes), methods in curves.items():
         path, metric, size_bytes, buffers = where
         kind = kinds[where]
-        values = {name: float(np.median(list(blocks.values()))) for name, blocks in methods.items()}
+        values = {
+            name: float(np.median([reached.value for reached in blocks.values()]))
+            for name, blocks in methods.items()
+        }
         method = best(values, kind.better)
-        launches = list(methods[method].values())
+        by_block = _by_block(methods, method, kind.better)
+        launches = list(by_block.values())
         point = CeilingPoint(
             path=path,
             metric=metric,
@@ -70,14 +85,32 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
             axes=dict(axes),
             unit=kind.unit,
             better=kind.better,
-            value=values[method],
+            value=float(np.median(launches)),
             ci95=interval(launches),
             range=(min(launches), max(launches)),
             method=method,
             methods=values,
             launches=len(launches),
         )
-        found[where].append(Ceiling(point, methods[method]))
+        found[where].append(Ceiling(point, by_block))
+    return found
+
+
+def _by_block(methods: Methods, winner: str, better: str) -> dict[int, float]:
+    """What the path carried in each block that has the winner.
+
+    Where the winner had but a trial, others were measured because theirs were better: the best of
+    them stands for it, as the few samples of a trial are too low a ceiling.
+    """
+    found = {}
+    for block, reached in methods[winner].items():
+        whole = {
+            name: blocks[block].value
+            for name, blocks in methods.items()
+            if block in blocks and not blocks[block].trial
+        }
+        stands = reached.trial and whole
+        found[block] = whole[best(whole, better)] if stands else reached.value
     return found
 
 

@@ -15,8 +15,9 @@ import msgspec
 
 from nearpeak.libraries.model import CommandLine, Launch
 from nearpeak.machine import model as machine
+from nearpeak.study import mps
 from nearpeak.study.buffers import rank_ends
-from nearpeak.study.commands import Ends, Tools, device_options, rank_places
+from nearpeak.study.commands import Tools, device_options, path_environment, rank_places
 from nearpeak.study.logs import OWN, crash_words, last_words
 from nearpeak.study.model import Awareness, Contender, label
 from nearpeak.study.process import run_tree
@@ -66,12 +67,10 @@ def _run_job(
     """One job for these pairs (all operations of some kinds): at least one is told of."""
     kinds = list(dict.fromkeys(kind for kind, _ in pairs))
     operations = list(dict.fromkeys(operation for _, operation in pairs))
-    ends = rank_ends(path, "D,D")
-    assert ends is not None
     with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
         jsonl, log = Path(folder) / "probe.jsonl", Path(folder) / "log"
-        line = _command(contender, kinds, operations, ends, tools, None)
-        running = _command(contender, kinds, operations, ends, tools, jsonl)
+        line = _command(contender, kinds, operations, path, tools, None)
+        running = _command(contender, kinds, operations, path, tools, jsonl)
         outcome = run_tree(
             running.argv,
             env={**os.environ, **running.env},
@@ -123,10 +122,12 @@ def _command(
     contender: Contender,
     kinds: Iterable[str],
     operations: Iterable[str],
-    ends: Ends,
+    path: machine.Path,
     tools: Tools,
     jsonl: Path | None,
 ) -> CommandLine:
+    ends = rank_ends(path, "D,D")
+    assert ends is not None
     program = [
         *(str(tools.mpi_program(contender.library)), "probe"),
         *(word for kind in kinds for word in ("--buffers", kind)),
@@ -134,8 +135,16 @@ def _command(
         *device_options(ends, "D,D"),
         *(("--jsonl", str(jsonl)) if jsonl else ()),
     ]
-    launch = Launch(program=program, ranks=rank_places(ends), settings=contender.settings, gpu=True)
-    return tools.command_line(contender.library, launch)
+    return tools.command_line(
+        contender.library,
+        Launch(
+            program=program,
+            ranks=rank_places(ends),
+            settings=contender.settings,
+            gpu=True,
+            env=path_environment(path, mps.new_study()),
+        ),
+    )
 
 
 def _read(jsonl: Path) -> dict[tuple[str, str], Trial]:

@@ -70,14 +70,14 @@ def make_command(
             network_only=path.transport == "network" and not in_gpu(planned.buffers),
             remote_shell=plan.remote_shell,
             gpu=in_gpu(planned.buffers),
-            env=_environment(plan, path),
+            env=path_environment(path, plan.study),
         ),
     )
 
 
-def _environment(plan: Plan, path: machine.Path) -> dict[str, str]:
-    """What a path needs in the environment: its daemon of MPS, or its adapter."""
-    env = mps.environment(plan.study) if path.mps else {}
+def path_environment(path: machine.Path, study: str) -> dict[str, str]:
+    """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
+    env = mps.environment(study) if any(end.gpu for end in path.ends) else {}
     # Taken by whatever runs over UCX; for others there is no one word.
     return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
 
@@ -142,6 +142,7 @@ def _ceiling(
                 program=[program, *where, *what, *common],
                 ranks=rank_places(ends),
                 remote_shell=plan.remote_shell,
+                env=path_environment(path, plan.study) if planned.adapter else {},
             ),
         )
     ends = launch_ends(plan, planned)
@@ -149,7 +150,9 @@ def _ceiling(
     if needs_gpu(planned.buffers):
         where = ["gpu", "--cpus", cpus, "--buffers", planned.buffers]
         where += ["--devices", ",".join(devices(ends))]
-        return CommandLine(argv=[program, *where, *what, *common], env=_environment(plan, path))
+        return CommandLine(
+            argv=[program, *where, *what, *common], env=path_environment(path, plan.study)
+        )
     where = ["pair", "--cpus", cpus]
     if path.transport == "network":
         where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]

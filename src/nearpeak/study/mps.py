@@ -2,7 +2,9 @@
 """A daemon of NVIDIA's MPS of our own, for launches whose ranks share one GPU through it.
 
 It has a private folder for its pipes, so that no other program comes to use it, and lives as long
-as the launch. (NVIDIA, "Multi-Process Service", on CUDA_MPS_PIPE_DIRECTORY and the commands.)
+as the launch. All other launches on GPUs look for a daemon in the same folder and find none, so
+that they do not go through somebody else's. (NVIDIA, "Multi-Process Service", on
+CUDA_MPS_PIPE_DIRECTORY and the commands.)
 """
 
 import contextlib
@@ -11,10 +13,12 @@ import shutil
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.study.logs import last_words
+from nearpeak.study.process import end_with_parent
 
 CONTROL = "nvidia-cuda-mps-control"
 START_SECONDS = 10.0
@@ -31,8 +35,13 @@ def pipe_folder(study: str) -> Path:
 
 
 def environment(study: str) -> dict[str, str]:
-    """What a program needs in its environment to run under the study's daemon."""
+    """What makes a program run under the study's daemon, or, while there is none, without MPS."""
     return {"CUDA_MPS_PIPE_DIRECTORY": str(pipe_folder(study))}
+
+
+def new_study() -> str:
+    """An id for launches that belong to no study."""
+    return uuid.uuid4().hex
 
 
 @contextlib.contextmanager
@@ -43,7 +52,8 @@ def daemon(study: str) -> Iterator[None]:
     program = shutil.which(CONTROL)
     if program is None:
         raise MpsError(f"{CONTROL} was not found on PATH: leave out the paths with mps")
-    with contextlib.suppress(FileNotFoundError):
+    if folder.exists():  # of a study that was killed: the daemon may have outlived it
+        _quit(program, env)
         shutil.rmtree(folder)
     folder.mkdir(mode=0o700)
     try:
@@ -55,6 +65,7 @@ def daemon(study: str) -> Iterator[None]:
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=end_with_parent,
             )
         try:
             _await(process, folder)
@@ -75,7 +86,17 @@ def _await(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], program: str, env: dict[str, str]) -> None:
-    """Asks the daemon to quit, which ends its server too; kills it when it does not."""
+    """Asks the daemon to quit, and kills it when it does not."""
+    _quit(program, env)
+    try:
+        process.wait(QUIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _quit(program: str, env: dict[str, str]) -> None:
+    """Asks the daemon of this environment to quit, which ends its server too."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         subprocess.run(
             [program],
@@ -86,8 +107,3 @@ def _end(process: subprocess.Popen[bytes], program: str, env: dict[str, str]) ->
             timeout=QUIT_SECONDS,
             check=False,
         )
-    try:
-        process.wait(QUIT_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

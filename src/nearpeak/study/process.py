@@ -64,7 +64,7 @@ def run_tree(
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=end_with_parent,
             )
         except OSError as error:
             reason = f"{argv[0]} cannot be started: {error.strerror}"
@@ -147,6 +147,6 @@ def _reaping_orphans() -> Iterator[None]:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def _end_with_parent() -> None:
-    """In the child: a launcher whose study was killed gets SIGTERM and ends its ranks."""
+def end_with_parent() -> None:
+    """In a child, before exec: it gets SIGTERM when we are killed; a launcher ends its ranks."""
     _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)

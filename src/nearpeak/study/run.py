@@ -55,7 +55,10 @@ class Progress(Protocol):
 
 
 class Interrupt:
-    """Set by SIGINT or SIGTERM while a study runs: the launch is ended, then the study."""
+    """Set by a signal while a study runs: the launch is ended, then the study.
+
+    SIGHUP comes from a terminal that went away; under nohup it is ignored, and stays so.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -66,7 +69,10 @@ class Interrupt:
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Takes the signals, and gives them back."""
-        before = {one: signal.signal(one, self) for one in (signal.SIGINT, signal.SIGTERM)}
+        taken = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            taken.append(signal.SIGHUP)
+        before = {one: signal.signal(one, self) for one in taken}
         try:
             yield
         finally:
