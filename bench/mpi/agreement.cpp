@@ -23,7 +23,7 @@ bool is_index(const std::string& asked) {
                      [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
-// One rank with the device that it asked for by name and took.
+// One rank with the device that it asked for, by --devices or by its place on the host, and took.
 struct Taken {
   int rank;
   std::string host;
@@ -36,10 +36,12 @@ struct Taken {
   }
 };
 
-// Throws BadInput. An index and a UUID may well name the same device.
+// Throws BadInput. An index and a UUID may well name the same device, and where each rank sees a
+// device of its own alone, the first of each is another.
 void check_pair(const Taken& a, const Taken& b) {
   if (a.host != b.host || is_index(a.asked) != is_index(b.asked)) return;
   if ((a.asked == b.asked) == (a.uuid == b.uuid)) return;
+  if (a.uuid != b.uuid && a.asked.find(kByPlace) != std::string::npos) return;
   throw BadInput(std::string(a.uuid == b.uuid ? "two ranks share a device that asked for two: "
                                               : "two ranks have two devices that asked for one: ") +
                  a.text() + ", " + b.text() +

@@ -96,7 +96,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
         launched_local_rank().value_or(rank_) % static_cast<int>(accelerator_->devices().size());
   else
     index = find_device(*accelerator_, spec.device);
-  asked_ = spec.device;
+  asked_ = spec.device.empty() ? std::to_string(index) + kByPlace : spec.device;
   device_ = &accelerator_->device(index);
   device_->has_kernels();  // compiled now, and not in the first case
 }

@@ -32,6 +32,8 @@ struct DeviceSpec {
 // One for each rank, or one for all of them. Throws BadInput.
 std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks);
 
+inline constexpr const char* kByPlace = " by its place";
+
 // The accelerator of this rank: it has one if its buffers need one, or if one is named for it in a
 // launch where some rank's do.
 class DeviceChoice {
@@ -46,8 +48,10 @@ class DeviceChoice {
   Memory& memory(BufferKind kind) const;
   // As a record names it.
   std::optional<RankDevice> place() const;
-  const std::string& asked() const { return asked_; }  // of --devices; empty where it was not
-  int rank() const { return rank_; }                   // as the launcher has told it; -1 if not
+  // What --devices named, or else the index that the rank's place on its host came to, with
+  // kByPlace behind it; empty without a device.
+  const std::string& asked() const { return asked_; }
+  int rank() const { return rank_; }  // as the launcher has told it; -1 if not
 
  private:
   std::unique_ptr<Accelerator> accelerator_;

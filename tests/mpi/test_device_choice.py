@@ -81,9 +81,23 @@ def test_ranks_whose_devices_are_not_those_meant_are_refused(launcher: Any) -> N
     [line] = done.lines()
     assert "two ranks have two devices that asked for one: rank 0 on " in line
 
-    # UUIDs mean the same everywhere, and who was not asked takes what there is.
-    for extra in (("--devices", ",".join(UUIDS)), ()):
-        done = launcher.run(*words, *extra, fake=REACHABLE, rank_1=mixed)
+    done = launcher.run(*words, fake=REACHABLE, rank_1=mixed)
+    assert done.code == 2
+    [line] = done.lines()
+    assert "two ranks share a device that asked for two: rank 0 on " in line
+    assert f"asked for 1 by its place and has {UUIDS[0]}" in line
+
+    # UUIDs mean the same everywhere.
+    done = launcher.run(*words, "--devices", ",".join(UUIDS), fake=REACHABLE, rank_1=mixed)
+    assert done.code == 0, done.err
+
+
+def test_ranks_of_one_device_each_may_have_it_by_their_place(launcher: Any) -> None:
+    """As under `srun --gpus-per-task=1`; and where a host has but one, they share it."""
+    words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
+    one = "reachable=1,devices=1"
+    for other in (one, f"{one},reversed=1"):
+        done = launcher.run(*words, fake=one, rank_1=other)
         assert done.code == 0, done.err
 
 

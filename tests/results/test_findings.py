@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.results import findings
-from nearpeak.results.model import CeilingPoint, Cell, Finding
+from nearpeak.results.model import CeilingValue, Cell, Finding
 from nearpeak.study.model import Contender
 
 NVLINK, SAME, MPS = "gpu-gpu nvlink", "gpu-gpu same-gpu", "gpu-gpu same-gpu mps"
@@ -65,27 +65,6 @@ def make_cell(
     )
 
 
-def make_ceiling(
-    metric: str, value: float, *, size: int = MIB, path: str = NEAR, buffers: str = "H,D"
-) -> CeilingPoint:
-    lower = metric == "latency"
-    return CeilingPoint(
-        path=path,
-        metric=metric,
-        size_bytes=size,
-        buffers=buffers,
-        axes={"reuse": "fixed"},
-        unit="us" if lower else "GB/s",
-        better="lower" if lower else "higher",
-        value=value,
-        ci95=None,
-        range=(value, value),
-        method="copy engine",
-        methods={"copy engine": value},
-        launches=6,
-    )
-
-
 def contender(name: str, **env: str) -> Contender:
     library = Library(
         name="openmpi",
@@ -99,10 +78,14 @@ def contender(name: str, **env: str) -> Contender:
     return Contender(library=library, settings=Settings(name=name, env=env))
 
 
-def found(
-    cells: list[Cell], ceilings: list[CeilingPoint] | None = None, **kind: Any
-) -> list[Finding]:
-    return findings.find(cells, ceilings or [], kind.get("contenders", []))
+Ceilings = dict[tuple[str, str], float]  # by metric and buffers
+
+
+def found(cells: list[Cell], ceilings: Ceilings | None = None, **kind: Any) -> list[Finding]:
+    for cell in cells:
+        value = (ceilings or {}).get((cell.metric, cell.buffers))
+        cell.ceiling = None if value is None else CeilingValue(value=value, method="ce")
+    return findings.find(cells, kind.get("contenders", []))
 
 
 def host_to_gpu(latency: float, bw: float, **axes: str) -> list[Cell]:
@@ -113,7 +96,7 @@ def host_to_gpu(latency: float, bw: float, **axes: str) -> list[Cell]:
     ]
 
 
-CEILINGS = [make_ceiling("latency", 26.0), make_ceiling("bw", 55.0)]
+CEILINGS = {("latency", "H,D"): 26.0, ("bw", "H,D"): 55.0}
 
 
 def test_blocking_far_below_windowed_is_told_with_both_figures() -> None:
@@ -121,16 +104,16 @@ def test_blocking_far_below_windowed_is_told_with_both_figures() -> None:
     assert (finding.kind, finding.path, finding.benchmark) == ("blocking", NEAR, "latency")
     assert finding.loss == pytest.approx(53.0 / (MIB / 1939.0 / 1e3))
     assert finding.sentence == (
-        "openmpi, host-gpu near, latency H,D at 1 MiB (calls=blocking, reuse=fixed): one message"
-        " at a time moves 0.541 GB/s (1940 µs), a window of 64 53.0 GB/s, 98.0 times;"
-        " between the ceilings of the two it is 1.36 times."
+        "openmpi, host-gpu near, latency H,D at 1 MiB: one message at a time moves 0.541 GB/s"
+        " (1940 µs), 64 in flight move 53.0 GB/s, 98.0 times as much; for the ceilings it is"
+        " 1.36 times."
     )
 
 
 def test_blocking_that_the_ceilings_explain_is_no_finding() -> None:
     slow = host_to_gpu(84.0, 55.0)  # 4.4 times
     assert len(found(slow, CEILINGS)) == 1
-    assert found(slow, [make_ceiling("latency", 60.0), make_ceiling("bw", 55.0)]) == []
+    assert found(slow, {**CEILINGS, ("latency", "H,D"): 60.0}) == []
     assert found(slow) == []  # nothing is known of what is natural
     assert found(host_to_gpu(50.0, 55.0), CEILINGS) == []  # 2.6 times
     slow[1].axes["reuse"] = "rotating"  # a bandwidth of another variant
@@ -223,13 +206,13 @@ def test_directions_that_differ_more_than_their_ceilings() -> None:
         make_cell("bw", 53.0, size=MIB, path=NEAR, buffers="H,D"),
         make_cell("bw", 12.0, size=MIB, path=NEAR, buffers="D,H"),
     ]
-    both = [make_ceiling("bw", 55.0), make_ceiling("bw", 50.0, buffers="D,H")]
+    both = {("bw", "H,D"): 55.0, ("bw", "D,H"): 50.0}
     (finding,) = found(cells, both)
     assert (finding.kind, finding.buffers) == ("directions", "D,H")
     assert "12.0 GB/s against 53.0 GB/s the other way (H,D), 4.42 times" in finding.sentence
     assert "the ceilings are 50.0 and 55.0 GB/s" in finding.sentence
-    assert found(cells, [both[0], make_ceiling("bw", 20.0, buffers="D,H")]) == []
-    assert found(cells, both[:1]) == []
+    assert found(cells, {**both, ("bw", "D,H"): 20.0}) == []
+    assert found(cells, {("bw", "H,D"): 55.0}) == []
 
 
 def test_a_staged_baseline_that_wins() -> None:
@@ -251,6 +234,25 @@ def test_the_greatest_loss_comes_first() -> None:
     cells = [make_cell("bw", value, settings=name) for name, value in (("a", 2.0), ("b", 10.0))]
     cells += [make_cell("latency", 255.0, path=SAME), make_cell("latency", 20.0, path=MPS)]
     assert [finding.kind for finding in found(cells)] == ["mps", "settings"]
+
+
+def test_settings_that_were_only_tried_come_last() -> None:
+    cells = [make_cell("bw", 100.0), make_cell("bw", 1.0, settings="ipc-off")]
+    cells += [make_cell("latency", 60.0, path=SAME), make_cell("latency", 20.0, path=MPS)]
+    assert [finding.kind for finding in found(cells)] == ["mps", "settings"]
+
+
+def test_axes_with_one_value_go_without_saying() -> None:
+    def pair(**axes: str) -> list[Cell]:
+        return [
+            make_cell("latency", 60.0, path=SAME, **axes),
+            make_cell("latency", 20.0, path=MPS, **axes),
+        ]
+
+    (finding,) = found(pair(calls="blocking", reuse="fixed"))
+    assert "latency D,D at 8 B:" in finding.sentence
+    both = pair(calls="blocking", reuse="fixed") + pair(calls="nonblocking", reuse="fixed")
+    assert "latency D,D at 8 B (calls=blocking):" in found(both)[0].sentence
 
 
 def test_cells_without_numbers_say_nothing() -> None:

@@ -80,7 +80,7 @@ TEST_CASE("a rank's memory is of its kind, and its device is named in the record
   REQUIRE(choice.place());
   CHECK(choice.place()->name == "Fake GPU B");
   CHECK(choice.rank() == 1);
-  CHECK(choice.asked().empty());
+  CHECK(choice.asked() == "1 by its place");
 }
 
 TEST_CASE("host memory needs no launcher and no driver") {

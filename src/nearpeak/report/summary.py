@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import TypeVar
 
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import pairs
@@ -214,22 +215,27 @@ def ceiling_points(
 
 
 def best_point(points: Iterable[CeilingPoint]) -> CeilingPoint | None:
-    """The point with the best value; the smallest size wins a tie."""
-    ordered = sorted(points, key=lambda point: point.size_bytes)
-    if not ordered:
-        return None
-    pick = min if ordered[0].better == "lower" else max
-    return pick(ordered, key=lambda point: point.value)
+    """The point that stands for a curve (`_best`)."""
+    return _best((point.value, point) for point in points)
 
 
 def best_cell(cells: Iterable[Cell]) -> Cell | None:
-    """The cell with the best median; the smallest size wins a tie."""
-    measured = [(cell.median, cell) for cell in cells if cell.median is not None]
-    measured.sort(key=lambda pair: pair[1].size_bytes)
-    if not measured:
+    """The measured cell that stands for a curve (`_best`)."""
+    return _best((cell.median, cell) for cell in cells if cell.median is not None)
+
+
+T = TypeVar("T", Cell, CeilingPoint)
+
+
+def _best(found: Iterable[tuple[float, T]]) -> T | None:
+    """Of rates the highest; of times, where a library may do worse the less it has to send, that
+    of the smallest message that is not empty. The smallest size wins a tie."""
+    ordered = sorted(found, key=lambda pair: (pair[1].size_bytes == 0, pair[1].size_bytes))
+    if not ordered:
         return None
-    pick = min if measured[0][1].better == "lower" else max
-    return pick(measured, key=lambda pair: pair[0])[1]
+    if ordered[0][1].better == "lower":
+        return ordered[0][1]
+    return max(ordered, key=lambda pair: pair[0])[1]
 
 
 def table_one(results: Results) -> list[TheoryRow]:

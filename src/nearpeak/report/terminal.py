@@ -109,8 +109,8 @@ def _ceiling(point: CeilingPoint | None) -> list[Text]:
 
 def _notes(results: Results) -> Iterator[Text]:
     yield _text(
-        "Each figure is the best over the message sizes (for latency the lowest); % of ceiling:"
-        " of what the path carries without MPI at that same size.",
+        "Each rate is the best over the message sizes, each latency that of the smallest message;"
+        " % of ceiling: of what the path carries without MPI at that same size.",
         "dim",
     )
     for path, text in headlines(results):

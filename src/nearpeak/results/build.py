@@ -53,7 +53,7 @@ def summarise(data: StudyData) -> Results:
         failures=cells.failures(data),
         skipped=skipped,
         awareness=data.plan.awareness,
-        findings=findings.find(found, points, data.plan.contenders),
+        findings=findings.find(found, data.plan.contenders),
         drift=blocks,
         checklist=checklist.judge(data, found, compared, log_ratios, skipped),
     )

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import number, size, unit
-from nearpeak.results.model import CeilingPoint, Cell, Finding
+from nearpeak.results.model import CeilingValue, Cell, Finding
 from nearpeak.results.names import axes_words, staged
-from nearpeak.study.buffers import ceiling_buffers
 from nearpeak.study.model import STAGING, Contender, label, staging
 
 BLOCKING = 3.0  # windowed against blocking: beyond this a finding ...
@@ -22,7 +21,7 @@ STAGED = 1.1  # the staged baseline: how many times faster than the library's ow
 FEWEST = 4
 
 Axes = tuple[tuple[str, str], ...]
-Limits = dict[tuple[str, str, str, int], list[CeilingPoint]]  # path, metric, buffers, size
+Varied = dict[str, set[str]]  # by benchmark: the axes of which a study has several values
 
 
 class Seen(NamedTuple):
@@ -30,30 +29,43 @@ class Seen(NamedTuple):
 
     cell: Cell
     loss: float
-    sentence: Callable[[], str]
+    sentence: Callable[[Varied], str]
 
 
-def find(
-    cells: Sequence[Cell], ceilings: Iterable[CeilingPoint], contenders: Iterable[Contender]
-) -> list[Finding]:
+def find(cells: Sequence[Cell], contenders: Iterable[Contender]) -> list[Finding]:
     """All findings of a study, the greatest loss first."""
-    limits: Limits = defaultdict(list)
-    for point in ceilings:
-        limits[point.path, point.metric, point.buffers, point.size_bytes].append(point)
     given = {(one.library.name, one.settings.name): one.settings for one in contenders}
     measured = [cell for cell in cells if cell.median]
     own = [cell for cell in measured if staging(cell.axes) is None]
+    varied = _varied(cells)
     found = [
-        *_worst("blocking", _blocking(own, limits)),
-        *_worst("settings", _settings(own, given)),
-        *_worst("mps", _mps(own)),
-        *_worst("directions", _directions(own, limits)),
-        *_worst("staged", _staged(measured)),
+        *_worst("blocking", _blocking(own), varied),
+        *_worst("settings", _settings(own, given), varied),
+        *_worst("mps", _mps(own), varied),
+        *_worst("directions", _directions(own), varied),
+        *_worst("staged", _staged(measured), varied),
     ]
-    return sorted(found, key=lambda finding: -finding.loss)
+    return sorted(found, key=lambda finding: (_only_tried(finding), -finding.loss))
 
 
-def _worst(kind: str, seen: Iterator[Seen]) -> list[Finding]:
+def _only_tried(finding: Finding) -> bool:
+    """Whether what loses are settings that nobody has unless they ask for them."""
+    return finding.kind == "settings" and finding.settings != Settings().name
+
+
+def _varied(cells: Sequence[Cell]) -> Varied:
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for cell in cells:
+        for name, value in cell.axes.items():
+            values[cell.benchmark, name].add(value)
+    found: Varied = defaultdict(set)
+    for (benchmark, name), several in values.items():
+        if len(several) > 1:
+            found[benchmark].add(name)
+    return found
+
+
+def _worst(kind: str, seen: Iterator[Seen], varied: Varied) -> list[Finding]:
     """One finding for each library, path and buffers: the cell where most is lost.
 
     Of all pairs of a machine only the worst is told: a study may have hundreds.
@@ -69,7 +81,7 @@ def _worst(kind: str, seen: Iterator[Seen]) -> list[Finding]:
         Finding(
             kind=kind,
             loss=one.loss,
-            sentence=one.sentence(),
+            sentence=one.sentence(varied),
             library=one.cell.library,
             settings=one.cell.settings,
             path=one.cell.path,
@@ -82,7 +94,7 @@ def _worst(kind: str, seen: Iterator[Seen]) -> list[Finding]:
     ]
 
 
-def _blocking(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
+def _blocking(cells: list[Cell]) -> Iterator[Seen]:
     """Windowed bandwidth far above the one that the latency of the same size comes to.
 
     Some of it is in the nature of the path: the ceilings of both say how much.
@@ -107,7 +119,7 @@ def _blocking(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
                 continue
             slow = _rate(cell.size_bytes, cell.median or 0.0)
             ratio = (other.median or 0.0) / slow
-            one, many = _limit(cell, limits), _limit(other, limits)
+            one, many = cell.ceiling, other.ceiling
             if one is None or many is None:
                 continue
             natural = many.value / _rate(cell.size_bytes, one.value)
@@ -117,12 +129,12 @@ def _blocking(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
 
 def _blocking_words(
     cell: Cell, other: Cell, slow: float, ratio: float, natural: float
-) -> Callable[[], str]:
-    return lambda: (
-        f"{_where(cell)}, {_case(cell)}: one message at a time moves"
-        f" {number(slow)} GB/s ({_value(cell)}), a window of {other.window}"
-        f" {number(other.median)} GB/s, {_times(ratio)};"
-        f" between the ceilings of the two it is {_times(natural)}."
+) -> Callable[[Varied], str]:
+    return lambda varied: (
+        f"{_where(cell)}, {_case(cell, varied)}: one message at a time moves"
+        f" {number(slow)} GB/s ({_value(cell)}), {other.window} in flight move"
+        f" {number(other.median)} GB/s, {_times(ratio)} as much; for the ceilings it is"
+        f" {_times(natural)}."
     )
 
 
@@ -142,14 +154,14 @@ def _settings(cells: list[Cell], given: dict[tuple[str, str], Settings]) -> Iter
 
 def _settings_words(
     best: Cell, cell: Cell, given: dict[tuple[str, str], Settings]
-) -> Callable[[], str]:
-    def words() -> str:
+) -> Callable[[Varied], str]:
+    def words(varied: Varied) -> str:
         settings = given.get((best.library, best.settings), Settings())
         other = given.get((cell.library, cell.settings), Settings())
         return (
-            f"{best.library}, {_what(cell)}: {_value(best)} with the settings {best.settings}"
-            f" against {_value(cell)} with {cell.settings}, {_times(_loss(best, cell))};"
-            f" the difference: {difference(settings, other)}."
+            f"{best.library}, {cell.path}, {_case(cell, varied)}: {_value(best)} with the"
+            f" settings {best.settings} against {_value(cell)} with {cell.settings},"
+            f" {_times(_loss(best, cell))}; the difference: {difference(settings, other)}."
         )
 
     return words
@@ -185,17 +197,17 @@ def _mps(cells: list[Cell]) -> Iterator[Seen]:
                 yield Seen(worse, _loss(better, worse), _mps_words(better, worse))
 
 
-def _mps_words(better: Cell, worse: Cell) -> Callable[[], str]:
+def _mps_words(better: Cell, worse: Cell) -> Callable[[Varied], str]:
     ways = ("under MPS", "without") if better.path.endswith(" mps") else ("without MPS", "under it")
     shared = better.path.removesuffix(" mps")
-    return lambda: (
-        f"{label(better.library, better.settings)}, {shared}, {_case(better)}:"
+    return lambda varied: (
+        f"{label(better.library, better.settings)}, {shared}, {_case(better, varied)}:"
         f" {_value(better)} {ways[0]} against {_value(worse)} {ways[1]},"
         f" {_times(_loss(better, worse))}."
     )
 
 
-def _directions(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
+def _directions(cells: list[Cell]) -> Iterator[Seen]:
     """One way faster than the other, where the ceilings of both ways differ less."""
     places: dict[Hashable, Cell] = {}
     for cell in cells:
@@ -207,17 +219,17 @@ def _directions(cells: list[Cell], limits: Limits) -> Iterator[Seen]:
         other = places.get((back, _axes(cell)))
         if other is None or kinds == cell.buffers or not _beats(other, cell, TWICE):
             continue
-        mine, theirs = _limit(cell, limits), _limit(other, limits)
+        mine, theirs = cell.ceiling, other.ceiling
         if mine is not None and theirs is not None and theirs.value < TWICE * mine.value:
             yield Seen(cell, _loss(other, cell), _direction_words(other, cell, mine, theirs))
 
 
 def _direction_words(
-    other: Cell, cell: Cell, mine: CeilingPoint, theirs: CeilingPoint
-) -> Callable[[], str]:
-    return lambda: (
-        f"{_where(cell)}, {_case(cell)}: {_value(cell)} against {_value(other)} the other way"
-        f" ({other.buffers}), {_times(_loss(other, cell))}; the ceilings are"
+    other: Cell, cell: Cell, mine: CeilingValue, theirs: CeilingValue
+) -> Callable[[Varied], str]:
+    return lambda varied: (
+        f"{_where(cell)}, {_case(cell, varied)}: {_value(cell)} against {_value(other)}"
+        f" the other way ({other.buffers}), {_times(_loss(other, cell))}; the ceilings are"
         f" {number(mine.value)} and {number(theirs.value)} {unit(cell.unit)}."
     )
 
@@ -236,9 +248,9 @@ def _staged(cells: list[Cell]) -> Iterator[Seen]:
             yield Seen(cell, _loss(baseline, cell), _staged_words(baseline, cell))
 
 
-def _staged_words(baseline: Cell, cell: Cell) -> Callable[[], str]:
-    return lambda: (
-        f"{_where(cell)}, {_case(cell)}: {_value(cell)} by the library's own way against"
+def _staged_words(baseline: Cell, cell: Cell) -> Callable[[Varied], str]:
+    return lambda varied: (
+        f"{_where(cell)}, {_case(cell, varied)}: {_value(cell)} by the library's own way against"
         f" {_value(baseline)} with {label(baseline.library, baseline.settings)}"
         f" {staged(baseline.axes[STAGING])}, {_times(_loss(baseline, cell))}."
     )
@@ -256,19 +268,6 @@ def _bare(cell: Cell) -> Hashable:
 
 def _place(cell: Cell) -> tuple[str, str, str, str, int]:
     return cell.library, cell.settings, cell.path, cell.buffers, cell.size_bytes
-
-
-def _limit(cell: Cell, limits: Limits) -> CeilingPoint | None:
-    """The best ceiling that holds for a cell, as in results/ceilings.py."""
-    points = [
-        point
-        for point in limits.get(
-            (cell.path, cell.metric, ceiling_buffers(cell.buffers), cell.size_bytes), []
-        )
-        if point.value > 0 and point.fits(cell.axes)
-    ]
-    sign = 1.0 if cell.better == "higher" else -1.0
-    return max(points, key=lambda point: sign * point.value, default=None)
 
 
 def _rate(size_bytes: int, micros: float) -> float:
@@ -313,12 +312,9 @@ def _where(cell: Cell) -> str:
     return f"{label(cell.library, cell.settings)}, {cell.path}"
 
 
-def _case(cell: Cell) -> str:
+def _case(cell: Cell, varied: Varied) -> str:
     """`latency D,D at 8 B (calls=blocking)`: what tells it from all other cells of its path."""
-    axes = ", ".join(axes_words(cell.axes))
+    several = varied[cell.benchmark] | {STAGING}
+    axes = ", ".join(axes_words({k: v for k, v in cell.axes.items() if k in several}))
     words = f"{cell.benchmark} {cell.buffers} at {size(cell.size_bytes)}"
     return f"{words} ({axes})" if axes else words
-
-
-def _what(cell: Cell) -> str:
-    return f"{cell.path}, {_case(cell)}"
