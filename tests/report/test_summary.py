@@ -2,7 +2,7 @@
 """The view of the results that terminal, page and exports share."""
 
 from nearpeak.report import summary
-from nearpeak.results.model import Cell, Results
+from nearpeak.results.model import Cell, Results, Skip
 
 
 def _cell(results: Results, **want: object) -> Cell:
@@ -178,3 +178,49 @@ def test_facts_are_no_ceilings_and_same_gpu_says_how_it_counts(gpu: Results) -> 
     assert not rows["gpu-gpu nvlink", "bw"].fact
     assert "half of the memory's traffic" in rows["gpu-gpu same-gpu", "bw"].convention
     assert rows["gpu-gpu nvlink", "bw"].convention == ""
+
+
+def test_what_a_reader_must_know_of_the_figures(results: Results) -> None:
+    for cell in results.cells:
+        cell.window, cell.flags = 64, []
+    assert summary.windows(results) == summary.imprecise(results) == ""
+    for cell in results.cells:
+        if cell.benchmark == "bw" and cell.size_bytes == 1 << 20:
+            cell.window, cell.flags = 16, ["imprecise"]
+        elif cell.benchmark == "bw" and cell.size_bytes == 1 << 24:
+            cell.window, cell.buffers = 8, "D,D"
+    assert summary.windows(results) == (
+        "64 messages in flight, fewer where large: in host memory 16 of 1 MiB;"
+        " with a GPU's memory 8 of 16 MiB."
+    )
+    marked = sum("imprecise" in cell.flags for cell in results.cells)
+    assert summary.imprecise(results) == (
+        f"{marked} of {len(results.cells)} cells are less precise than 2 % (rates) or 3 % (times):"
+        " the report has the intervals."
+    )
+
+
+def test_methods_that_a_ceiling_does_without(gpu: Results) -> None:
+    def skip(path: str, method: str, message: str) -> Skip:
+        return Skip(
+            library="",
+            settings="",
+            path=path,
+            benchmark="gpu",
+            method=method,
+            sizes=[8],
+            message=message,
+        )
+
+    near, pair = "host-gpu near", "gpu-gpu nvlink"
+    gpu.skipped = [
+        skip(pair, "sm", "no NVRTC"),
+        skip(pair, "sm-pull", "no NVRTC"),
+        skip(near, "sm", "no NVRTC"),
+        skip(near, "cma", "not permitted"),
+    ]
+    assert summary.missing_methods(gpu) == [
+        "Ceilings of gpu-gpu nvlink, host-gpu near without sm, sm-pull: no NVRTC;"
+        " without kernels those of many small messages are too low.",
+        "Ceilings of host-gpu near without cma: not permitted.",
+    ]

@@ -16,12 +16,14 @@ from nearpeak.report import pairs
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
 from nearpeak.results.names import axes_words, case, staged
-from nearpeak.study.buffers import ceiling_buffers
+from nearpeak.study.buffers import ceiling_buffers, needs_gpu
 from nearpeak.study.model import GPU_FACTS, STAGING, label, staging
+from nearpeak.study.precision import goal
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 SAME_GPU = "gpu-gpu same-gpu"
+KERNEL_METHODS = "sm"  # how the names of the ceilings' methods begin that need kernels
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 _FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
 
@@ -338,6 +340,57 @@ def _of_peak(cell: Cell, top: CeilingPoint | None) -> float | None:
     if top is None or not cell.median or not top.value:
         return None
     return top.value / cell.median if cell.better == "lower" else cell.median / top.value
+
+
+def imprecise(results: Results) -> str:
+    """How many cells missed the aim; empty when none did."""
+    missed = sum("imprecise" in cell.flags for cell in results.cells)
+    if not missed:
+        return ""
+    return (
+        f"{missed} of {count(len(results.cells), 'cell')} are less precise than"
+        f" {percent(goal('higher'))} % (rates) or {percent(goal('lower'))} % (times):"
+        " the report has the intervals."
+    )
+
+
+def windows(results: Results) -> str:
+    """Where fewer messages were in flight than elsewhere; empty when nowhere."""
+    found: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    for cell in results.cells:
+        if cell.window and cell.better == "higher":
+            sizes = found[needs_gpu(cell.buffers)]
+            sizes[cell.size_bytes] = min(cell.window, sizes.get(cell.size_bytes, cell.window))
+    full = max((window for one in found.values() for window in one.values()), default=0)
+    parts = []
+    for gpu, where in ((False, "in host memory"), (True, "with a GPU's memory")):
+        fewer = [
+            f"{window} of {size(bytes_)}"
+            for bytes_, window in sorted(found[gpu].items())
+            if window < full
+        ]
+        if fewer:
+            parts.append(f"{where} {', '.join(fewer)}")
+    return f"{full} messages in flight, fewer where large: {'; '.join(parts)}." if parts else ""
+
+
+def missing_methods(results: Results) -> list[str]:
+    """Which methods the ceilings do without, and why."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for skip in results.skipped:
+        if skip.method:
+            methods, where = found.setdefault(skip.message, ({}, {}))
+            methods[skip.method] = where[skip.path] = None
+    return [
+        f"Ceilings of {', '.join(where)} without {', '.join(methods)}: {message}"
+        + (
+            "; without kernels those of many small messages are too low"
+            if any(method.startswith(KERNEL_METHODS) for method in methods)
+            else ""
+        )
+        + "."
+        for message, (methods, where) in found.items()
+    ]
 
 
 def verdict_rows(results: Results) -> list[VerdictRow]:

@@ -16,9 +16,12 @@ from nearpeak.report.summary import (
     Group,
     defects,
     headlines,
+    imprecise,
     is_defect,
+    missing_methods,
     table_one,
     table_two,
+    windows,
 )
 from nearpeak.results.model import CeilingPoint, Results
 from nearpeak.results.names import case
@@ -113,6 +116,8 @@ def _notes(results: Results) -> Iterator[Text]:
         " % of ceiling: of what the path carries without MPI at that same size.",
         "dim",
     )
+    if text := windows(results):
+        yield _text(text, "dim")
     for path, text in headlines(results):
         if path not in {cell.path for cell in results.cells}:
             yield Text.assemble(_text(path, "bold"), ": ", _text(text))
@@ -124,6 +129,10 @@ def _notes(results: Results) -> Iterator[Text]:
             " a range, no 95 % interval.",
             "dim",
         )
+    if text := imprecise(results):
+        yield _text(text, "dim")
+    for text in missing_methods(results):
+        yield _text(text, "yellow")
     yield from _health(results)
     slowest = pairs.sentences(pairs.matrices(results))
     yield from map(_text, slowest[:_SHOWN])
