@@ -21,11 +21,12 @@ SHAPES = ("normal", "heavy tails", "two modes", "two narrow modes")
 def draw(generator: np.random.Generator, shape: str, size: tuple[int, ...]) -> Floats:
     """Launch effects in units of the deviation."""
     if shape == "normal":
-        return generator.normal(0, 1, size)
+        return np.asarray(generator.normal(0, 1, size))
     if shape == "heavy tails":
-        return generator.standard_t(3, size) / np.sqrt(3)
+        return np.asarray(generator.standard_t(3, size) / np.sqrt(3))
     share, width = (0.3, 0.2) if shape == "two modes" else (0.5, 0.02)
-    return 5.0 * (generator.random(size) < share) + generator.normal(0, width, size)
+    modes = generator.random(size) < share
+    return np.asarray(5.0 * modes + generator.normal(0, width, size))
 
 
 def simulate(
@@ -36,9 +37,9 @@ def simulate(
     def alternative() -> Floats:
         shared = draw(generator, shape, (CURVES, 1, launches))
         own = draw(generator, shape, (CURVES, cells // CURVES, launches))
-        return NOISE * np.sqrt(0.5) * (shared + own).reshape(cells, launches)
+        return np.asarray(NOISE * np.sqrt(0.5) * (shared + own).reshape(cells, launches))
 
-    return alternative() - alternative() + np.log1p(effect)
+    return np.asarray(alternative() - alternative() + np.log1p(effect))
 
 
 def judged(log_ratios: Floats) -> tuple[float, float]:

@@ -195,8 +195,8 @@ def test_what_a_reader_must_know_of_the_figures(results: Results) -> None:
     )
     marked = sum("imprecise" in cell.flags for cell in results.cells)
     assert summary.imprecise(results) == (
-        f"{marked} of {len(results.cells)} cells are less precise than 2 % (rates) or 3 % (times):"
-        " the report has the intervals."
+        f"{marked} of {len(results.cells)} cells are less precise than 2.00 % (rates) or 3.00 %"
+        " (times): the report has the intervals."
     )
 
 

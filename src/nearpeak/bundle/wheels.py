@@ -10,16 +10,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import msgspec
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from nearpeak.errors import UserError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 BUILD_TOOLS = ("cmake", "ninja")  # a bundle's programs are built
 # Not needed to run: tests, and what plotly brings for notebooks.
@@ -50,7 +46,9 @@ def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
 
 def needed(pyproject: str, environment: dict[str, str]) -> list[str]:
     """What the program needs in that environment, besides build tools."""
-    listed = [Requirement(line) for line in tomllib.loads(pyproject)["project"]["dependencies"]]
+    listed = [
+        Requirement(line) for line in msgspec.toml.decode(pyproject)["project"]["dependencies"]
+    ]
     return [
         f"{one.name}{one.specifier}"
         for one in listed

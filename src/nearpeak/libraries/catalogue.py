@@ -16,12 +16,6 @@ import msgspec
 from nearpeak import folders
 from nearpeak.errors import UserError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
 
@@ -63,7 +57,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 def entries() -> dict[str, Entry]:
     """Every entry by name, as catalogue.toml lists them."""
     text = (resources.files("nearpeak.libraries") / "catalogue.toml").read_text("utf-8")
-    tables = tomllib.loads(text)
+    tables = msgspec.toml.decode(text)
     made = {}
     for name, table in tables.items():
         lender = tables.get(table.get("base", ""), {})

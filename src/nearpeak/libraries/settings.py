@@ -3,7 +3,6 @@
 
 import functools
 import re
-import sys
 from importlib import resources
 from pathlib import Path
 
@@ -11,11 +10,6 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.model import Settings
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @functools.cache
@@ -26,7 +20,7 @@ def _families() -> dict[str, dict[str, Settings]]:
             name: msgspec.convert({**table, "name": name}, Settings)
             for name, table in tables.items()
         }
-        for family, tables in tomllib.loads(text).items()
+        for family, tables in msgspec.toml.decode(text).items()
     }
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two tables beside those that others have published of their machines (published.toml)."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,6 @@ from nearpeak.report.summary import TheoryRow
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import staged
 from nearpeak.study.model import label, staging
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FILE = Path(__file__).with_name("published.toml")
 _BUFFERS = {"host-host": "H,H", "host-gpu": "H,D", "gpu-gpu": "D,D"}
@@ -141,7 +135,7 @@ class Beside:
 def published() -> list[Published]:
     """All machines of published.toml."""
     text = FILE.read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _Machines).machine
+    return msgspec.toml.decode(text, type=_Machines).machine
 
 
 def choose(ids: Iterable[str]) -> list[Published]:

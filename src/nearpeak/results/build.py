@@ -70,6 +70,7 @@ def _libraries(contenders: list[Contender]) -> list[LibraryInfo]:
                 family=library.family,
                 version=library.version,
                 version_text=library.version_text,
+                env=library.env,
                 settings=[],
             ),
         )

@@ -147,6 +147,7 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     family: str
     version: str
     version_text: str
+    env: dict[str, str] = {}  # what it gets as it is, in its catalogue's entry or its module
     settings: list[str]
     given: list[Settings] = []  # what each of the settings gives to it, in the same order
 

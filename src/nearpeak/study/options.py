@@ -2,11 +2,12 @@
 """The options of a study, and the study file (TOML) that can hold them (docs/study.md)."""
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
@@ -14,11 +15,6 @@ from nearpeak.libraries.model import Settings
 from nearpeak.study.buffers import parse_buffers
 from nearpeak.study.describe import closest
 from nearpeak.study.sizes import parse_bytes, parse_seconds, parse_sizes
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True)
@@ -134,10 +130,10 @@ def read_study_file(file: Path) -> Options:
     """The options in a study file; UserError names the file, the line and the wrong key."""
     try:
         text = file.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        tables = msgspec.toml.decode(text)
     except OSError as error:
         raise UserError(f"cannot read the study file {file}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
         raise UserError(f"{file} is no TOML: {error}") from None
 
     def wrong(where: Where, why: object) -> UserError:
