@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from nearpeak import __version__
+
 Nearpeak = Any
 
 
@@ -24,6 +26,10 @@ def test_wrong_words_get_one_line(nearpeak: Nearpeak, words: list[str], said: st
     assert err.startswith("nearpeak: ")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_version(nearpeak: Nearpeak) -> None:
+    assert nearpeak("--version") == (0, f"nearpeak {__version__}\n", "")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["study", "--help"], ["mpi", "-h"]])

@@ -4,6 +4,7 @@
 import importlib
 import pkgutil
 import sys
+from typing import Annotated
 
 import typer
 from typer._click.exceptions import UsageError  # typer shows it as a box of several lines
@@ -20,10 +21,26 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    app.callback()(_common)
     for module in pkgutil.iter_modules(nearpeak.cli.__path__):
         if module.name != "main":
             importlib.import_module(f"nearpeak.cli.{module.name}").register(app)
     return app
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"nearpeak {nearpeak.__version__}")
+        raise typer.Exit
+
+
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """What all commands have in common."""
 
 
 def main() -> None:

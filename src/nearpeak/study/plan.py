@@ -11,11 +11,11 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
-from nearpeak.study.buffers import HOST, ceiling_buffers, rank_ends
+from nearpeak.study.buffers import HOST, ceiling_buffers, needs_gpu, rank_ends
 from nearpeak.study.estimate import Estimate, guess_seconds
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.sizes import format_seconds, format_sizes
+from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
 
 LOOKS = (6, 9, 12)  # launches a cell at which precision is judged (docs/methodology.md)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
@@ -83,15 +83,17 @@ def make_plan(
         launches=[],
         perftest=perftest,
     )
+    plan.launches = [one for path in plan.paths for one in _launches(plan, runs, path)]
     if plan.budget_seconds is not None:
-        fit(plan, options, runs)
-    plan.launches = _blocks(plan, runs, plan.looks[-1])
+        fit(plan, options)
+    plan.launches = _blocks(plan)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
 
 
-def fit(plan: Plan, options: Options, runs: Runs) -> None:
-    """Makes the plan small enough for its budget: slot, bytes in flight, sizes, then launches.
+def fit(plan: Plan, options: Options) -> None:
+    """Makes a plan of one block small enough for its budget: slot, bytes in flight, sizes, then
+    launches.
 
     What the user fixed stays. At least 2 launches stay, even when they do not fit.
     """
@@ -100,27 +102,26 @@ def fit(plan: Plan, options: Options, runs: Runs) -> None:
     launches = plan.looks[0]
     for slot_ms in SLOTS_MS if options.slot_ms is None else (options.slot_ms,):
         plan.slot_ms = slot_ms
-        if _seconds(plan, runs, launches) <= goal:
+        if _seconds(plan, launches) <= goal:
             return
     if options.in_flight_bytes is None:
         plan.in_flight_bytes = IN_FLIGHT_LEAST
         plan.gpu_in_flight_bytes = GPU_IN_FLIGHT_LEAST
-        if _seconds(plan, runs, launches) <= goal:
+        if _seconds(plan, launches) <= goal:
             return
     for step in () if options.sizes else SIZE_STEPS:
         # 0, and every so-many-th power of two down from the largest.
         plan.sizes = [SIZES[0], *SIZES[:0:-step][::-1]]
-        if _seconds(plan, runs, launches) <= goal:
+        if _seconds(plan, launches) <= goal:
             return
     if options.launches is None:
-        while launches > LEAST_LAUNCHES and _seconds(plan, runs, launches) > goal:
+        while launches > LEAST_LAUNCHES and _seconds(plan, launches) > goal:
             launches -= 1
         plan.looks = [launches]
 
 
-def _seconds(plan: Plan, runs: Runs, launches: int) -> float:
+def _seconds(plan: Plan, launches: int) -> float:
     """The estimate for so many launches of everything."""
-    plan.launches = _blocks(plan, runs, 1)
     return launches * Estimate(plan).seconds(plan.launches)
 
 
@@ -129,12 +130,12 @@ def _limit(plan: Plan) -> float:
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _blocks(plan: Plan, runs: Runs, count: int) -> list[PlannedLaunch]:
-    """`count` blocks; each holds every launch once, in an order of its own."""
+def _blocks(plan: Plan) -> list[PlannedLaunch]:
+    """All blocks; each holds every launch of the plan once, in an order of its own."""
     order = random.Random(plan.seed)
-    once = [one for path in plan.paths for one in _launches(plan, runs, path)]
+    once = list(plan.launches)
     launches: list[PlannedLaunch] = []
-    for block in range(count):
+    for block in range(plan.looks[-1]):
         order.shuffle(once)
         for one in once:
             number, seed = len(launches), order.getrandbits(31)
@@ -212,6 +213,12 @@ def summary(plan: Plan) -> list[str]:
         "paths:      " + ", ".join(path.id for path in plan.paths),
         "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
         f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}), slot {plan.slot_ms} ms",
+        f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
+        + (
+            f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
+            if any(needs_gpu(variant.buffers) for variant in plan.variants)
+            else ""
+        ),
         f"launches:   {len(block)} a block ({ceilings} ceilings), "
         + (
             f"{blocks} blocks"
