@@ -46,6 +46,18 @@ struct Command {
   DeviceChoice take_device() const {
     return {probe ? probe->kinds : std::vector<Kinds>{request.kinds}, devices};
   }
+  // Whether this rank would give MPI an address of device memory.
+  bool sends_from_device(int rank) const {
+    const auto on_device = [rank](const Kinds& kinds) {
+      return kinds[static_cast<std::size_t>(rank)] == BufferKind::kDevice;
+    };
+    if (probe) return std::any_of(probe->kinds.begin(), probe->kinds.end(), on_device);
+    return on_device(request.kinds) &&
+           std::any_of(request.selected.begin(), request.selected.end(), [](const Selected& one) {
+             const auto staging = one.axes.find(kStaging);
+             return staging == one.axes.end() || staging->second == "none";
+           });
+  }
   int run(const DeviceChoice& taken) const {
     return probe ? nearpeak::run(*probe, taken) : nearpeak::run(request, taken);
   }
@@ -181,6 +193,11 @@ Failure prepare(int argc, char** argv, Command& command, DeviceChoice& taken) {
   try {
     command = parse(argc, argv);
     taken = command.take_device();
+    if (Device* const device = taken.device();
+        device != nullptr && !device->shares_addresses() && command.sends_from_device(taken.rank()))
+      throw BadInput(device->info().name +
+                     " has no addresses of device memory that MPI could be given: add --staging " +
+                     "pinned, or take M in place of D in --buffers");
   } catch (const BadInput& error) {
     return {kBadInput, error.what()};
   } catch (const BackendUnavailable& error) {

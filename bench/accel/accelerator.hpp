@@ -167,6 +167,9 @@ class Device {
   // From now on this device reads and writes the peer's memory directly.
   virtual void enable_access(Device& peer) = 0;
 
+  // Whether addresses of D memory mean anything to an MPI library that knows the vendor.
+  virtual bool shares_addresses() const { return true; }
+
   // Why kernels cannot run here, in one line; empty where they can.
   virtual const std::string& why_no_kernels() = 0;
   bool has_kernels() { return why_no_kernels().empty(); }

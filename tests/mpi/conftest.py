@@ -13,7 +13,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.build import build_mpi
+from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
@@ -97,3 +97,18 @@ def launcher(request: pytest.FixtureRequest, fake_cuda: Path, tmp_path: Path) ->
     except UserError as error:
         pytest.skip(f"{request.param} cannot be installed: {error}")
     return Launcher(resolve(request.param), fake_cuda, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def opencl() -> str:
+    """A real device of OpenCL, which PoCL makes of the CPU."""
+    done = subprocess.run(
+        [build_native(), "devices"],
+        capture_output=True,
+        text=True,
+        timeout=LAUNCH_LIMIT,
+        check=True,
+    )
+    if not any(line.startswith("opencl 0 ") for line in done.stdout.splitlines()):
+        pytest.skip("no OpenCL device here (package pocl-opencl-icd)")
+    return "opencl:0"

@@ -64,3 +64,29 @@ def test_staging_without_a_device_is_bad_input(launcher: Any) -> None:
     assert done.code == 2
     [line] = done.lines()
     assert "--staging pinned copies to and from devices, and --buffers H,P has none" in line
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("latency", "--buffers", "D,D", "--staging", "pageable"),
+        ("bw", "--buffers", "H,D", "--staging", "pinned"),
+        ("bibw", "--buffers", "D,D", "--staging", "pipelined"),
+        ("latency", "--buffers", "M,M"),
+    ],
+    ids=" ".join,
+)
+def test_opencl_devices_are_staged_for_real(
+    launcher: Any, opencl: str, words: tuple[str, ...]
+) -> None:
+    done = launcher.run(*words, "--devices", opencl, *QUICK)
+    assert done.code == 0, done.err
+    assert [case["size_bytes"] for case in done.of("samples")] == list(SIZES)
+    assert not done.of("problem")
+
+
+def test_opencl_has_no_addresses_for_mpi(launcher: Any, opencl: str) -> None:
+    done = launcher.run("latency", "--buffers", "D,D", "--devices", opencl, *QUICK)
+    assert done.code == 2
+    [line] = done.lines()
+    assert "has no addresses of device memory that MPI could be given: add --staging" in line

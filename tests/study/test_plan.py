@@ -11,7 +11,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries.model import CommandLine
 from nearpeak.study import mps
-from nearpeak.study.commands import Tools, make_command
+from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import Estimate, key_of
 from nearpeak.study.model import Plan, Variant
 from nearpeak.study.options import Options
@@ -183,6 +183,15 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
     )
     given = {(one.buffers, str(make_command(plan, one, tools).env)) for one in plan.launches}
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
+
+
+def test_gpus_of_two_hosts_are_numbered_as_by_nvml(standins: ModuleType) -> None:
+    path = standins.gpu_path("gpu-gpu two-nodes")
+    first, second = path.ends
+    far = msgspec.structs.replace(second, host="far")
+    across = msgspec.structs.replace(path, ends=(first, far))
+    assert "CUDA_DEVICE_ORDER" not in path_environment(path, "study")
+    assert path_environment(across, "study")["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
 def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:

@@ -417,6 +417,8 @@ class OpenClDevice final : public Device {
                            ": OpenCL has no access between contexts");
   }
 
+  bool shares_addresses() const override { return false; }
+
   const std::string& why_no_kernels() override {
     if (pattern_ || !why_no_kernels_.empty()) return why_no_kernels_;
     try {
