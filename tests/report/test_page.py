@@ -289,6 +289,14 @@ def test_nothing_stands_beside_unless_asked_for(gpu: Results) -> None:
     assert "% of the measured ceiling at 128 MiB" in words
 
 
+def test_a_model_that_does_not_fit_has_no_figures(results: Results) -> None:
+    fit = results.fits[0]
+    fit.asymptotic_gbs, fit.worst_error = 98765.0, 0.2
+    assert "98800" in _words(_read(results))
+    fit.worst_error = 0.21
+    assert "98800" not in _words(_read(results))
+
+
 def test_what_the_settings_give_is_told(gpu: Results) -> None:
     gpu.libraries[0].given = [Settings(env={"UCX_CUDA_COPY_DMABUF": "n"}, flags=["--mca", "x"])]
     assert "UCX_CUDA_COPY_DMABUF=n --mca x" in _words(_read(gpu))

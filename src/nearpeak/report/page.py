@@ -32,6 +32,7 @@ from nearpeak.study.model import label
 
 T = TypeVar("T")
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
+FITS_WITHIN = 0.2  # of the measured value: worse, a model says nothing of its curve
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
@@ -73,6 +74,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "case": case,
         "staged": staged,
         "healthy": summary.HEALTHY,
+        "fits_within": FITS_WITHIN,
         "here_words": beside.here_words,
         "there_words": beside.there_words,
         "beside_lines": beside.lines,
