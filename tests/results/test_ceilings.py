@@ -166,6 +166,21 @@ def test_axes_that_both_have_must_agree(make_study: MakeStudy) -> None:
     assert study.cell().fraction == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(
+    ("buffers", "direction", "holds"),
+    [("H,D", "both", True), ("H,D", "0to1", False), ("D,D", "0to1", True), ("D,H", "1to0", False)],
+)
+def test_between_unlike_memories_one_way_has_no_ceiling(
+    make_study: MakeStudy, buffers: str, direction: str, holds: bool
+) -> None:
+    study = make_study()
+    study.ceiling(0, {("latency", "ce", 8): 5.0})
+    study.launch(0, "alpha", "latency", {8: 10.0})
+    (point,) = study.results().ceilings
+    point.buffers = buffers
+    assert point.fits({"calls": "blocking", "reuse": "fixed", "direction": direction}) == holds
+
+
 def test_above_the_ceiling_is_an_alarm(make_study: MakeStudy) -> None:
     study = make_study()
     study.ceiling(0, {("bw", "ring", 1024): 10.0, ("bw", "ring", 8): 10.0})

@@ -78,7 +78,13 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     launches: int
 
     def fits(self, axes: dict[str, str]) -> bool:
-        """Whether it holds for a case with these axes: those that both have are equal."""
+        """Whether it holds for a case with these axes: those that both have are equal.
+
+        Between unlike memories half a round trip is the mean of two ways, and no ceiling of one.
+        """
+        one, other = self.buffers.split(",")
+        if one != other and axes.get("direction", "both") != "both":
+            return False
         return all(axes.get(name, value) == value for name, value in self.axes.items())
 
 
