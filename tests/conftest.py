@@ -43,16 +43,31 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         hosts.__exit__(None, None, None)
 
 
-@pytest.fixture(scope="session")
-def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CUDA driver without a GPU (bench/tests/accel/fake_cuda.cpp), for NEARPEAK_CUDA_LIBRARY."""
+def fake_library(folder: Path, name: str, *flags: str) -> Path:
+    """Compiles a stand-in for a vendor's library, bench/tests/accel/NAME.cpp."""
     from nearpeak.libraries.build import compiler, sources
 
-    built = tmp_path_factory.mktemp("fake-cuda") / "libfakecuda.so"
-    source = sources() / "tests" / "accel" / "fake_cuda.cpp"
-    flags = ["-std=c++20", "-O1", "-shared", "-fPIC"]
-    subprocess.run([*compiler(), *flags, str(source), "-o", str(built)], check=True)
+    built = folder / f"lib{name}.so"
+    source = sources() / "tests" / "accel" / f"{name}.cpp"
+    flags = ("-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *flags)
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(built), "-ldl"], check=True)
     return built
+
+
+@pytest.fixture(scope="session")
+def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CUDA driver without a GPU, for NEARPEAK_CUDA_LIBRARY."""
+    return fake_library(tmp_path_factory.mktemp("fake-cuda"), "fake_cuda")
+
+
+@pytest.fixture(scope="session")
+def fake_nvrtc(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiler of kernels for it, for NEARPEAK_NVRTC_LIBRARY."""
+    from nearpeak.libraries.build import compiler
+
+    words = ",".join(f'"{word}"' for word in compiler())
+    folder = tmp_path_factory.mktemp("fake-nvrtc")
+    return fake_library(folder, "fake_nvrtc", f"-DCXX_COMPILER={words}")
 
 
 @pytest.fixture(scope="session")

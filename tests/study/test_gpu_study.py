@@ -62,6 +62,7 @@ def run_study(
     library: str,
     fake_cuda: Path,
     fake: str,
+    nvrtc: str | Path = "/nowhere/libnvrtc.so",
 ) -> Results:
     try:
         catalogue.add(library)
@@ -70,6 +71,7 @@ def run_study(
     if len(discover().allowed_cpus) < 2:
         pytest.skip("needs two CPUs")
     monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(fake_cuda))
+    monkeypatch.setenv("NEARPEAK_NVRTC_LIBRARY", str(nvrtc))
     monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
     monkeypatch.setattr(prepare, "discover", with_fake_gpus)
     options = Options(
@@ -98,10 +100,13 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     fake_cuda: Path,
+    fake_nvrtc: Path,
     library: str,
 ) -> None:
     folder = tmp_path / "study"
-    results = run_study(standins, folder, monkeypatch, library, fake_cuda, "reachable=1")
+    results = run_study(
+        standins, folder, monkeypatch, library, fake_cuda, "reachable=1", nvrtc=fake_nvrtc
+    )
     assert results.failures == []
     assert {one.status for one in results.awareness} == {"ok"}
     measured = {(c.path, c.benchmark, c.buffers, c.axes["staging"]) for c in results.cells}
@@ -113,7 +118,11 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
         ("host-gpu near", "bw", "D,H", "none"),
     }
     assert all(cell.launches == 2 and cell.ceiling is not None for cell in results.cells)
-    assert {"ipc_open"} == {one.metric for one in results.ceilings} - {"latency", "bw"}
+    extra = {"ipc_open", "flag_latency", "device_latency"}
+    assert extra == {one.metric for one in results.ceilings} - {"latency", "bw"}
+    between = [one.methods for one in results.ceilings if one.path == "gpu-gpu nvlink"]
+    assert {"sm", "sm-pull", "kernel"} <= {name for methods in between for name in methods}
+    assert results.skipped == []
 
 
 @pytest.mark.parametrize(

@@ -37,20 +37,23 @@ inline std::unique_ptr<nearpeak::Accelerator> load_backend(const std::string& na
   throw std::runtime_error("there is no backend " + name);
 }
 
-// The fake driver with these settings, no NVRTC and no other vendor's library. At the end nothing
-// may have leaked.
+inline constexpr const char* kNoNvrtc = "/nowhere/libnvrtc.so";
+
+// The fake driver with these settings, without kernels unless it is given an NVRTC, and no other
+// vendor's library. At the end nothing may have leaked.
 class FakeCuda {
  public:
-  explicit FakeCuda(const std::string& settings = "", const std::string& library = FAKE_CUDA)
+  explicit FakeCuda(const std::string& settings = "", const std::string& library = FAKE_CUDA,
+                    const std::string& nvrtc = kNoNvrtc)
       : library_("NEARPEAK_CUDA_LIBRARY", library),
         settings_("NEARPEAK_FAKE_CUDA", settings),
-        nvrtc_("NEARPEAK_NVRTC_LIBRARY", "/nowhere/libnvrtc.so"),
+        nvrtc_("NEARPEAK_NVRTC_LIBRARY", nvrtc),
         opencl_("NEARPEAK_OPENCL_LIBRARY", "/nowhere/libOpenCL.so") {}
   ~FakeCuda() { CHECK(live() == 0); }
 
   static std::unique_ptr<nearpeak::Accelerator> load() { return load_backend("cuda"); }
 
-  // Contexts, memory, streams and events that have not ended.
+  // Contexts, memory, streams, events and modules that have not ended.
   static int live() {
     void* handle = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(handle != nullptr);

@@ -2,23 +2,31 @@
 // A CUDA driver without a GPU: two devices whose memory lies behind addresses that fault when the
 // CPU touches them. It is as unforgiving as the real one and more: work given to a stream is done
 // when somebody waits for it and not before, a context must be current, copies must stay within an
-// allocation, and a process forked after cuInit cannot use it. Kernels cannot run: cuModuleLoadData
-// fails. For one thread.
+// allocation, and a process forked after cuInit cannot use it. For one thread.
+//
+// Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. One of several blocks
+// is work like any other. One of a single block may wait for the host or for another process, so it
+// runs from its launch on, in a thread of its own that ends before somebody has waited for it; what
+// its stream had before is finished first.
 //
 // The environment's NEARPEAK_FAKE_CUDA, read by cuInit, is a comma list of
 //   CALL:ERROR     this call always fails with this error
 //   CALL:ERROR:N   its Nth call does
 //   devices=N  driver=VERSION  peer=0 (no peer access)  prohibited=N (compute mode of device N)
 //   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
-//   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong)  reversed=1 (the
-//   devices are in the other order, as CUDA_VISIBLE_DEVICES can put them)
+//   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
+//   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
+//   them)
 // FAKE_CUDA_OLD builds a driver that lacks a symbol.
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,9 +34,12 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -39,6 +50,7 @@ using Address = unsigned long long;
 constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
 constexpr std::size_t kPage = 4096;
 constexpr int kMostDevices = 2;
+constexpr unsigned kMostThreads = 1024;  // of a block
 
 enum Error {
   kGood = 0,
@@ -53,6 +65,7 @@ enum Error {
   kInvalidHandle = 400,
   kNotFound = 500,
   kNotReady = 600,
+  kIllegalAddress = 700,
   kPeerAlready = 704,
   kHostMemoryRegistered = 712,
 };
@@ -75,7 +88,9 @@ const Text kTexts[] = {
     {205, "CUDA_ERROR_MAP_FAILED", "mapping of buffer object failed"},
     {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
     {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
 };
@@ -110,15 +125,46 @@ struct Event {
   double ms = 0;
 };
 
+constexpr const char* kCodeBegin = "kernels on the CPU: ";  // as in fake_nvrtc.cpp
+
+struct Kernel {  // as in fake_nvrtc.cpp
+  unsigned arguments;
+  const bool* pointers;
+  void (*run)(unsigned blocks, unsigned threads, const Address* values);
+};
+
+struct Module {
+  Device* device;
+  void* library;
+  std::set<const Kernel*> kernels;  // that were asked for
+};
+
+// A kernel that runs.
+struct Running {
+  std::atomic<bool> done{false};
+  std::thread thread;
+};
+
+struct Work {
+  std::function<void()> action;
+  std::shared_ptr<Running> running = nullptr;  // what the action waits for
+};
+
 struct Stream {
   Device* device;
-  std::deque<std::function<void()>> work;
+  std::deque<Work> work;
 
   bool step() {
     if (work.empty()) return false;
-    const auto next = std::move(work.front());
+    const Work next = std::move(work.front());
     work.pop_front();
-    next();
+    next.action();
+    return true;
+  }
+  // The same for who does not wait.
+  bool poll() {
+    if (work.empty() || !work.front().running || work.front().running->done) return step();
+    sched_yield();
     return true;
   }
   void finish() {
@@ -147,6 +193,7 @@ struct State {
   std::map<char*, Allocation> allocations;  // by the address handed out
   std::set<Stream*> streams;
   std::set<Event*> events;
+  std::set<Module*> modules;
   std::uint64_t serial = 0;
 };
 
@@ -310,6 +357,27 @@ static_assert(sizeof(Handle) <= sizeof(Handle64));
 
 bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
 
+// Makes an address that a kernel was given one for the CPU. False where the device does not reach
+// it: pageable memory, and another device's without peer access.
+bool on_cpu(Address& address) {
+  const Allocation* found = find(address);
+  if (found == nullptr) return false;
+  if (found->kind == Kind::kDevice && found->device != current &&
+      current->peers.count(found->device) == 0)
+    return false;
+  const auto offset = reinterpret_cast<char*>(address) - found->seen;
+  address = reinterpret_cast<Address>(found->storage + offset);
+  return true;
+}
+
+// A kernel has the machine's CPUs, not that of the thread that launched it, which may wait for it
+// without rest.
+void leave_cpu() {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof(all));
+  sched_setaffinity(0, sizeof(all), &all);
+}
+
 }  // namespace
 
 // How many of everything have been made and not ended, for the tests: 0 when nothing leaked.
@@ -317,7 +385,7 @@ EXPORT int fake_cuda_live() {
   int retained = 0;
   for (const Device& device : state().device) retained += device.retained;
   return retained + static_cast<int>(state().allocations.size() + state().streams.size() +
-                                     state().events.size());
+                                     state().events.size() + state().modules.size());
 }
 
 EXPORT int cuDriverGetVersion(int* version) {
@@ -519,10 +587,10 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   if (target == nullptr || source == nullptr) return kInvalidValue;
   const Allocation* into = find(to);
   const bool wrong = state().corrupt && into != nullptr && into->kind == Kind::kDevice;
-  stream->work.emplace_back([=] {
+  stream->work.push_back({[=] {
     std::memmove(target, source, bytes);
     if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
-  });
+  }});
   return kGood;
 }
 
@@ -567,15 +635,15 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
 EXPORT int cuStreamQuery(Stream* stream) {
   BEGIN_CONTEXT_CALL();
   if (state().streams.count(stream) == 0) return kInvalidHandle;
-  return stream->step() ? kNotReady : kGood;
+  return stream->poll() ? kNotReady : kGood;
 }
 
 EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   BEGIN_CONTEXT_CALL();
   if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
-  stream->work.emplace_back([event, until = event->recorded] {
+  stream->work.push_back({[event, until = event->recorded] {
     while (event->reached < until && event->stream != nullptr) event->stream->step();
-  });
+  }});
   return kGood;
 }
 
@@ -599,10 +667,10 @@ EXPORT int cuEventRecord(Event* event, Stream* stream) {
   if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
   event->stream = stream;
   const std::uint64_t record = ++event->recorded;
-  stream->work.emplace_back([event, record] {
+  stream->work.push_back({[event, record] {
     event->reached = record;
     event->ms = now_ms();
-  });
+  }});
   return kGood;
 }
 
@@ -611,7 +679,7 @@ EXPORT int cuEventQuery(Event* event) {
   BEGIN_CONTEXT_CALL();
   if (state().events.count(event) == 0) return kInvalidHandle;
   if (event->reached == event->recorded) return kGood;
-  if (event->stream != nullptr) event->stream->step();
+  if (event->stream != nullptr) event->stream->poll();
   return kNotReady;
 }
 
@@ -677,14 +745,64 @@ EXPORT int cuIpcCloseMemHandle(Address memory) {
   return release(memory, {Kind::kOpened});
 }
 
-EXPORT int cuModuleLoadData(void**, const void*) {
+EXPORT int cuModuleLoadData(Module** module, const char* code) {
   BEGIN_CONTEXT_CALL();
-  return kInvalidImage;
+  if (std::strncmp(code, kCodeBegin, std::strlen(kCodeBegin)) != 0) return kInvalidImage;
+  void* const library = dlopen(code + std::strlen(kCodeBegin), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return kInvalidImage;
+  *module = new Module{current, library, {}};
+  state().modules.insert(*module);
+  return kGood;
 }
 
-EXPORT int cuModuleUnload(void*) { return kInvalidHandle; }
-EXPORT int cuModuleGetFunction(void**, void*, const char*) { return kInvalidHandle; }
-EXPORT int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                          unsigned, Stream*, void**, void**) {
-  return kInvalidHandle;
+EXPORT int cuModuleUnload(Module* module) {
+  BEGIN_CONTEXT_CALL();
+  if (state().modules.erase(module) == 0) return kInvalidHandle;
+  for (Stream* stream : state().streams) stream->finish();
+  dlclose(module->library);
+  delete module;
+  return kGood;
+}
+
+EXPORT int cuModuleGetFunction(const Kernel** kernel, Module* module, const char* name) {
+  BEGIN_CONTEXT_CALL();
+  if (state().modules.count(module) == 0) return kInvalidHandle;
+  void* const symbol = dlsym(module->library, (std::string("kernel_") + name).c_str());
+  if (symbol == nullptr) return kNotFound;
+  *kernel = static_cast<const Kernel*>(symbol);
+  module->kernels.insert(*kernel);
+  return kGood;
+}
+
+EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks_y,
+                          unsigned blocks_z, unsigned threads, unsigned threads_y,
+                          unsigned threads_z, unsigned, Stream* stream, void** arguments,
+                          void** extra) {
+  BEGIN_CONTEXT_CALL();
+  bool known = false;
+  for (const Module* module : state().modules)
+    known = known || (module->device == current && module->kernels.count(kernel) != 0);
+  if (!known || state().streams.count(stream) == 0 || stream->device != current)
+    return kInvalidHandle;
+  if (blocks == 0 || threads == 0 || threads > kMostThreads || blocks_y != 1 || blocks_z != 1 ||
+      threads_y != 1 || threads_z != 1 || extra != nullptr)
+    return kInvalidValue;
+  std::vector<Address> values(kernel->arguments);
+  for (unsigned i = 0; i < kernel->arguments; ++i) {
+    std::memcpy(&values[i], arguments[i], sizeof(Address));
+    if (kernel->pointers[i] && !on_cpu(values[i])) return kIllegalAddress;
+  }
+  if (blocks > 1) {
+    stream->work.push_back({[=] { kernel->run(blocks, threads, values.data()); }});
+    return kGood;
+  }
+  stream->finish();
+  const auto running = std::make_shared<Running>();
+  running->thread = std::thread([=] {
+    leave_cpu();
+    kernel->run(1, threads, values.data());
+    running->done = true;
+  });
+  stream->work.push_back({[running] { running->thread.join(); }, running});
+  return kGood;
 }

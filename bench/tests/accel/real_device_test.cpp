@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every backend on the devices of this machine, with the vendor's own driver; where there are none
-// it says so. What the fake driver cannot do is here: kernels that really run.
+// it says so. What no fake can do is here: kernels as the vendor's compiler and GPUs have them.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every method on the devices of this machine, with the vendor's own driver: what the fake driver
-// cannot do, kernels above all.
+// Every method on the devices of this machine, with the vendor's own driver and compiler.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 

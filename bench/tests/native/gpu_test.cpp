@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// On the fake driver, which cannot run kernels: those are tested in copy_kernels_test.cpp and on
-// real devices.
+// On the fake driver: copy engines without kernels first, then kernels.
 #include "native/gpu.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "tests/accel/fake.hpp"
@@ -37,6 +37,22 @@ int run(const GpuOptions& options, const std::string& fake = "",
         const std::vector<GpuMethod>& methods = gpu_methods()) {
   const FakeCuda driver(fake, FAKE_CUDA_FORKED);
   return in_own_process([&] { return run_gpu(options, methods); });
+}
+
+// With kernels; of the methods, only those of kernels.
+int run_kernels(const GpuOptions& options, const std::string& fake = "",
+                const std::string& said = "/dev/null") {
+  const FakeCuda driver(fake, FAKE_CUDA_FORKED, FAKE_NVRTC);
+  std::vector<GpuMethod> methods;
+  for (const GpuMethod& method : gpu_methods())
+    if (method.name.rfind("sm", 0) == 0) methods.push_back(method);
+  return in_own_process([&] { return run_gpu(options, methods); }, said);
+}
+
+Metric metric_named(const std::string& name) {
+  for (const Metric& metric : gpu_metrics())
+    if (metric.name == name) return metric;
+  throw std::runtime_error("no metric " + name);
 }
 
 GpuMethod method_named(const std::string& name) {
@@ -330,8 +346,140 @@ TEST_CASE(
 
   const RecordFile refused;
   options.common.jsonl = refused.path();
-  options.metrics = {gpu_metrics()[3]};
+  options.metrics = {metric_named("ipc_open")};
   CHECK(run(options, "cuIpcOpenMemHandle_v2:46") == kGood);
   CHECK(refused.records("samples").empty());
   CHECK(refused.records("problem").size() == 2);
+}
+
+TEST_CASE("every method of kernels moves every size between every kind of ends rightly") {
+  struct Ends {
+    const char* buffers;
+    std::vector<std::string> devices;
+    std::set<std::string> methods;
+  };
+  const std::set<std::string> all{"sm", "sm-pull", "sm-one"};
+  for (const Ends& ends :
+       {Ends{"D,D", {"0", "1"}, all}, Ends{"D,D", {"1", "1"}, all}, Ends{"H,D", {"-", "0"}, {"sm"}},
+        Ends{"D,H", {"1", "-"}, {"sm"}}, Ends{"P,D", {"-", "0"}, {"sm"}},
+        Ends{"M,D", {"0", "1"}, {"sm"}}, Ends{"M,H", {"0", "-"}, {"sm"}}}) {
+    const std::string buffers = ends.buffers;
+    CAPTURE(buffers);
+    const RecordFile file;
+    const GpuOptions options = short_gpu(ends.buffers, ends.devices, "7,100001", file);
+    CHECK(run_kernels(options) == kGood);
+    CHECK(file.records("problem").empty());
+    const auto samples = file.records("samples");
+    CHECK(methods_of(samples) == ends.methods);
+    for (const Metric& metric : options.metrics)
+      for (const std::size_t bytes : options.common.ordered_sizes())
+        CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& record) {
+          return record["metric"] == metric.name && record["size_bytes"] == bytes;
+        }));
+  }
+}
+
+TEST_CASE("a kernel answers flags, and kernels on two devices pass messages") {
+  struct Ends {
+    const char* buffers;
+    std::vector<std::string> devices;
+    std::set<std::size_t> passed;
+  };
+  for (const Ends& ends :
+       {Ends{"D,D", {"0", "1"}, {0, 7, 50001}}, Ends{"D,D", {"0", "0"}, {}},
+        Ends{"H,D", {"-", "0"}, {}}, Ends{"D,H", {"1", "-"}, {}}, Ends{"M,D", {"0", "1"}, {}}}) {
+    const std::string buffers = ends.buffers;
+    CAPTURE(buffers);
+    const RecordFile file;
+    GpuOptions options = short_gpu(ends.buffers, ends.devices, "0,7,50001,100000", file);
+    options.metrics = {metric_named("flag_latency"), metric_named("device_latency")};
+    CHECK(run_kernels(options) == kGood);
+    CHECK(file.records("problem").empty());
+    std::set<std::size_t> flags;
+    std::set<std::size_t> passed;
+    for (const auto& record : file.records("samples")) {
+      CHECK(record["method"] == "kernel");
+      CHECK(record["unit"] == "us");
+      CHECK(record["samples"].size() >= 2);
+      for (const auto& sample : record["samples"]) CHECK(sample > 0);
+      (record["metric"] == "flag_latency" ? flags : passed)
+          .insert(record["size_bytes"].get<std::size_t>());
+    }
+    CHECK(flags == std::set<std::size_t>{8});
+    CHECK(passed == ends.passed);
+  }
+}
+
+TEST_CASE("a wrong byte that a kernel stores is seen, in its copies and in its messages") {
+  const Variable defect("NEARPEAK_FAKE_NVRTC", "to[b] = from[b]=>to[b] = from[b] ^ (b == 999)");
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "1000,64", file);
+  options.metrics = {metric_named("bw"), metric_named("device_latency")};
+  CHECK(run_kernels(options) == kWrongData);
+  std::set<std::string> wrong;
+  for (const auto& problem : file.records("problem")) {
+    CHECK(problem["status"] == "wrong data");
+    CHECK(problem["size_bytes"] == 1000);
+    CHECK(problem["byte"] == 999);
+    wrong.insert(problem["method"].get<std::string>());
+  }
+  CHECK(wrong == std::set<std::string>{"sm", "sm-pull", "kernel"});
+  for (const auto& record : file.records("samples")) CHECK(record["size_bytes"] == 64);
+  CHECK(methods_of(file.records("samples")) == wrong);
+}
+
+TEST_CASE("messages that do not come are a reason, and nobody waits for ever") {
+  const Variable impatient(
+      "NEARPEAK_FAKE_NVRTC",
+      "if (looks % 256 == 0 && now_ns() - since > patience_ns) gave_up = 1;=>gave_up = 1;");
+  const RecordFile file;
+  GpuOptions options = short_gpu("D,D", {"0", "1"}, "64", file);
+  options.metrics = {metric_named("device_latency"), metric_named("flag_latency")};
+  CHECK(run_kernels(options) == kGood);
+  REQUIRE(file.records("problem").size() == 1);
+  CHECK(file.records("problem")[0]["message"] ==
+        "no message came from the kernel on the other GPU");
+  REQUIRE(file.records("samples").size() == 1);
+  CHECK(file.records("samples")[0]["metric"] == "flag_latency");
+}
+
+TEST_CASE("a kernel that answers no flags ends both processes") {
+  const Variable defect("NEARPEAK_FAKE_NVRTC", "if (value == ~0ULL) return;=>return;");
+  const RecordFile file;
+  const RecordFile said;
+  GpuOptions options = short_gpu("H,D", {"-", "0"}, "8", file);
+  options.metrics = {metric_named("flag_latency")};
+  CHECK(run_kernels(options, "", said.path()) == kFailed);
+  std::ifstream lines(said.path());
+  const std::string all{std::istreambuf_iterator<char>(lines), {}};
+  CHECK_MESSAGE(all.find("the kernel that answers flags has given up") != std::string::npos, all);
+}
+
+TEST_CASE("a kernel that cannot be launched is the reason that is told") {
+  const std::string text = "on GPU 0: CUDA_ERROR_DEVICE_UNAVAILABLE";
+  SUBCASE("of what needs no other kernel") {
+    for (const char* name : {"flag_latency", "device_latency"}) {
+      const RecordFile file;
+      GpuOptions options = short_gpu("D,D", {"0", "1"}, "0", file);
+      options.metrics = {metric_named(name)};
+      CHECK(run_kernels(options, "cuLaunchKernel:46") == kGood);
+      CHECK(file.records("samples").empty());
+      REQUIRE(file.records("problem").size() == 1);
+      const std::string said = file.records("problem")[0]["message"];
+      CHECK_MESSAGE(said.find("cuLaunchKernel(") == 0, said);
+      CHECK(said.find(text) != std::string::npos);
+    }
+  }
+  SUBCASE("in the middle it ends both processes") {
+    for (const char* at : {":1", ":5", ":40"}) {
+      const RecordFile file;
+      const RecordFile said;
+      const GpuOptions options = short_gpu("D,D", {"0", "0"}, "8,64K", file);
+      CHECK(run_kernels(options, std::string("cuLaunchKernel:46") + at, said.path()) == kFailed);
+      std::ifstream lines(said.path());
+      const std::string all{std::istreambuf_iterator<char>(lines), {}};
+      CHECK_MESSAGE(all.find("cuLaunchKernel(") != std::string::npos, all);
+      CHECK(all.find(text) != std::string::npos);
+    }
+  }
 }

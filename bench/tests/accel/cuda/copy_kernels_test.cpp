@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels, compiled by the real compiler where there is one; those that wait for nobody also
-// run as C++ on the CPU.
+// run on the fake driver at many shapes of launch.
 #include "accel/cuda/copy_kernels.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "accel/cuda/nvrtc.hpp"
 #include "tests/accel/cuda/kernels.hpp"
 #include "tests/accel/fake.hpp"
 
 using namespace nearpeak;
-
-namespace {
-
-constexpr const char* kPrologue = R"(
-struct uint4 { unsigned x, y, z, w; };
-)";
-constexpr const char* kEpilogue = R"(
-extern "C" void launch_copy_slots(unsigned blocks, unsigned threads, u8* to, const u8* from,
-                                  u64 bytes, u64 stride, u64 count, u64 blocks_each) {
-  launch(blocks, threads, copy_slots, to, from, bytes, stride, count, blocks_each);
-}
-)";
-
-using U64 = unsigned long long;
-using Copy = void (*)(unsigned, unsigned, void*, const void*, U64, U64, U64, U64);
-
-}  // namespace
 
 TEST_CASE("the kernels that move data compile for GPUs") {
   const std::string library = find_nvrtc();
@@ -48,42 +30,38 @@ TEST_CASE("the kernels that move data compile for GPUs") {
 }
 
 TEST_CASE("messages are copied whole, and nothing beside them, at every place and launch") {
-  const Folder folder;
-  std::ofstream(folder.file("kernels.cpp"))
-      << kGridOnCpu << kPrologue << cuda::kCopyKernels << kLaunchOnCpu << kEpilogue;
-  const int status = run_program({CXX_COMPILER, "-std=c++20", "-shared", "-fPIC", "-O1", "-o",
-                                  folder.file("kernels.so"), folder.file("kernels.cpp")});
-  if (status == -1 || status == 127) {
-    MESSAGE("skipped: the compiler that built this is gone");
-    return;
-  }
-  REQUIRE(status == 0);
-  void* const library = dlopen(folder.file("kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  REQUIRE(library != nullptr);
-  const auto copy = reinterpret_cast<Copy>(dlsym(library, "launch_copy_slots"));
+  const FakeCuda fake("", FAKE_CUDA, FAKE_NVRTC);
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  const auto program = device.compile(cuda::kCopyKernels);
+  const auto kernel = program->kernel("copy_slots");
+  const auto stream = device.new_stream();
+  constexpr std::size_t kRoom = 8192 + 16;
+  SlotBuffer from_memory(device.memory(BufferKind::kPinned), kRoom, 1);
+  SlotBuffer to_memory(device.memory(BufferKind::kPinned), kRoom, 1);
+  auto* const from = reinterpret_cast<unsigned char*>(from_memory.slot(0));
+  auto* const to = reinterpret_cast<unsigned char*>(to_memory.slot(0));
+  for (std::size_t i = 0; i < kRoom; ++i) from[i] = static_cast<unsigned char>(i * 131 + i / 251);
 
   struct Shape {
     unsigned blocks, threads;
-    U64 each;
+    std::uint64_t each;
   };
-  constexpr std::size_t kRoom = 8192;
   for (const Shape& shape : {Shape{1, 1, 1}, Shape{6, 5, 2}, Shape{3, 32, 3}, Shape{8, 7, 1}})
-    for (const std::size_t bytes : {0u, 1u, 15u, 16u, 17u, 64u, 100u, 1003u})
+    for (const std::uint64_t bytes : {0u, 1u, 15u, 16u, 17u, 64u, 100u, 1003u})
       for (const std::size_t offset : {0u, 8u, 3u})
-        for (const U64 count : {1u, 3u, 7u}) {
-          const std::size_t stride = (bytes + 63) / 64 * 64 + 64;
-          alignas(16) unsigned char from[kRoom + 16];
-          alignas(16) unsigned char to[kRoom + 16];
-          unsigned char expected[kRoom + 16];
-          REQUIRE(offset + stride * count <= sizeof(to));
-          for (std::size_t i = 0; i < sizeof(from); ++i)
-            from[i] = static_cast<unsigned char>(i * 131 + i / 251);
-          std::memset(to, 0xA5, sizeof(to));
-          std::memset(expected, 0xA5, sizeof(expected));
-          for (U64 m = 0; m < count; ++m)
+        for (const std::uint64_t count : {1u, 3u, 7u}) {
+          const std::uint64_t stride = (bytes + 63) / 64 * 64 + 64;
+          REQUIRE(offset + stride * count <= kRoom);
+          unsigned char expected[kRoom];
+          std::memset(to, 0xA5, kRoom);
+          std::memset(expected, 0xA5, kRoom);
+          for (std::uint64_t m = 0; m < count; ++m)
             std::memcpy(expected + offset + m * stride, from + m * stride, bytes);
-          copy(shape.blocks, shape.threads, to + offset, from, bytes, stride, count, shape.each);
-          CHECK(std::memcmp(to, expected, sizeof(to)) == 0);
+          unsigned char* const target = to + offset;
+          kernel->launch({shape.blocks, shape.threads},
+                         {&target, &from, &bytes, &stride, &count, &shape.each}, *stream);
+          stream->synchronize();
+          CHECK(std::memcmp(to, expected, kRoom) == 0);
         }
-  dlclose(library);
 }

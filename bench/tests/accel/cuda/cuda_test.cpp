@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend over the fake driver. Kernels cannot run there (its cuModuleLoadData fails), so
-// payloads go through the host; the kernels are tested in pattern_kernels_test.cpp.
+// The CUDA backend over the fake driver. Payloads go through the host, but where a test has the
+// fake NVRTC: then kernels run.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <new>
 #include <numeric>
+#include <vector>
 
 #include "options/options.hpp"
 #include "tests/accel/fake.hpp"
@@ -38,7 +42,35 @@ struct alignas(4096) Page {
   char data[4096] = {};
 };
 
-// Everything that the backend does in one process.
+// The fake driver with kernels.
+struct FakeCudaWithKernels : FakeCuda {
+  explicit FakeCudaWithKernels(const std::string& settings = "")
+      : FakeCuda(settings, FAKE_CUDA, FAKE_NVRTC) {}
+};
+
+// A message that a kernel of several blocks copies, and its payload by kernels.
+void use_kernels(Accelerator& cuda) {
+  Device& device = cuda.device(0);
+  const auto program = device.motion_kernels();
+  const auto kernel = program->kernel("copy_slots");
+  Memory& memory = device.memory(BufferKind::kDevice);
+  SlotBuffer out(memory, 1000, 1);
+  SlotBuffer in(memory, 1000, 1);
+  out.fill_pattern(6);
+  in.fill_inverse(6);
+  const auto stream = device.new_stream();
+  const void* const to = in.slot(0);
+  const void* const from = out.slot(0);
+  const std::uint64_t bytes = 1000, stride = SlotBuffer::stride(bytes), count = 1, blocks = 2;
+  kernel->launch({2, 32}, {&to, &from, &bytes, &stride, &count, &blocks}, *stream);
+  const bool early = !in.find_mismatch(6);
+  CHECK_FALSE(early);  // the fake does nothing before somebody waits
+  stream->synchronize();
+  const bool copied = !in.find_mismatch(6);
+  CHECK(copied);
+}
+
+// Everything else that the backend does in one process.
 void use_everything(Accelerator& cuda) {
   Device& device = cuda.device(0);
   SlotBuffer on_device(device.memory(BufferKind::kDevice), 1000, 2);
@@ -136,10 +168,14 @@ TEST_CASE("only device memory is out of the CPU's reach, and each pointer is kno
   }
 }
 
-TEST_CASE("payloads of every kind and length are filled and verified") {
-  const FakeCuda fake;
+TEST_CASE("payloads of every kind and length are filled and verified, with kernels or without") {
+  std::string nvrtc = kNoNvrtc;
+  SUBCASE("through the host") {}
+  SUBCASE("by kernels") { nvrtc = FAKE_NVRTC; }
+  const FakeCuda fake("", FAKE_CUDA, nvrtc);
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(1);
+  CHECK(device.has_kernels() == (nvrtc == FAKE_NVRTC));
   // Lengths beyond 4 MiB go through the host in parts.
   constexpr std::size_t kPart = std::size_t{4} << 20;
   for (const char kind : {'H', 'P', 'D', 'M'}) {
@@ -300,6 +336,146 @@ TEST_CASE("without kernels the reason is told, and nothing is launched") {
   CHECK_THROWS_AS(device.compile("__global__ void empty() {}"), BackendUnavailable);
 }
 
+TEST_CASE("kernels find a wrong byte, and tell what it is and should be") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  for (const BufferKind kind : {BufferKind::kDevice, BufferKind::kManaged}) {
+    SlotBuffer memory(device.memory(kind), 5001, 1);
+    memory.fill_pattern(1);
+    for (const std::size_t place : {std::size_t{5000}, std::size_t{42}}) {
+      char byte = 0;
+      device.copy(&byte, memory.slot(0) + place, 1);
+      byte = static_cast<char>(byte ^ 0x40);
+      device.copy(memory.slot(0) + place, &byte, 1);
+      const auto wrong = memory.find_mismatch(1);
+      REQUIRE(wrong);
+      CHECK(wrong->byte == place);
+      CHECK(wrong->got == static_cast<unsigned char>(byte));
+      CHECK((wrong->got ^ wrong->expected) == 0x40);
+    }
+  }
+}
+
+TEST_CASE("a program that does not compile, or lacks a kernel, is told") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  CHECK_THROWS_WITH_AS(device.compile("__global__ void broken() { nonsense; }"),
+                       doctest::Contains("NVRTC_ERROR_COMPILATION\nnearpeak.cu"), AcceleratorError);
+  const auto program = device.motion_kernels();
+  CHECK_THROWS_WITH_AS(
+      program->kernel("missing"),
+      "cuModuleGetFunction(missing) on GPU 0: CUDA_ERROR_NOT_FOUND: named symbol not found",
+      AcceleratorError);
+}
+
+TEST_CASE("a kernel is given only what its device reaches") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  Device& other = cuda->device(1);
+  const auto program = device.motion_kernels();
+  const auto kernel = program->kernel("copy_slots");
+  const auto stream = device.new_stream();
+  const std::uint64_t bytes = 100, stride = 128, count = 1, blocks = 1;
+  SlotBuffer from_memory(device.memory(BufferKind::kDevice), bytes, 1);
+  from_memory.fill_pattern(3);
+  const void* const from = from_memory.slot(0);
+  const auto copy_to = [&](const void* to, const LaunchShape& shape, Stream& on) {
+    kernel->launch(shape, {&to, &from, &bytes, &stride, &count, &blocks}, on);
+    on.synchronize();
+  };
+  for (const char kind : {'P', 'D', 'M'}) {
+    SlotBuffer to(device.memory(buffer_kind(kind)), bytes, 1);
+    to.fill_inverse(3);
+    copy_to(to.slot(0), {1, 256}, *stream);
+    CHECK_FALSE(to.find_mismatch(3));
+  }
+  Page page;
+  CHECK_THROWS_WITH_AS(copy_to(page.data, {1, 32}, *stream),
+                       "cuLaunchKernel(copy_slots) on GPU 0: CUDA_ERROR_ILLEGAL_ADDRESS: an "
+                       "illegal memory access was encountered",
+                       AcceleratorError);
+  {
+    const auto registered = device.register_host(page.data, sizeof(page.data));
+    copy_to(registered->on_device(), {1, 32}, *stream);
+    CHECK_FALSE(find_mismatch(page.data, bytes, 3));
+  }
+  SlotBuffer far(other.memory(BufferKind::kDevice), bytes, 1);
+  CHECK_THROWS_AS(copy_to(far.slot(0), {1, 32}, *stream), AcceleratorError);
+  device.enable_access(other);
+  copy_to(far.slot(0), {1, 32}, *stream);
+  CHECK_FALSE(far.find_mismatch(3));
+
+  CHECK_THROWS_AS(copy_to(far.slot(0), {1, 1025}, *stream), AcceleratorError);
+  CHECK_THROWS_AS(copy_to(far.slot(0), {0, 32}, *stream), AcceleratorError);
+  const auto elsewhere = other.new_stream();
+  CHECK_THROWS_AS(copy_to(far.slot(0), {1, 32}, *elsewhere), AcceleratorError);
+}
+
+TEST_CASE("a kernel that waits for the host runs until then, and its stream is not finished") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  constexpr std::uint64_t kStop = ~std::uint64_t{0};
+  constexpr std::uint64_t kPatienceNs = 60'000'000'000;
+  const auto program = device.motion_kernels();
+  const auto kernel = program->kernel("answer_flags");
+  const auto stream = device.new_stream();
+  const auto ended = device.new_event();
+  SlotBuffer flags(device.memory(BufferKind::kPinned), 8, 2);
+  auto* const asked = new (flags.slot(0)) std::atomic<std::uint64_t>(0);
+  auto* const answered = new (flags.slot(1)) std::atomic<std::uint64_t>(0);
+  kernel->launch({1, 1}, {&asked, &answered, &kPatienceNs}, *stream);
+  ended->record(*stream);
+  for (const std::uint64_t value : {3u, 1u, 2u}) {
+    *asked = value;
+    while (*answered != value) {
+    }
+    CHECK_FALSE(stream->finished());
+    CHECK_FALSE(ended->reached());
+  }
+  *asked = kStop;
+  SUBCASE("asked again and again") {
+    while (!stream->finished()) {
+    }
+  }
+  SUBCASE("by the event") {
+    while (!ended->reached()) {
+    }
+  }
+  SUBCASE("waited for") { stream->synchronize(); }
+  CHECK(ended->reached());
+  CHECK(*answered == 2);
+}
+
+TEST_CASE("a kernel that nobody answers gives up") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  const auto program = device.motion_kernels();
+  const auto stream = device.new_stream();
+  SlotBuffer memory(device.memory(BufferKind::kPinned), 64, 5);
+  std::memset(memory.slot(0), 0, 5 * SlotBuffer::stride(64));
+  const void* const slot[] = {memory.slot(0), memory.slot(1), memory.slot(2), memory.slot(3),
+                              memory.slot(4)};
+  const std::uint64_t patience_ns = 1'000'000, bytes = 64, one = 1;
+  program->kernel("answer_flags")->launch({1, 1}, {&slot[0], &slot[1], &patience_ns}, *stream);
+  stream->synchronize();
+  program->kernel("pass_messages")
+      ->launch({1, 64},
+               {&slot[0], &slot[1], &slot[2], &slot[3], &bytes, &one, &one, &one, &patience_ns,
+                &slot[4]},
+               *stream);
+  stream->synchronize();
+  std::uint64_t sent = 0, time_ns = 1;
+  std::memcpy(&sent, slot[2], sizeof(sent));
+  std::memcpy(&time_ns, slot[4], sizeof(time_ns));
+  CHECK(sent == 1);
+  CHECK(time_ns == 0);
+}
+
 // Run in a process of its own by the test below it.
 TEST_CASE("another process opens memory" * doctest::skip()) {
   const char* handle = std::getenv("NEARPEAK_TEST_HANDLE");
@@ -314,11 +490,15 @@ TEST_CASE("another process opens memory" * doctest::skip()) {
     CHECK_FALSE(memory.find_mismatch(opened->data(), 5001, 10 + index));
     memory.fill_pattern(opened->data(), 5001, 11 + index);
   }
-  CHECK(FakeCuda::live() == 4);  // two contexts, with a stream each
+  // Two contexts with a stream each; for kernels a stream, a module and a place for the result.
+  CHECK(FakeCuda::live() == (cuda->device(0).has_kernels() ? 10 : 4));
 }
 
-TEST_CASE("device memory is opened by another process") {
-  const FakeCuda fake;
+TEST_CASE("device memory is opened by another process, with kernels or without") {
+  std::string nvrtc = kNoNvrtc;
+  SUBCASE("through the host") {}
+  SUBCASE("by kernels") { nvrtc = FAKE_NVRTC; }
+  const FakeCuda fake("", FAKE_CUDA, nvrtc);
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(0);
   SlotBuffer memory(device.memory(BufferKind::kDevice), 5001, 1);
@@ -394,26 +574,17 @@ TEST_CASE("a stream is asked whether all is done") {
   CHECK(std::string(to) == "new");
 }
 
-TEST_CASE("an error at any call leaves nothing behind") {
-  for (const char* call : {"cuCtxSetCurrent",       "cuDevicePrimaryCtxRetain",
-                           "cuMemAlloc_v2",         "cuMemHostAlloc",
-                           "cuMemAllocManaged",     "cuMemcpyAsync",
-                           "cuStreamCreate",        "cuStreamSynchronize",
-                           "cuStreamWaitEvent",     "cuEventCreate",
-                           "cuEventRecord",         "cuEventQuery",
-                           "cuEventSynchronize",    "cuEventElapsedTime",
-                           "cuPointerGetAttribute", "cuMemGetAddressRange_v2",
-                           "cuIpcGetMemHandle",     "cuDeviceCanAccessPeer",
-                           "cuCtxEnablePeerAccess", "cuCtxSynchronize",
-                           "cuMemHostRegister_v2",  "cuMemHostGetDevicePointer_v2",
-                           "cuStreamQuery"}) {
+// Has each of these calls fail at its first, second... time, until all is done without an error.
+void fail_each(const std::vector<std::string>& calls, const std::string& nvrtc,
+               const std::function<void(Accelerator&)>& use) {
+  for (const std::string& call : calls) {
     int failures = 0;
     for (bool failed = true; failed && failures < 100;) {
-      const FakeCuda fake(std::string(call) + ":400:" + std::to_string(failures + 1));
+      const FakeCuda fake(call + ":400:" + std::to_string(failures + 1), FAKE_CUDA, nvrtc);
       failed = false;
       try {
         const auto cuda = FakeCuda::load();
-        use_everything(*cuda);
+        use(*cuda);
       } catch (const AcceleratorError& error) {
         failed = true;
         const std::string text = error.what();
@@ -422,7 +593,41 @@ TEST_CASE("an error at any call leaves nothing behind") {
       }
       if (failed) ++failures;
     }
-    CHECK_MESSAGE(failures > 0, std::string(call));
-    CHECK_MESSAGE(failures < 100, std::string(call));
+    CHECK_MESSAGE(failures > 0, call);
+    CHECK_MESSAGE(failures < 100, call);
+  }
+}
+
+TEST_CASE("an error at any call leaves nothing behind") {
+  fail_each({"cuCtxSetCurrent",       "cuDevicePrimaryCtxRetain",
+             "cuMemAlloc_v2",         "cuMemHostAlloc",
+             "cuMemAllocManaged",     "cuMemcpyAsync",
+             "cuStreamCreate",        "cuStreamSynchronize",
+             "cuStreamWaitEvent",     "cuEventCreate",
+             "cuEventRecord",         "cuEventQuery",
+             "cuEventSynchronize",    "cuEventElapsedTime",
+             "cuPointerGetAttribute", "cuMemGetAddressRange_v2",
+             "cuIpcGetMemHandle",     "cuDeviceCanAccessPeer",
+             "cuCtxEnablePeerAccess", "cuCtxSynchronize",
+             "cuMemHostRegister_v2",  "cuMemHostGetDevicePointer_v2",
+             "cuStreamQuery"},
+            kNoNvrtc, use_everything);
+}
+
+TEST_CASE("an error at any call of a kernel leaves nothing behind") {
+  fail_each({"cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuStreamSynchronize",
+             "cuCtxSetCurrent"},
+            FAKE_NVRTC, use_kernels);
+}
+
+TEST_CASE("kernels that the driver does not load are a reason, and the host does their work") {
+  for (const std::string call : {"cuModuleLoadData", "cuModuleGetFunction"}) {
+    const FakeCudaWithKernels fake(call + ":400");
+    const auto cuda = FakeCuda::load();
+    Device& device = cuda->device(0);
+    CHECK(device.why_no_kernels().rfind(call, 0) == 0);
+    SlotBuffer memory(device.memory(BufferKind::kDevice), 100, 1);
+    memory.fill_pattern(2);
+    CHECK_FALSE(memory.find_mismatch(2));
   }
 }

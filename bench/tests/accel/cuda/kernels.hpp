@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of kernels have in common: the real compiler, and a grid that runs on the CPU.
+// What tests of kernels with the real compiler have in common.
 #pragma once
 
 #include <dlfcn.h>
@@ -38,20 +38,3 @@ inline std::string find_nvrtc() {
   globfree(&found);
   return first;
 }
-
-// Before a kernel's source and after it: a launch runs the threads of a grid one after the other.
-inline constexpr const char* kGridOnCpu = R"(
-#define __device__
-#define __global__
-struct Dim { unsigned x; };
-static Dim gridDim, blockDim, blockIdx, threadIdx;
-)";
-inline constexpr const char* kLaunchOnCpu = R"(
-template <class Kernel, class... Arguments>
-static void launch(unsigned blocks, unsigned threads, Kernel kernel, Arguments... arguments) {
-  gridDim.x = blocks;
-  blockDim.x = threads;
-  for (blockIdx.x = blocks; blockIdx.x-- > 0;)  // the last ones first: their order is not to matter
-    for (threadIdx.x = threads; threadIdx.x-- > 0;) kernel(arguments...);
-}
-)";

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, compiled by the real compiler where there is one, and run as C++ on the CPU.
+// The kernels, compiled by the real compiler where there is one, and run on the fake driver.
 #include "accel/cuda/pattern_kernels.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <fstream>
-#include <optional>
 
 #include "accel/cuda/nvrtc.hpp"
 #include "payload/pattern.hpp"
@@ -14,30 +13,6 @@
 #include "tests/accel/fake.hpp"
 
 using namespace nearpeak;
-
-namespace {
-
-constexpr const char* kPrologue = R"(
-static void atomicMin(unsigned long long* least, unsigned long long value) {
-  if (value < *least) *least = value;
-}
-)";
-constexpr const char* kEpilogue = R"(
-extern "C" void launch_fill(unsigned blocks, unsigned threads, u8* target, u64 bytes, u64 seed,
-                            u64 flip) {
-  launch(blocks, threads, fill, target, bytes, seed, flip);
-}
-extern "C" void launch_find_mismatch(unsigned blocks, unsigned threads, const u8* data, u64 bytes,
-                                     u64 seed, u64* first) {
-  launch(blocks, threads, find_mismatch, data, bytes, seed, first);
-}
-)";
-
-using U64 = unsigned long long;
-using Fill = void (*)(unsigned, unsigned, void*, U64, U64, U64);
-using Find = void (*)(unsigned, unsigned, const void*, U64, U64, U64*);
-
-}  // namespace
 
 TEST_CASE("the kernels compile for GPUs") {
   const std::string library = find_nvrtc();
@@ -91,49 +66,49 @@ TEST_CASE("a library that is no NVRTC is a reason") {
 }
 
 TEST_CASE("the kernels fill and find as the host does, at every length, place and launch") {
-  const Folder folder;
-  std::ofstream(folder.file("kernels.cpp"))
-      << kGridOnCpu << kPrologue << cuda::kPatternKernels << kLaunchOnCpu << kEpilogue;
-  const int status = run_program({CXX_COMPILER, "-std=c++20", "-shared", "-fPIC", "-O1", "-o",
-                                  folder.file("kernels.so"), folder.file("kernels.cpp")});
-  if (status == -1 || status == 127) {
-    MESSAGE("skipped: the compiler that built this is gone");
-    return;
-  }
-  REQUIRE(status == 0);
-  void* const library = dlopen(folder.file("kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  REQUIRE(library != nullptr);
-  const auto fill = reinterpret_cast<Fill>(dlsym(library, "launch_fill"));
-  const auto find = reinterpret_cast<Find>(dlsym(library, "launch_find_mismatch"));
+  const FakeCuda fake("", FAKE_CUDA, FAKE_NVRTC);
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  const auto program = device.compile(cuda::kPatternKernels);
+  const auto fill = program->kernel("fill");
+  const auto find = program->kernel("find_mismatch");
+  const auto stream = device.new_stream();
+  constexpr std::size_t kRoom = 1100;
+  SlotBuffer memory(device.memory(BufferKind::kPinned), kRoom, 2);
+  auto* const data = reinterpret_cast<unsigned char*>(memory.slot(0));
+  auto* const first = reinterpret_cast<std::uint64_t*>(memory.slot(1));
 
-  constexpr U64 kNone = ~0ULL;
-  const std::pair<unsigned, unsigned> shapes[] = {{1, 1}, {3, 5}, {40, 32}};
-  for (const auto& [blocks, threads] : shapes)
-    for (const std::size_t bytes : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 1003u})
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  constexpr std::uint64_t kAsItIs = 0;
+  constexpr std::uint64_t kSeed = 77;
+  for (const LaunchShape& shape : {LaunchShape{1, 1}, LaunchShape{3, 5}, LaunchShape{40, 32}})
+    for (const std::uint64_t bytes : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 1003u})
       for (const std::size_t offset : {0u, 8u, 3u}) {  // from an aligned address
-        alignas(8) unsigned char data[1100];
-        unsigned char expected[1100];
+        unsigned char expected[kRoom];
         unsigned char* const target = data + offset;
-        std::memset(data, 0xA5, sizeof(data));
-        std::memset(expected, 0xA5, sizeof(expected));
-        fill(blocks, threads, target, bytes, 77, kNone);
-        fill_inverse(expected + offset, bytes, 77);
-        CHECK(std::memcmp(data, expected, sizeof(data)) == 0);  // and nothing beyond
-        fill(blocks, threads, target, bytes, 77, 0);
-        CHECK_FALSE(find_mismatch(target, bytes, 77));
+        const auto found = [&] {
+          *first = kNone;
+          find->launch(shape, {&target, &bytes, &kSeed, &first}, *stream);
+          stream->synchronize();
+          return *first;
+        };
+        std::memset(data, 0xA5, kRoom);
+        std::memset(expected, 0xA5, kRoom);
+        fill->launch(shape, {&target, &bytes, &kSeed, &kNone}, *stream);
+        stream->synchronize();
+        fill_inverse(expected + offset, bytes, kSeed);
+        CHECK(std::memcmp(data, expected, kRoom) == 0);  // and nothing beyond
+        fill->launch(shape, {&target, &bytes, &kSeed, &kAsItIs}, *stream);
+        stream->synchronize();
+        CHECK_FALSE(find_mismatch(target, bytes, kSeed));
 
-        U64 first = kNone;
-        find(blocks, threads, target, bytes, 77, &first);
-        CHECK(first == kNone);
+        CHECK(found() == kNone);
         for (std::size_t wrong = 0; wrong < bytes; wrong += 1 + wrong / 4) {
           target[wrong] ^= 0x10;
           target[bytes - 1] ^= 0x01;
-          first = kNone;
-          find(blocks, threads, target, bytes, 77, &first);
-          CHECK(first == wrong);
+          CHECK(found() == wrong);
           target[wrong] ^= 0x10;
           target[bytes - 1] ^= 0x01;
         }
       }
-  dlclose(library);
 }
