@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accel/cuda/nvrtc.hpp"
 
+#include <glob.h>
+
 #include <memory>
 
 namespace nearpeak::cuda {
 
-Nvrtc::Nvrtc()
-    : library_("NEARPEAK_NVRTC_LIBRARY", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
+std::vector<std::string> nvrtc_names() {
+  std::vector<std::string> names{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  // Where NVIDIA's installer puts toolkits.
+  glob_t found{};
+  if (glob("/usr/local/cuda*/lib64/libnvrtc.so", 0, nullptr, &found) == 0)
+    names.insert(names.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return names;
+}
+
+Nvrtc::Nvrtc() : library_("NEARPEAK_NVRTC_LIBRARY", nvrtc_names()) {
   const auto need = [this](auto*& function, const char* symbol) {
     if (!library_.find(function, symbol))
       throw BackendUnavailable(library_.name() + " is too old: it has no " + symbol);

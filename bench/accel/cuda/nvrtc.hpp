@@ -4,14 +4,18 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "accel/library.hpp"
 
 namespace nearpeak::cuda {
 
+// Under which it may be found: by the loader, or in a toolkit's usual folder.
+std::vector<std::string> nvrtc_names();
+
 class Nvrtc {
  public:
-  // libnvrtc.so.13, .12 or .so, or what the environment's NEARPEAK_NVRTC_LIBRARY names. Throws
+  // The first of these, or what the environment's NEARPEAK_NVRTC_LIBRARY names. Throws
   // BackendUnavailable.
   Nvrtc();
 

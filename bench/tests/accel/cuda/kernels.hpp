@@ -4,11 +4,12 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
-#include <glob.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+
+#include "accel/cuda/nvrtc.hpp"
 
 // A folder that goes at the end.
 class Folder {
@@ -27,14 +28,9 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// NVRTC, where the loader or the toolkit's usual folder has it; else empty.
+// The real NVRTC, where it is here; else empty.
 inline std::string find_nvrtc() {
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-    if (dlopen(name, RTLD_NOW | RTLD_LOCAL) != nullptr) return name;
-  glob_t found{};
-  std::string first;
-  if (glob("/usr/local/cuda*/lib64/libnvrtc.so", 0, nullptr, &found) == 0)
-    first = found.gl_pathv[0];
-  globfree(&found);
-  return first;
+  for (const std::string& name : nearpeak::cuda::nvrtc_names())
+    if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return name;
+  return "";
 }
