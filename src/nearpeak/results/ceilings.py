@@ -100,17 +100,16 @@ def _by_block(methods: Methods, winner: str, better: str) -> dict[int, float]:
     """What the path carried in each block that has the winner.
 
     Where the winner had but a trial, others were measured because theirs were better: the best of
-    them stands for it, as the few samples of a trial are too low a ceiling.
+    these and of it counts, as the few samples of a trial may be too low a ceiling.
     """
     found = {}
     for block, reached in methods[winner].items():
-        whole = {
+        counting = {
             name: blocks[block].value
             for name, blocks in methods.items()
-            if block in blocks and not blocks[block].trial
+            if name == winner or (reached.trial and block in blocks and not blocks[block].trial)
         }
-        stands = reached.trial and whole
-        found[block] = whole[best(whole, better)] if stands else reached.value
+        found[block] = counting[best(counting, better)]
     return found
 
 
