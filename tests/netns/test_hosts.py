@@ -52,7 +52,10 @@ def test_remote_shell_refuses_an_unknown_host(two_hosts: Any) -> None:
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     try:
         with netns_hosts.two_hosts(tmp_path) as hosts:
-            daemon = subprocess.Popen(hosts.on(1, ["sleep", "1000"]))
+            command = hosts.on(1, ["sh", "-c", "echo begun; exec sleep 1000"])
+            daemon = subprocess.Popen(command, stdout=subprocess.PIPE)
+            assert daemon.stdout is not None
+            assert daemon.stdout.readline() == b"begun\n"  # it is on that host by now
             holders = hosts.holders
     except netns_hosts.CannotMakeHosts as error:
         pytest.skip(f"no test hosts: {error}")
