@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace nearpeak {
 namespace {
@@ -69,6 +70,12 @@ std::size_t most_slot_bytes(const std::vector<Metric>& metrics,
       most = std::max(most, SlotBuffer::stride(bytes) *
                                 make_exchange(metric, bytes, common, 0, cache_bytes).slots());
   return most;
+}
+
+double enough_us(std::vector<double> trials_us) {
+  std::sort(trials_us.begin(), trials_us.end());
+  return std::min(kSlower * trials_us.front(),
+                  trials_us[std::min(kMeasured, trials_us.size()) - 1]);
 }
 
 struct Contest::Trial {
@@ -194,12 +201,10 @@ void Contest::run(const Exchange& exchange, SlotBuffer& in,
 
   std::vector<double> best_us;
   for (const Trial& trial : trials) best_us.push_back(trial.best_us);
-  std::sort(best_us.begin(), best_us.end());
-  const double enough_us =
-      std::min(kSlower * best_us.front(), best_us[std::min(kMeasured, best_us.size()) - 1]);
+  const double enough = enough_us(std::move(best_us));
   for (Trial& trial : trials) {
-    if (team_.agree(trial.best_us > enough_us ? 1 : 0) != 0) {
-      trial.measurement.limited = "a short trial: slower than others";
+    if (team_.agree(trial.best_us > enough ? 1 : 0) != 0) {
+      trial.measurement.limited = kTrialOnly;
     } else {
       const auto transfer = trial.candidate->make();
       team_.agree(0);

@@ -124,6 +124,13 @@ class RoundTransfer : public Transfer {
   std::uint64_t round_ = 0;  // this one's number, from 1
 };
 
+// How a method's record says that it was slower in its trial; results/ceilings.py knows how it
+// begins.
+inline constexpr const char* kTrialOnly = "a short trial: slower than others";
+
+// What a trial may take for its method to be measured, from the time of every trial (at least one).
+double enough_us(std::vector<double> trials_us);
+
 // A method for an exchange, and how it is started at this end.
 struct Candidate {
   std::string method;

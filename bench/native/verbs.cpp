@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "native/perftest.hpp"
 #include "native/socket.hpp"
@@ -19,8 +20,6 @@ constexpr std::uint64_t kLeast = 5;                             // messages that
 constexpr std::uint64_t kMost = 1'000'000;                      // it keeps a time of each in memory
 constexpr std::uint64_t kTrial = 1000;                          // messages of a first run,
 constexpr std::uint64_t kTrialBytes = std::uint64_t{64} << 20;  // if they are no more than this
-constexpr double kSlower = 1.15;       // than the best in its trial: not measured further
-constexpr std::size_t kMeasured = 2;   // nor are more methods than these
 constexpr int kGiveUp = 2;             // sizes in a row at which a method fails
 constexpr double kAfter = 5;           // seconds for a program to end after the other end's,
 constexpr double kAfterFailure = 0.5;  // and where that one has failed
@@ -83,9 +82,7 @@ class VerbsEnd {
     if (trials.empty()) return;
     std::vector<double> best;
     for (const Trial& trial : trials) best.push_back(trial.us);
-    std::sort(best.begin(), best.end());
-    const double enough =
-        std::min(kSlower * best.front(), best[std::min(kMeasured, best.size()) - 1]);
+    const double enough = enough_us(std::move(best));
     for (const Trial& trial : trials) sample(exchange, trial, enough);
   }
 
@@ -95,7 +92,7 @@ class VerbsEnd {
     if (team_.agree(trial.us > enough_us ? 1 : 0) != 0) {
       measurement.samples_us = {trial.us};
       measurement.batch = trial.batch;
-      measurement.limited = "a short trial: slower than others";
+      measurement.limited = kTrialOnly;
     } else {
       measurement.batch = team_.agree(sample_batch(exchange, *trial.method, trial.us));
       measurement.warmup_iterations = trial.batch;
