@@ -37,6 +37,12 @@ void add_devices(CLI::App& command, std::string& devices) {
       "one");
 }
 
+// Whether a benchmark copies to and from devices itself.
+bool stages(const Selected& selected) {
+  const auto staging = selected.axes.find(kStaging);
+  return staging != selected.axes.end() && staging->second != "none";
+}
+
 // What the command line asks for.
 struct Command {
   Request request;                    // of a benchmark, or
@@ -53,10 +59,7 @@ struct Command {
     };
     if (probe) return std::any_of(probe->kinds.begin(), probe->kinds.end(), on_device);
     return on_device(request.kinds) &&
-           std::any_of(request.selected.begin(), request.selected.end(), [](const Selected& one) {
-             const auto staging = one.axes.find(kStaging);
-             return staging == one.axes.end() || staging->second == "none";
-           });
+           !std::all_of(request.selected.begin(), request.selected.end(), stages);
   }
   int run(const DeviceChoice& taken) const {
     return probe ? nearpeak::run(*probe, taken) : nearpeak::run(request, taken);
@@ -125,11 +128,10 @@ void check(Selected& selected, const Request& request, const Given& given) {
   const BenchmarkInfo& info = selected.benchmark->info;
   selected.axes = given.axes.at(selected.benchmark);
   selected.axes[kReuse] = request.common.reuse;
-  const auto staging = selected.axes.find(kStaging);
-  if (staging != selected.axes.end() && staging->second != "none" &&
-      std::none_of(request.kinds.begin(), request.kinds.end(), on_device))
-    throw BadInput("--staging " + staging->second + " copies to and from devices, and --buffers " +
-                   request.buffers + " has none: give D or M to a rank, as --buffers D,D");
+  if (stages(selected) && std::none_of(request.kinds.begin(), request.kinds.end(), on_device))
+    throw BadInput("--staging " + selected.axes.at(kStaging) +
+                   " copies to and from devices, and --buffers " + request.buffers +
+                   " has none: give D or M to a rank, as --buffers D,D");
   selected.sizes = request.common.ordered_sizes();
   std::erase_if(selected.sizes, [&](std::size_t size) { return size < info.smallest; });
   if (selected.sizes.empty())

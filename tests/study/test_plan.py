@@ -17,6 +17,12 @@ from nearpeak.study.model import Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import SIZES, make_plan, summary
 
+TOOLS = Tools(
+    command_line=lambda _, launch: CommandLine(argv=launch.program, env=launch.env),
+    mpi_program=lambda _: Path("nearpeak-mpi"),
+    native_program=lambda: Path("nearpeak-native"),
+)
+
 
 def latency(**axes: str) -> Variant:
     axes = {"calls": "blocking", "reuse": "fixed", **axes}
@@ -152,14 +158,9 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
 
     def in_flight(**options: int) -> dict[str, set[str]]:
         plan = make_plan(Options(**options), [standins.contender()], variants, paths)
-        tools = Tools(
-            command_line=lambda _, launch: CommandLine(argv=launch.program, env={}),
-            mpi_program=lambda _: Path("nearpeak-mpi"),
-            native_program=lambda: Path("nearpeak-native"),
-        )
         given: dict[str, set[str]] = {}
         for one in plan.launches:
-            words = make_command(plan, one, tools).argv
+            words = make_command(plan, one, TOOLS).argv
             given.setdefault(one.buffers, set()).add(words[words.index("--in-flight") + 1])
         return given
 
@@ -176,12 +177,7 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
     ]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
     plan = make_plan(Options(), [standins.contender()], variants, paths)
-    tools = Tools(
-        command_line=lambda _, launch: CommandLine(argv=launch.program, env=launch.env),
-        mpi_program=lambda _: Path("nearpeak-mpi"),
-        native_program=lambda: Path("nearpeak-native"),
-    )
-    given = {(one.buffers, str(make_command(plan, one, tools).env)) for one in plan.launches}
+    given = {(one.buffers, str(make_command(plan, one, TOOLS).env)) for one in plan.launches}
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
 

@@ -70,12 +70,12 @@ def run(
     import msgspec
 
     from nearpeak.libraries import settings
-    from nearpeak.libraries.model import Launch
     from nearpeak.machine.discover import discover
     from nearpeak.study import mps, prepare
-    from nearpeak.study.buffers import in_gpu, parse_buffers
-    from nearpeak.study.commands import device_options, path_environment, rank_places
+    from nearpeak.study.buffers import parse_buffers
+    from nearpeak.study.commands import device_options, rank_launch
     from nearpeak.study.describe import find_benchmark
+    from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
 
     env = _settings(settings_env or [])
@@ -89,21 +89,21 @@ def run(
     kinds = parse_buffers(buffers)
     paths = prepare.select_paths(discover(), names, [path] if path else [])
     chosen, ends = prepare.fitting_path(paths, kinds)
-    study = mps.new_study()
+    study = new_study()
     line = prepare.TOOLS.command_line(
         library,
-        Launch(
-            program=[
+        rank_launch(
+            [
                 *(str(prepare.TOOLS.mpi_program(library)), benchmark, "--buffers", kinds),
                 *device_options(ends, kinds),
                 *context.args,
             ],
-            ranks=rank_places(ends),
-            settings=msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env}),
-            network_only=chosen.transport == "network" and not in_gpu(kinds),
-            remote_shell=remote_shell,
-            gpu=in_gpu(kinds),
-            env=path_environment(chosen, study),
+            chosen,
+            ends,
+            kinds,
+            msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env}),
+            study,
+            remote_shell,
         ),
     )
     print(prepare.shell_line(line), file=sys.stderr, flush=True)

@@ -20,6 +20,7 @@ from nearpeak.study.buffers import ceiling_buffers, needs_gpu
 from nearpeak.study.model import GPU_FACTS, STAGING, label, staging
 from nearpeak.study.precision import goal
 
+T = TypeVar("T", Cell, CeilingPoint)
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 SAME_GPU = "gpu-gpu same-gpu"
@@ -226,9 +227,6 @@ def best_cell(cells: Iterable[Cell]) -> Cell | None:
     return _best((cell.median, cell) for cell in cells if cell.median is not None)
 
 
-T = TypeVar("T", Cell, CeilingPoint)
-
-
 def _best(found: Iterable[tuple[float, T]]) -> T | None:
     """Of rates the highest; of times, where a library may do worse the less it has to send, that
     of the smallest message that is not empty. The smallest size wins a tie."""
@@ -268,9 +266,8 @@ def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
     """
     best: dict[tuple[str, tuple[bool, ...]], tuple[float, int]] = {}
     for place, row in enumerate(rows):
-        if row.largest < JUDGED_FROM or "M" in row.best.buffers:  # managed memory moves
-            continue
-        if row.fraction is not None:
+        managed = "M" in row.best.buffers  # such memory moves
+        if row.fraction is not None and row.largest >= JUDGED_FROM and not managed:
             where = (row.path, _direction(row.best.buffers))
             best[where] = max(best.get(where, (0.0, 0)), (row.fraction, -place))
     suspects = {-place for fraction, place in best.values() if fraction < HEALTHY}

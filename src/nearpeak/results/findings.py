@@ -21,7 +21,7 @@ STAGED = 1.1  # the staged baseline: how many times faster than the library's ow
 FEWEST = 4
 
 Axes = tuple[tuple[str, str], ...]
-Varied = dict[str, set[str]]  # by benchmark: the axes of which a study has several values
+Varied = set[tuple[str, str]]  # benchmark and axis, where a study has several values
 
 
 class Seen(NamedTuple):
@@ -58,11 +58,7 @@ def _varied(cells: Sequence[Cell]) -> Varied:
     for cell in cells:
         for name, value in cell.axes.items():
             values[cell.benchmark, name].add(value)
-    found: Varied = defaultdict(set)
-    for (benchmark, name), several in values.items():
-        if len(several) > 1:
-            found[benchmark].add(name)
-    return found
+    return {case for case, several in values.items() if len(several) > 1}
 
 
 def _worst(kind: str, seen: Iterator[Seen], varied: Varied) -> list[Finding]:
@@ -314,7 +310,11 @@ def _where(cell: Cell) -> str:
 
 def _case(cell: Cell, varied: Varied) -> str:
     """`latency D,D at 8 B (calls=blocking)`: what tells it from all other cells of its path."""
-    several = varied[cell.benchmark] | {STAGING}
-    axes = ", ".join(axes_words({k: v for k, v in cell.axes.items() if k in several}))
+    told = {
+        name: value
+        for name, value in cell.axes.items()
+        if name == STAGING or (cell.benchmark, name) in varied
+    }
+    axes = ", ".join(axes_words(told))
     words = f"{cell.benchmark} {cell.buffers} at {size(cell.size_bytes)}"
     return f"{words} ({axes})" if axes else words

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.libraries.model import CommandLine, Launch
+from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machine
-from nearpeak.study import mps
 from nearpeak.study.buffers import rank_ends
-from nearpeak.study.commands import Tools, device_options, path_environment, rank_places
+from nearpeak.study.commands import Tools, device_options, rank_launch
 from nearpeak.study.logs import OWN, crash_words, last_words
-from nearpeak.study.model import Awareness, Contender, label
+from nearpeak.study.model import Awareness, Contender, label, new_study
 from nearpeak.study.process import run_tree
 
 LIMIT_SECONDS = 60.0  # for one job: then the operation that it is at hangs
@@ -135,16 +134,8 @@ def _command(
         *device_options(ends, "D,D"),
         *(("--jsonl", str(jsonl)) if jsonl else ()),
     ]
-    return tools.command_line(
-        contender.library,
-        Launch(
-            program=program,
-            ranks=rank_places(ends),
-            settings=contender.settings,
-            gpu=True,
-            env=path_environment(path, mps.new_study()),
-        ),
-    )
+    launch = rank_launch(program, path, ends, "D,D", contender.settings, new_study())
+    return tools.command_line(contender.library, launch)
 
 
 def _read(jsonl: Path) -> dict[tuple[str, str], Trial]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearpeak.libraries.model import CommandLine, Launch, Library, Rank
+from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine import model as machine
 from nearpeak.study import mps
 from nearpeak.study.buffers import (
@@ -61,17 +61,30 @@ def make_command(
         program += [word for name, value in axes for word in (f"--{name}", value)]
     # What all of them share may stand after any of them.
     program += ["--buffers", planned.buffers, *device_options(ends, planned.buffers), *common]
-    return tools.command_line(
-        contender.library,
-        Launch(
-            program=program,
-            ranks=rank_places(ends),
-            settings=contender.settings,
-            network_only=path.transport == "network" and not in_gpu(planned.buffers),
-            remote_shell=plan.remote_shell,
-            gpu=in_gpu(planned.buffers),
-            env=path_environment(path, plan.study),
-        ),
+    launch = rank_launch(
+        program, path, ends, planned.buffers, contender.settings, plan.study, plan.remote_shell
+    )
+    return tools.command_line(contender.library, launch)
+
+
+def rank_launch(
+    program: list[str],
+    path: machine.Path,
+    ends: Ends,
+    buffers: str,
+    settings: Settings,
+    study: str,
+    remote_shell: str | None = None,
+) -> Launch:
+    """A launch of nearpeak-mpi with its ranks at these ends of a path."""
+    return Launch(
+        program=program,
+        ranks=rank_places(ends),
+        settings=settings,
+        network_only=path.transport == "network" and not in_gpu(buffers),
+        remote_shell=remote_shell,
+        gpu=in_gpu(buffers),
+        env=path_environment(path, study),
     )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """plan.json: what a study is going to run. Enough to resume it and to make its report."""
 
+import uuid
 from collections.abc import Mapping
 
 import msgspec
@@ -14,6 +15,11 @@ GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
 SCHEMA = 1
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
+
+
+def new_study() -> str:
+    """An id for a study, or for launches that belong to none."""
+    return uuid.uuid4().hex
 
 
 def label(library: str, settings: str) -> str:

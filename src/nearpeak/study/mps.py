@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,11 +36,6 @@ def pipe_folder(study: str) -> Path:
 def environment(study: str) -> dict[str, str]:
     """What makes a program run under the study's daemon, or, while there is none, without MPS."""
     return {"CUDA_MPS_PIPE_DIRECTORY": str(pipe_folder(study))}
-
-
-def new_study() -> str:
-    """An id for launches that belong to no study."""
-    return uuid.uuid4().hex
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 
 import datetime
 import random
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -13,7 +12,7 @@ from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.buffers import HOST, ceiling_buffers, needs_gpu, rank_ends
 from nearpeak.study.estimate import Estimate, guess_seconds
-from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
+from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant, new_study
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
 
@@ -64,7 +63,7 @@ def make_plan(
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     plan = Plan(
         schema=SCHEMA,
-        study=uuid.uuid4().hex,
+        study=new_study(),
         created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         seed=seed,
         sizes=options.sizes or SIZES,
