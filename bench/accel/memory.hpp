@@ -62,11 +62,18 @@ class SlotBuffer {
   const SlotLayout& layout() const { return layout_; }
   Memory& memory() const { return memory_; }
 
-  void fill(const Payload& payload, Part part = Part::kAll);
-  void spoil(std::uint64_t seed);
-  std::optional<Mismatch> find_mismatch(const Payload& payload, Part part = Part::kAll) const;
+  // Of `count` slots from `first` on, or of all that follow: slot i has the same payload whichever
+  // of them is filled or looked at.
+  static constexpr std::size_t kRest = ~std::size_t{0};
+  void fill(const Payload& payload, Part part = Part::kAll, std::size_t first = 0,
+            std::size_t count = kRest);
+  void spoil(std::uint64_t seed, std::size_t first = 0, std::size_t count = kRest);
+  std::optional<Mismatch> find_mismatch(const Payload& payload, Part part = Part::kAll,
+                                        std::size_t first = 0, std::size_t count = kRest) const;
 
  private:
+  SlotLayout part_of(std::size_t first, std::size_t count) const;
+
   Memory& memory_;
   SlotLayout layout_;
   std::size_t offset_;

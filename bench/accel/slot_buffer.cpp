@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "accel/memory.hpp"
 
 namespace nearpeak {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
+
+// What a slot adds to the seed of its buffer (payload/pattern.hpp).
+std::uint64_t slot_seed(std::size_t slot) { return static_cast<std::uint64_t>(slot) << 32; }
 
 }  // namespace
 
@@ -18,14 +23,27 @@ std::size_t SlotBuffer::stride(std::size_t bytes) {
   return bytes == 0 ? kCacheLine : (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-void SlotBuffer::fill(const Payload& payload, Part part) {
-  memory_.fill(base_, layout_, payload, part);
+SlotLayout SlotBuffer::part_of(std::size_t first, std::size_t count) const {
+  return {.bytes = layout_.bytes,
+          .stride = layout_.stride,
+          .count = std::min(count, layout_.count - first)};
 }
 
-void SlotBuffer::spoil(std::uint64_t seed) { memory_.spoil(base_, layout_, seed); }
+void SlotBuffer::fill(const Payload& payload, Part part, std::size_t first, std::size_t count) {
+  const Payload own{payload.seed + slot_seed(first), payload.round};
+  memory_.fill(slot(first), part_of(first, count), own, part);
+}
 
-std::optional<Mismatch> SlotBuffer::find_mismatch(const Payload& payload, Part part) const {
-  return memory_.find_mismatch(base_, layout_, payload, part);
+void SlotBuffer::spoil(std::uint64_t seed, std::size_t first, std::size_t count) {
+  memory_.spoil(slot(first), part_of(first, count), seed + slot_seed(first));
+}
+
+std::optional<Mismatch> SlotBuffer::find_mismatch(const Payload& payload, Part part,
+                                                  std::size_t first, std::size_t count) const {
+  const Payload own{payload.seed + slot_seed(first), payload.round};
+  auto bad = memory_.find_mismatch(slot(first), part_of(first, count), own, part);
+  if (bad) bad->slot += first;
+  return bad;
 }
 
 }  // namespace nearpeak

@@ -39,8 +39,8 @@ struct Mismatch {
 
 // Host memory. Gaps are left alone.
 void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part = Part::kAll);
-// The inverse of the words of round 0 in the slots and their gaps, so that a message that never came
-// is seen, and so is one that came into a gap.
+// The inverse of the words of round 0 in the slots and their gaps, so that a message that never
+// came is seen, and so is one that came into a gap.
 void spoil(void* base, const SlotLayout& layout, std::uint64_t seed);
 // Of slots that were spoiled with this seed and have then received the payload: with Part::kAll the
 // gaps are looked at too.

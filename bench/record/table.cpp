@@ -20,8 +20,8 @@ void Table::columns(const std::string& metric, const std::string& unit) {
 
 void Table::row(const CaseResult& result) const {
   const auto& s = result.samples;
-  const double best = result.better == "lower" ? *std::min_element(s.begin(), s.end())
-                                               : *std::max_element(s.begin(), s.end());
+  const double best = result.name.metric.better == "lower" ? *std::min_element(s.begin(), s.end())
+                                                           : *std::max_element(s.begin(), s.end());
   std::printf("%-12zu %16.4g %12.4g %12.4g %12.4g %8zu %7llu%s%s\n", result.name.size_bytes,
               median(s), best, quantile(s, 0.05), quantile(s, 0.95), s.size(),
               static_cast<unsigned long long>(result.window), result.name.method ? "  " : "",

@@ -17,13 +17,13 @@ namespace nearpeak {
 // What a point-to-point case asks of a transport on one rank. All but `sends` and `receives` is the
 // same at both ends.
 struct Messages {
-  std::size_t bytes;       // the largest message
-  std::uint64_t window;    // the most messages that are open at once
-  std::uint64_t slots;     // of the buffers, at both ends
-  bool sends;              // messages of more than 0 bytes,
-  bool receives;           // likewise
-  int rank;                // of this end in its group,
-  int peer;                // and of the other
+  std::size_t bytes;                          // the largest message
+  std::uint64_t window;                       // the most messages that are open at once
+  std::uint64_t slots;                        // of the buffers, at both ends
+  bool sends;                                 // messages of more than 0 bytes,
+  bool receives;                              // likewise
+  int rank;                                   // of this end in its group,
+  int peer;                                   // and of the other
   bool first() const { return rank < peer; }  // of the two
 };
 
@@ -59,7 +59,12 @@ class Transport {
   }
 };
 
-// The buffers of one end.
+// Of the payload that `sender` sends: differs between ranks and sizes.
+inline std::uint64_t payload_seed(int sender, std::size_t bytes) {
+  return (static_cast<std::uint64_t>(sender + 1) << 48) ^ bytes;
+}
+
+// The buffers of one end. `out` holds the payload of round 0 before the first transport is made.
 struct Buffers {
   SlotBuffer& out;  // of no bytes where it sends nothing
   SlotBuffer& in;

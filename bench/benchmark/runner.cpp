@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/runner.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace nearpeak {
+namespace {
+
+constexpr double kTrialShare = 0.1;  // of the slot, for the first trial of each method
+constexpr std::uint64_t kTrialSamples = 2;
+constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
+constexpr std::size_t kMeasured = 2;  // nor are more methods than these
+constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing
+
+// A mismatch as it is told to other ranks.
+struct Told {
+  int wrong;
+  Mismatch where;
+};
+
+}  // namespace
+
+double enough_us(std::vector<double> trials_us) {
+  std::sort(trials_us.begin(), trials_us.end());
+  return std::min(kSlower * trials_us.front(),
+                  trials_us[std::min(kMeasured, trials_us.size()) - 1]);
+}
+
+Runner::Runner(Group& group, const CommonOptions& common, Naming naming)
+    : group_(group),
+      common_(common),
+      naming_(std::move(naming)),
+      clock_(measure_clock()),
+      sampler_(group, clock_),
+      writer_(group.leads() && !common.jsonl.empty() ? RecordWriter(common.jsonl)
+                                                     : RecordWriter()) {}
+
+void Runner::open(const std::optional<std::string>& library_version,
+                  const std::vector<std::string>& places) {
+  if (group_.leads()) writer_.environment(naming_.program, library_version, places, clock_);
+}
+
+void Runner::heading(const std::string& text) {
+  if (!group_.leads()) return;
+  table_.heading(naming_.program + " " + kVersion + " " + text + "; buffers " + naming_.buffers +
+                 "; reuse " + common_.reuse +
+                 (common_.touch == "none" ? "" : "; touch " + common_.touch));
+  shown_metric_.clear();
+}
+
+CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
+                         const CaseContext& context,
+                         const std::optional<std::string>& method) const {
+  CaseName name{.benchmark = contest() ? naming_.mode : benchmark.info.name,
+                .metric = metric,
+                .size_bytes = context.bytes,
+                .buffers = naming_.buffers,
+                .axes = context.axes,
+                .method = contest() ? method : std::nullopt};
+  // Ceilings are measured in the default way alone, and hold for every way of calling a library.
+  if (contest()) name.axes = {{kReuse, context.axis(kReuse)}, {kTouch, context.axis(kTouch)}};
+  return name;
+}
+
+SamplingPolicy Runner::policy_of(const Benchmark& benchmark) const {
+  SamplingPolicy policy = common_.policy();
+  policy.sync = benchmark.info.sync;
+  policy.reduce = benchmark.info.reduce;
+  return policy;
+}
+
+void Runner::skip(const CaseName& name, const std::string& reason) {
+  if (!group_.leads()) return;
+  writer_.skipped(name, reason);
+  const std::string line = "skipped: " + (name.method ? *name.method + ": " : "") + reason;
+  if (shown_reasons_.insert(line).second) table_.problem(name.size_bytes, line);
+}
+
+bool Runner::right(const CaseName& name, const std::optional<Mismatch>& wrong) {
+  const auto all = group_.gather(Told{wrong ? 1 : 0, wrong.value_or(Mismatch{})});
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const Told& t) { return t.wrong != 0; });
+  if (first == all.end()) return true;
+  status_ = kWrongData;
+  if (group_.leads()) {
+    const WrongData data{static_cast<int>(first - all.begin()), first->where};
+    writer_.wrong_data(name, data);
+    table_.problem(name.size_bytes, "WRONG DATA: " + (name.method ? *name.method + ", " : "") +
+                                        to_text(data, name.size_bytes));
+  }
+  return false;
+}
+
+bool Runner::verify(const CaseName& name, Case& made, std::uint64_t round, Part part) {
+  group_.barrier();  // what was sent last has arrived, or never will
+  const bool good = right(name, made.wrong(round, part));
+  group_.barrier();  // nobody sends anew while another still looks
+  return good;
+}
+
+// False where wrong data arrived.
+bool Runner::measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
+                                Measurement& measurement) {
+  made.begin_round(0, common_.verify ? Part::kAll : Part::kStamps);
+  group_.barrier();
+  measurement = sampler_.measure(policy, made);
+  if (!common_.verify) {
+    group_.barrier();
+    return true;
+  }
+  if (!verify(name, made, 0, Part::kAll)) return false;
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    const Part part = round < kRounds ? Part::kStamps : Part::kAll;
+    made.begin_round(round, part);
+    group_.barrier();
+    if (made.prepares()) made.prepare();
+    made.run(1);
+    if (!verify(name, made, round, part)) return false;
+  }
+  return true;
+}
+
+void Runner::record(const CaseResult& result) {
+  if (!group_.leads()) return;
+  if (shown_metric_ != result.name.metric.name) {
+    shown_metric_ = result.name.metric.name;
+    table_.columns(result.name.metric.name, result.name.metric.unit);
+  }
+  writer_.samples(result);
+  table_.row(result);
+}
+
+// One for each metric; on the leader.
+std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const CaseContext& context,
+                                           const Case& made, const Method* method,
+                                           const Measurement& measurement) const {
+  std::vector<CaseResult> results;
+  if (!group_.leads()) return results;
+  const auto values_of = [&](const std::vector<double>& samples, std::size_t metric) {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      Times times{samples[i], {}};
+      for (const auto& phase : measurement.phases_us) times.phases_us.push_back(phase[i]);
+      out.push_back(made.values(times)[metric]);
+    }
+    return out;
+  };
+  for (std::size_t metric = 0; metric < benchmark.info.metrics.size(); ++metric) {
+    CaseResult& result = results.emplace_back();
+    result.name = name_of(benchmark, benchmark.info.metrics[metric], context,
+                          method != nullptr ? std::optional(method->name) : std::nullopt);
+    result.samples = values_of(measurement.samples_us, metric);
+    for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
+    result.measurement = measurement;
+    result.phases = made.phases();
+    result.window = made.window();
+    result.offset = context.offset;
+    result.verified = common_.verify;
+    result.together = method != nullptr && method->together;
+  }
+  return results;
+}
+
+void Runner::run(const Benchmark& benchmark, const CaseContext& context) {
+  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
+  std::unique_ptr<Case> made;
+  try {
+    made = benchmark.make(context);
+  } catch (const std::bad_alloc&) {
+  } catch (const Unfit& error) {
+    return skip(name, error.what());
+  }
+  if (!group_.everywhere(made != nullptr)) return skip(name, "out of memory");
+  Measurement measurement;
+  if (!measure_and_verify(name, policy_of(benchmark), *made, measurement)) return;
+  for (const auto& result : results_of(benchmark, context, *made, nullptr, measurement))
+    record(result);
+}
+
+void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
+                      const Messages& messages, const std::vector<Method>& methods) {
+  std::vector<const Method*> each;
+  std::vector<const Method*> together;
+  for (const Method& method : methods) {
+    const std::string why = group_.first_reason(method.unavailable);
+    if (why.empty())
+      (method.together ? together : each).push_back(&method);
+    else if (contest())
+      skip(name_of(benchmark, benchmark.info.metrics.front(), context, method.name), why);
+  }
+  if (!each.empty()) tournament(benchmark, context, messages, each);
+  if (!together.empty() && contest()) tournament(benchmark, context, messages, together);
+}
+
+// What a method came to, on the leader; nothing but `good` elsewhere.
+struct Runner::Trial {
+  const Method* method;
+  bool good;  // no wrong data
+  std::vector<CaseResult> results;
+  double best_us = 0;
+};
+
+Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& context,
+                              const Messages& messages, const Method& method,
+                              const SamplingPolicy& policy) {
+  group_.barrier();  // the others are done with the method before
+  const auto transport = method.make();
+  const auto made = benchmark.make_over(context, messages, method.buffers, *transport);
+  Measurement measurement;
+  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, method.name);
+  Trial trial{.method = &method,
+              .good = measure_and_verify(name, policy, *made, measurement),
+              .results = {}};
+  if (trial.good && group_.leads()) {
+    const auto& samples = measurement.samples_us;
+    trial.best_us = *std::min_element(samples.begin(), samples.end());
+    trial.results = results_of(benchmark, context, *made, &method, measurement);
+  }
+  return trial;
+}
+
+void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
+                        const Messages& messages, const std::vector<const Method*>& methods) {
+  const SamplingPolicy policy = policy_of(benchmark);
+  std::vector<Trial> trials;
+  if (methods.size() > 1) {
+    SamplingPolicy shorter = policy;
+    shorter.slot_s *= kTrialShare;
+    shorter.limit_s *= kTrialShare;
+    shorter.min_samples = std::min(shorter.min_samples, kTrialSamples);
+    for (const Method* method : methods)
+      trials.push_back(attempt(benchmark, context, messages, *method, shorter));
+    std::erase_if(trials, [](const Trial& trial) { return !trial.good; });
+  } else {
+    trials.push_back({.method = methods.front(), .good = true, .results = {}});
+  }
+  if (trials.empty()) return;
+
+  std::vector<double> best_us;
+  for (const Trial& trial : trials) best_us.push_back(trial.best_us);
+  const double enough = enough_us(std::move(best_us));
+  std::vector<Trial> measured;
+  for (Trial& trial : trials) {
+    if (group_.broadcast(trial.best_us > enough ? 1 : 0) != 0) {
+      for (CaseResult& result : trial.results) {
+        result.measurement.limited = kTrialOnly;
+        if (contest()) record(result);
+      }
+      continue;
+    }
+    Trial whole = attempt(benchmark, context, messages, *trial.method, policy);
+    if (!whole.good) continue;
+    // Where a method's first use was its trial's.
+    for (std::size_t i = 0; i < trial.results.size(); ++i)
+      whole.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
+    if (contest())
+      for (const CaseResult& result : whole.results) record(result);
+    else
+      measured.push_back(std::move(whole));
+  }
+  if (measured.empty() || !group_.leads()) return;
+  const auto best =
+      std::min_element(measured.begin(), measured.end(), [](const Trial& one, const Trial& other) {
+        return median(one.results.front().measurement.samples_us) <
+               median(other.results.front().measurement.samples_us);
+      });
+  for (const CaseResult& result : best->results) record(result);
+}
+
+void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
+                     const std::function<double(double us)>& value) {
+  group_.barrier();  // the others are ready
+  CaseResult result;
+  result.measurement = sampler_.measure(common_.policy(), sampled);
+  group_.barrier();
+  result.name = name;
+  result.window = window;
+  for (const double us : result.measurement.samples_us) result.samples.push_back(value(us));
+  record(result);
+}
+
+}  // namespace nearpeak
