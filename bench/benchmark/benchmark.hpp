@@ -40,10 +40,9 @@ struct BenchmarkInfo {
   std::string summary;
   std::vector<Metric> metrics;  // what one sample tells; the first is the main one
   RankRule ranks;
-  std::size_t smallest = 0;             // bytes: smaller sizes are left out
-  std::vector<Axis> axes;               // beside those of CommonOptions
-  bool symmetric = true;                // false: what rank 0 sends is measured, not the way back
-  std::vector<std::string> operations;  // of mpi/probe.hpp, that have no benchmark of their own yet
+  std::size_t smallest = 0;  // bytes: smaller sizes are left out
+  std::vector<Axis> axes;    // beside those of CommonOptions
+  bool symmetric = true;     // false: what rank 0 sends is measured, not the way back
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 };
@@ -61,6 +60,12 @@ struct CaseContext {
 
   const std::string& axis(const std::string& name) const { return axes.at(name); }
 };
+
+// As an application does before it sends: here a byte of every cache line.
+inline void write_lines(volatile char* data, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < bytes; i += kLine) data[i] = data[i];
+}
 
 // The times of one sample, in microseconds per iteration.
 struct Times {

@@ -58,7 +58,6 @@ const Register entry(Over<BidirectionalBandwidth>::benchmark({
     .metrics = {{"bibw", "GB/s", "higher"}},
     .smallest = 1,
     .axes = {calls_axis("MPI_Sendrecv")},
-    .operations = {"sendrecv", "isend"},
 }));
 
 }  // namespace

@@ -27,7 +27,6 @@ const Register entry(Over<Bandwidth>::benchmark({
     .smallest = 1,
     .axes = {calls_axis("MPI_Send and MPI_Recv")},
     .symmetric = false,
-    .operations = {"send", "isend"},
 }));
 
 }  // namespace

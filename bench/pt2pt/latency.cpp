@@ -99,7 +99,6 @@ const Register entry(Over<Latency>::benchmark({
               {"both", "0to1", "1to0"},
               "both: the payload goes there and back; 0to1, 1to0: the payload goes one way and the "
               "reply is empty"}},
-    .operations = {"send", "isend"},
 }));
 
 }  // namespace

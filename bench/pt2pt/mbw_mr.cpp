@@ -33,7 +33,6 @@ const Register entry(Over<MultiplePairs>::benchmark({
     .smallest = 1,
     .axes = {calls_axis("MPI_Send and MPI_Recv")},
     .symmetric = false,
-    .operations = {"send", "isend"},
     .sync = Sync::kBarrier,
     .reduce = Reduce::kMaximum,
 }));

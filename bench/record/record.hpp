@@ -101,6 +101,7 @@ class RecordWriter {
 // One row per case on stdout, as the user expects from a benchmark.
 class Table {
  public:
+  void line(const std::string& text) const;
   void heading(const std::string& text) const;  // a comment line
   void columns(const std::string& metric, const std::string& unit);
   void row(const CaseResult& result) const;

@@ -6,10 +6,12 @@
 
 namespace nearpeak {
 
-void Table::heading(const std::string& text) const {
-  std::printf("# %s\n", text.c_str());
+void Table::line(const std::string& text) const {
+  std::printf("%s\n", text.c_str());
   std::fflush(stdout);
 }
+
+void Table::heading(const std::string& text) const { line("# " + text); }
 
 void Table::columns(const std::string& metric, const std::string& unit) {
   const std::string title = metric + " (" + unit + ")";
