@@ -39,10 +39,10 @@ struct BenchmarkInfo {
   std::string name;
   std::string summary;
   std::vector<Metric> metrics;  // what one sample tells; the first is the main one
-  RankRule ranks;
-  std::size_t smallest = 0;  // bytes: smaller sizes are left out
-  std::vector<Axis> axes;    // beside those of CommonOptions
-  bool symmetric = true;     // false: what rank 0 sends is measured, not the way back
+  RankRule ranks = {};
+  std::size_t smallest = 0;     // bytes: smaller sizes are left out
+  std::vector<Axis> axes = {};  // beside those of CommonOptions
+  bool symmetric = true;        // false: what rank 0 sends is measured, not the way back
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 };
@@ -71,6 +71,7 @@ inline void write_lines(volatile char* data, std::size_t bytes) {
 struct Times {
   double us;
   std::vector<double> phases_us;
+  std::vector<double> typical_phases_us;  // the medians over all samples
 };
 
 // One size of a benchmark on this rank.
@@ -99,12 +100,12 @@ class Unfit : public std::runtime_error {
 struct Benchmark {
   BenchmarkInfo info;
   // Over the library's own operation. Throws std::bad_alloc and Unfit.
-  std::function<std::unique_ptr<Case>(const CaseContext&)> make;
+  std::function<std::unique_ptr<Case>(const CaseContext&)> make = nullptr;
   // Over a transport: what it asks of it, and the case.
-  std::function<Messages(const CaseContext&)> messages;
+  std::function<Messages(const CaseContext&)> messages = nullptr;
   std::function<std::unique_ptr<Case>(const CaseContext&, const Messages&, const Buffers&,
                                       Transport&)>
-      make_over;
+      make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
 };

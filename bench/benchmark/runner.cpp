@@ -131,14 +131,14 @@ bool Runner::measure_and_verify(const CaseName& name, const SamplingPolicy& poli
   return !wrong;
 }
 
-void Runner::record(const CaseResult& result) {
+void Runner::record(const std::vector<CaseResult>& results) {
   if (!group_.leads()) return;
-  if (shown_metric_ != result.name.metric.name) {
-    shown_metric_ = result.name.metric.name;
-    table_.columns(result.name.metric.name, result.name.metric.unit);
+  for (const CaseResult& result : results) writer_.samples(result);
+  if (shown_metric_ != results.front().name.metric.name) {
+    shown_metric_ = results.front().name.metric.name;
+    table_.columns(results);
   }
-  writer_.samples(result);
-  table_.row(result);
+  table_.row(results);
 }
 
 // One for each metric; on the leader.
@@ -147,10 +147,12 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
                                            const Measurement& measurement) const {
   std::vector<CaseResult> results;
   if (!group_.leads()) return results;
+  std::vector<double> typical;
+  for (const auto& phase : measurement.phases_us) typical.push_back(median(phase));
   const auto values_of = [&](const std::vector<double>& samples, std::size_t metric) {
     std::vector<double> out;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      Times times{samples[i], {}};
+      Times times{samples[i], {}, typical};
       for (const auto& phase : measurement.phases_us) times.phases_us.push_back(phase[i]);
       out.push_back(made.values(times)[metric]);
     }
@@ -218,8 +220,7 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
     const auto made = make_case(benchmark, context);
     Measurement measurement;
     if (!measure_and_verify(name, policy_of(benchmark), *made, measurement)) return;
-    for (const auto& result : results_of(benchmark, context, *made, nullptr, measurement))
-      record(result);
+    record(results_of(benchmark, context, *made, nullptr, measurement));
   } catch (const Unfit& error) {
     skip(name, error.what());
   }
@@ -301,10 +302,8 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
   std::vector<Trial> measured;
   for (Trial& trial : trials) {
     if (group_.broadcast(trial.best_us > enough ? 1 : 0) != 0) {
-      for (CaseResult& result : trial.results) {
-        result.measurement.limited = kTrialOnly;
-        if (contest()) record(result);
-      }
+      for (CaseResult& result : trial.results) result.measurement.limited = kTrialOnly;
+      if (contest()) record(trial.results);
       continue;
     }
     Trial whole = attempt(benchmark, context, messages, *trial.method, policy);
@@ -313,7 +312,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
     for (std::size_t i = 0; i < trial.results.size(); ++i)
       whole.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
     if (contest())
-      for (const CaseResult& result : whole.results) record(result);
+      record(whole.results);
     else
       measured.push_back(std::move(whole));
   }
@@ -323,7 +322,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
         return median(one.results.front().measurement.samples_us) <
                median(other.results.front().measurement.samples_us);
       });
-  for (const CaseResult& result : best->results) record(result);
+  record(best->results);
 }
 
 void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
@@ -335,7 +334,7 @@ void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sample
   result.name = name;
   result.window = window;
   for (const double us : result.measurement.samples_us) result.samples.push_back(value(us));
-  record(result);
+  record({result});
 }
 
 }  // namespace nearpeak

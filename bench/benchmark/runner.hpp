@@ -45,7 +45,8 @@ class Runner {
   // What no benchmark measures.
   void measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                const std::function<double(double us)>& value);
-  void record(const CaseResult& result);
+  // Of one case: a result for each metric.
+  void record(const std::vector<CaseResult>& results);
   // False where wrong data arrived anywhere; then that is a record.
   bool right(const CaseName& name, const std::optional<Mismatch>& wrong);
   // A record each time, and a line on stdout for a reason that was not told yet.

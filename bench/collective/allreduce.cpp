@@ -89,8 +89,6 @@ const Register entry({
       if (type == "double") return make<double>(context, MPI_DOUBLE);
       return make<float>(context, MPI_FLOAT);
     },
-    .messages = nullptr,
-    .make_over = nullptr,
 });
 
 }  // namespace

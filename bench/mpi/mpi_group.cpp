@@ -14,7 +14,7 @@ MpiGroup::~MpiGroup() { MPI_Comm_free(&comm_); }
 void MpiGroup::barrier() { MPI_Barrier(comm_); }
 
 void MpiGroup::broadcast(void* data, std::size_t bytes) {
-  MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, kLeader, comm_);
+  MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, kLeaderRank, comm_);
 }
 
 void MpiGroup::gather(const void* mine, std::size_t bytes, void* all) {

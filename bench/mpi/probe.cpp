@@ -134,9 +134,7 @@ std::optional<Tried> find(const std::string& name) {
                     .make =
                         [&operation](const CaseContext& context) {
                           return std::make_unique<OperationCase>(context, operation);
-                        },
-                    .messages = nullptr,
-                    .make_over = nullptr},
+                        }},
                    {{}}};
   return std::nullopt;
 }

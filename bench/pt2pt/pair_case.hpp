@@ -23,12 +23,11 @@ inline std::uint64_t slots_for(const CaseContext& context, std::uint64_t window)
 template <class T>
 class PairCase : public Case {
  public:
-  PairCase(const CaseContext& context, const Messages& messages, const Buffers& buffers,
-           T& transport)
+  PairCase(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
       : context_(context),
         messages_(messages),
         buffers_(buffers),
-        transport_(transport),
+        transport_(over),
         single_(context.axis(kReuse) == "single"),
         writes_(context.axis(kTouch) == "sender" && messages.sends),
         windows_(single_ ? 1 : messages.slots / messages.window),
