@@ -108,7 +108,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
     index = find_device(*accelerator_, spec.device);
   asked_ = spec.device.empty() ? std::to_string(index) + kByPlace : spec.device;
   device_ = &accelerator_->device(index);
-  device_->has_kernels();  // compiled now, and not in the first case
+  why_no_kernels(*device_);  // compiled now, and not in the first case
 }
 
 Memory& DeviceChoice::memory(BufferKind kind) const {

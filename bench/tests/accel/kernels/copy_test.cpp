@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, compiled by the real compiler where there is one; those that wait for nobody also
-// run on the fake driver at many shapes of launch.
-#include "accel/cuda/copy_kernels.hpp"
-
+// The kernels that copy, at many shapes of launch on the fake driver.
 #include <doctest/doctest.h>
 
 #include <cstring>
 
-#include "accel/cuda/nvrtc.hpp"
-#include "tests/accel/cuda/kernels.hpp"
+#include "accel/kernels/kernels.hpp"
 #include "tests/accel/fake.hpp"
+#include "tests/accel/kernels/kernels.hpp"
 
 using namespace nearpeak;
 
 TEST_CASE("the kernels that move data compile for GPUs") {
-  const std::string library = find_nvrtc();
-  if (library.empty()) {
-    MESSAGE("skipped: NVRTC is not here");
-    return;
-  }
-  const Variable chosen("NEARPEAK_NVRTC_LIBRARY", library);
-  const cuda::Nvrtc nvrtc;
-  const std::string source = std::string(cuda::kCopyKernels) + cuda::kFlagKernels;
-  for (const int major : {8, 9}) {
-    const std::string code = nvrtc.compile(source, major, 0);
-    for (const char* name : {"copy_slots", "answer_flags", "pass_messages"})
-      CHECK(code.find(name) != std::string::npos);
-  }
+  compile_for_gpus(kernels::motion(), {"copy_slots", "answer_flags", "pass_messages", "resident"});
 }
 
 TEST_CASE("messages are copied whole, and nothing beside them, at every place and launch") {
   const FakeCuda fake("", FAKE_CUDA, FAKE_NVRTC);
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(0);
-  const auto program = device.compile(cuda::kCopyKernels);
+  const auto program = device.kernels()->compile(kernels::kCopy);
   const auto kernel = program->kernel("copy_slots");
   const auto stream = device.new_stream();
   constexpr std::size_t kRoom = 8192 + 16;
