@@ -80,11 +80,12 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
                    rank_variables() + ": start with a launcher, as mpirun -n 2");
   rank_ = *rank;
   // Two ranks where the launcher does not say: it is looked at once MPI is initialised.
-  ranks_ = launched_ranks().value_or(2);
+  if (std::any_of(kinds.begin(), kinds.end(), [](const Kinds& each) { return each.differ(); }))
+    ranks_ = launched_ranks().value_or(2);
   const auto place = static_cast<std::size_t>(rank_);
   const bool one_for_all = devices.size() == 1;
   // Too many ranks: said where they are counted.
-  if ((!one_for_all && place >= devices.size()) || rank_ >= ranks_) return;
+  if ((!one_for_all && place >= devices.size()) || (ranks_ != 0 && rank_ >= ranks_)) return;
   const DeviceSpec& spec = devices[one_for_all ? 0 : place];
   const bool needs = std::any_of(kinds.begin(), kinds.end(), [this](const Kinds& each) {
     return each.of(rank_, ranks_) != BufferKind::kHost;

@@ -142,7 +142,7 @@ std::optional<Tried> find(const std::string& name) {
 std::vector<std::string> known_operations() {
   std::vector<std::string> names;
   for (const Benchmark& benchmark : benchmarks()) names.push_back(benchmark.info.name);
-  for (const Operation& operation : operations()) names.push_back(operation.info.name);
+  for (const ProbeOperationInfo& info : probe_operations()) names.push_back(info.name);
   return names;
 }
 
@@ -173,7 +173,12 @@ Outcome attempt(Runner& runner, const Command& command, const Trial& trial,
 
 std::vector<ProbeOperationInfo> probe_operations() {
   std::vector<ProbeOperationInfo> infos;
-  for (const Operation& operation : operations()) infos.push_back(operation.info);
+  for (const Operation& operation : operations()) {
+    const bool benchmarked = std::any_of(
+        benchmarks().begin(), benchmarks().end(),
+        [&](const Benchmark& benchmark) { return benchmark.info.name == operation.info.name; });
+    if (!benchmarked) infos.push_back(operation.info);
+  }
   return infos;
 }
 

@@ -47,8 +47,12 @@ class Latency final : public PairCase<T> {
   }
 
   std::vector<double> values(const Times& times) const override {
-    if (one_way_) return {times.phases_us[0] - times.typical_phases_us[1] / 2};
-    return {times.us / 2};
+    if (!one_way_) return {times.us / 2};
+    // The empty way's share of a typical round trip is taken off every one: half an empty round
+    // trip.
+    const double payload = times.typical_phases_us[0];
+    const double share = (payload - times.typical_phases_us[1] / 2) / payload;
+    return {times.phases_us[0] * share};
   }
   std::vector<std::string> phases() const override {
     if (one_way_) return {"payload", "empty"};
