@@ -2,11 +2,11 @@
 """Do our figures agree with those of the Intel MPI Benchmarks?
 
 Runs IMB-MPI1 PingPong, Uniband and Biband (from the catalogue's `intel`; it runs on any library of
-the MPICH ABI) and `nearpeak-mpi latency`, `bw` and `bibw` in interleaved launches: same library, same
-CPUs, same sizes. Prints for each size the medians over the launches and the ratio of ours to IMB's,
-paired by turn, with its interval. A launch that fails, or has not ended after --limit seconds, is
-ended and named. IMB has one buffer for all messages of a window, which is our `--reuse single`; our
-own default stands beside it.
+the MPICH ABI) and `nearpeak-mpi latency`, `bw` and `bibw` in interleaved launches: same library,
+same CPUs, same sizes. Prints for each size the medians over the launches and the ratio of ours to
+IMB's, paired by turn, with its interval. A launch that fails, or has not ended after --limit
+seconds, is ended and named. IMB has one buffer for all messages of a window, which is our
+`--reuse single`; our own default stands beside it.
 
 Two things differ between the tools, and can be told apart here. IMB reports the mean over a
 launch, we the median: the mean of our samples stands beside it. And IMB takes its buffers from

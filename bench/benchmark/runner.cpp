@@ -118,8 +118,9 @@ std::optional<WrongData> Runner::verify_rounds(Case& made) {
 }
 
 // False where wrong data arrived.
-bool Runner::measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
+bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, Case& made,
                                 Measurement& measurement) {
+  policy.min_warmup = made.cycle();
   made.begin_round(0, common_.verify ? Part::kAll : Part::kStamps);
   group_.barrier();
   measurement = sampler_.measure(policy, made);
@@ -193,17 +194,24 @@ struct Runner::Memories {
       if (messages.sends) out->fill({payload_seed(messages.rank, messages.bytes)});
     } catch (const std::bad_alloc&) {
       why_none = kNoMemory;
+    } catch (const AcceleratorError& error) {
+      why_none = "rank " + std::to_string(context.group.rank()) + ": " + error.what();
     }
   }
 };
 
 std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseContext& context) {
   std::unique_ptr<Case> made;
+  std::string why;
   try {
     made = benchmark.make(context);
   } catch (const std::bad_alloc&) {
+    why = kNoMemory;
+  } catch (const AcceleratorError& error) {
+    why = "rank " + std::to_string(group_.rank()) + ": " + error.what();
   }
-  if (!group_.everywhere(made != nullptr)) throw Unfit(kNoMemory);
+  why = group_.first_reason(why);
+  if (!why.empty()) throw Unfit(why);
   return made;
 }
 
