@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP connections between the two ends of a path, and how the ends agree through one of them.
+// Processes, of one host or of several, that meet over TCP, and their other connections.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "native/team.hpp"
+#include "group/group.hpp"
 
 namespace nearpeak {
 
@@ -26,36 +25,44 @@ class Socket {
 // BadInput where it cannot.
 Socket listen_on(const std::string& address, int port);
 int port_of(const Socket& listener);
-std::string peer_of(const Socket& connection);  // the other end's address, in numbers
 
-constexpr double kConnectSeconds = 20;  // how long the ends wait for each other
+constexpr double kConnectSeconds = 20;  // how long processes wait for each other to come
 
-// The connections of a path: one to agree through, the others for payload. `buffers` holds for each
-// payload connection the bytes of its socket buffers, or 0 where the kernel is to choose and adapt;
-// those come first.
-struct Connections {
-  Socket control;
-  std::vector<Socket> streams;
-};
+// Connections of two processes, to carry payload. `buffers` holds for each the bytes of its
+// socket buffers, or 0 where the kernel is to choose and adapt. After `patience_s` without a byte
+// calls on them end with EAGAIN. Throw std::runtime_error after kConnectSeconds without the other.
+std::vector<Socket> accept_streams(const Socket& listener, const std::vector<int>& buffers,
+                                   double patience_s);
+std::vector<Socket> connect_streams(const std::string& host, int port,
+                                    const std::vector<int>& buffers, double patience_s);
 
-// Both throw std::runtime_error after kConnectSeconds without the other end.
-Connections accept_connections(const Socket& listener, const std::vector<int>& buffers);
-Connections make_connections(const std::string& host, int port, const std::vector<int>& buffers);
-
-// All of it, however many calls it takes. Throw std::runtime_error, also when the other end closes.
+// All of it, however many calls it takes. Throw std::runtime_error, also when the other end closes
+// or is silent for longer than the socket's patience.
 void send_all(int file, const void* data, std::size_t bytes);
 void receive_all(int file, void* data, std::size_t bytes);
 
-class SocketTeam final : public Team {
+// A star: every member has a connection to the leader. Members that die or fall silent for
+// `patience_s` seconds end the others with std::runtime_error.
+class SocketGroup final : public Group {
  public:
-  SocketTeam(const Socket& control, int rank) : control_(control), rank_(rank) {}
+  // The leader, at whose listener the others call; the others. Both throw std::runtime_error after
+  // kConnectSeconds without them.
+  SocketGroup(const Socket& listener, int size, double patience_s);
+  SocketGroup(const std::string& host, int port, int rank, int size, double patience_s);
+
   int rank() const override { return rank_; }
-  std::uint64_t agree(std::uint64_t value) override;
-  std::string tell_leader(const std::string& text) override;
+  int size() const override { return size_; }
+  std::string address_of(int rank) const;  // of one that this one is connected to, in numbers
+  void barrier() override;
+  void broadcast(void* data, std::size_t bytes) override;
+  void gather(const void* mine, std::size_t bytes, void* all) override;
+  using Group::broadcast;
+  using Group::gather;
 
  private:
-  const Socket& control_;
   int rank_;
+  int size_;
+  std::vector<Socket> to_;  // of the leader: to each rank; of the others: to the leader alone
 };
 
 }  // namespace nearpeak

@@ -66,6 +66,16 @@ void check_names(const std::vector<std::string>& names, const std::vector<std::s
 // Whether it is asked for; all are where nothing is.
 bool wanted(const std::vector<std::string>& asked, const std::string& name);
 
+// Leaves the methods that are asked for. Throws BadInput for a name that none has; several may have
+// the same.
+template <class Named>
+void choose(const std::vector<std::string>& asked, std::vector<Named>& methods) {
+  std::vector<std::string> names;
+  for (const Named& method : methods) names.push_back(method.name);
+  check_names(asked, names, "method");
+  std::erase_if(methods, [&](const Named& method) { return !wanted(asked, method.name); });
+}
+
 // The metrics of all benchmarks that go over a transport.
 std::vector<Metric> transport_metrics();
 // The benchmarks that are asked for, or latency, bw and bibw. Throws BadInput where one is not

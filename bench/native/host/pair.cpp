@@ -158,10 +158,7 @@ int run_pair(const ModeOptions& options, std::vector<HostMethod> methods) {
   if (ranks < 2 || ranks % 2 != 0)
     throw BadInput("--cpus of pair needs an even number of CPUs, one for each process: --cpus 0,1");
   const auto asked = transport_benchmarks(options, ranks);
-  std::vector<std::string> names;
-  for (const HostMethod& method : methods) names.push_back(method.name);
-  check_names(options.methods, names, "method");
-  std::erase_if(methods, [&](const auto& one) { return !wanted(options.methods, one.name); });
+  choose(options.methods, methods);
   check_cpus(options.cpus);
   options.check();
   std::vector<HostMemory> memories;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/tcp.hpp"
+#include "native/network/tcp.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,28 +8,28 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
+#include "group/socket.hpp"
 #include "native/process.hpp"
 #include "options/launched.hpp"
 
 namespace nearpeak {
 namespace {
 
-constexpr std::size_t kAnySize = ~std::size_t{0};
 constexpr std::size_t kMostParts = 1024;  // IOV_MAX of Linux
-constexpr double kStall = 60;  // seconds without a finished exchange, beyond what one may take
 
-// Where one direction of one connection stands in the messages of a window.
+// What is still to go through one direction of one connection.
 class Cursor {
  public:
-  void clear() {
-    parts_.clear();
-    at_ = 0;
+  void add(char* data, std::size_t bytes) {
+    if (over()) {
+      parts_.clear();
+      at_ = 0;
+    }
+    parts_.push_back({data, bytes});
   }
-  void add(char* data, std::size_t bytes) { parts_.push_back({data, bytes}); }
   bool over() const { return at_ == parts_.size(); }
 
   // One system call. False when the kernel has neither data nor room.
@@ -47,7 +47,7 @@ class Cursor {
         message.msg_iovlen > 1
             ? recvmsg(file, &message, flags)
             : recv(file, part.iov_base, std::min(part.iov_len, method.most_bytes), flags);
-    if (count == 0) throw std::runtime_error("the other end has closed its connection");
+    if (count == 0) throw std::runtime_error("another rank has closed its connection");
     return moved(count);
   }
 
@@ -55,7 +55,7 @@ class Cursor {
   msghdr next(const TcpMethod& method) {
     msghdr message{};
     message.msg_iov = &parts_[at_];
-    const std::size_t most = std::min(method.most_parts, parts_.size() - at_);
+    const std::size_t most = std::min(method.together ? kMostParts : 1, parts_.size() - at_);
     std::size_t bytes = 0;
     do bytes += parts_[at_ + message.msg_iovlen++].iov_len;
     while (message.msg_iovlen < most && bytes < method.most_bytes);
@@ -83,7 +83,7 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-// The connections that a method uses, of those of the path.
+// The connections that the methods use, of those of the path: the bytes of their buffers.
 std::vector<int> buffers_of(const std::vector<TcpMethod>& methods) {
   std::vector<int> all;
   for (const TcpMethod& method : methods) {
@@ -94,101 +94,41 @@ std::vector<int> buffers_of(const std::vector<TcpMethod>& methods) {
   return all;
 }
 
-std::vector<int> files_for(const TcpMethod& method, const Connections& connections,
-                           const std::vector<int>& buffers) {
-  std::vector<int> files;
-  for (std::size_t i = 0; i < buffers.size(); ++i)
-    if (buffers[i] == method.buffer && files.size() < static_cast<std::size_t>(method.streams))
-      files.push_back(connections.streams[i].file());
-  return files;
-}
-
-class TcpTransfer final : public Transfer {
+class TcpTransport final : public Transport {
  public:
-  TcpTransfer(const Exchange& exchange, const TcpMethod& method, std::vector<int> files,
-              const SlotBuffer& out, const SlotBuffer& in, Wait wait)
-      : exchange_(exchange),
+  TcpTransport(const Messages& messages, const TcpMethod& method, std::vector<int> files,
+               const Buffers& buffers, Wait wait, double patience_s)
+      : messages_(messages),
         method_(method),
         files_(std::move(files)),
-        out_(out),
-        in_(in),
+        out_(buffers.out),
+        in_(buffers.in),
         wait_(wait),
-        slots_(exchange),
+        patience_s_(patience_s),
         sending_(files_.size()),
         receiving_(files_.size()) {}
 
-  void iterate(std::uint64_t n) override {
-    const bool first = exchange_.rank == 0;
-    for (std::uint64_t i = 0; i < n; ++i) {
-      switch (exchange_.pattern) {
-        case Pattern::kPingPong:
-          exchange(first, !first);
-          exchange(!first, first);
-          break;
-        case Pattern::kOneWay:
-          exchange(first, !first);
-          token(!first, first);
-          break;
-        case Pattern::kBothWays:
-          exchange(true, true);
-          token(true, true);
-          break;
-        case Pattern::kAlone:
-          break;
+  void begin_send(std::size_t slot, std::size_t bytes) override {
+    prepare(sending_, messages_.first(), sent_++, bytes == 0 ? &nothing_ : out_.slot(slot), bytes);
+    if (method_.together) return;
+    for (std::size_t lane = 0; lane < files_.size(); ++lane)
+      while (!sending_[lane].over() && sending_[lane].send(files_[lane], method_, MSG_DONTWAIT)) {
       }
-      slots_.next();
-    }
+  }
+  void begin_receive(std::size_t slot, std::size_t bytes) override {
+    prepare(receiving_, !messages_.first(), received_++, bytes == 0 ? &nothing_ : in_.slot(slot),
+            bytes);
   }
 
- private:
-  // A window of messages. An empty message is a byte: TCP shows no less.
-  void exchange(bool sends, bool receives) {
-    if (exchange_.bytes == 0) return token(sends, receives);
-    prepare(sending_, sends ? &out_ : nullptr, exchange_.rank);
-    prepare(receiving_, receives ? &in_ : nullptr, exchange_.peer());
-    progress();
-  }
-
-  // A byte that says: I have everything.
-  void token(bool sends, bool receives) {
-    for (auto* cursors : {&sending_, &receiving_})
-      for (Cursor& cursor : *cursors) cursor.clear();
-    if (sends) sending_[0].add(&token_out_, 1);
-    if (receives) receiving_[0].add(&token_in_, 1);
-    progress();
-  }
-
-  // Messages go to the connections in turn; where they are fewer than the connections, each goes in
-  // equal parts over all. Or all go to their sender's connection.
-  void prepare(std::vector<Cursor>& cursors, const SlotBuffer* slots, int sender) {
-    for (Cursor& cursor : cursors) cursor.clear();
-    if (slots == nullptr) return;
-    const std::size_t lanes = method_.own_ways ? 1 : cursors.size();
-    const std::size_t bytes = exchange_.bytes;
-    for (std::uint64_t m = 0; m < exchange_.window; ++m) {
-      char* slot = slots->slot(slots_.first() + m);
-      if (exchange_.window >= lanes) {
-        cursors[method_.own_ways ? sender : m % lanes].add(slot, bytes);
-        continue;
-      }
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const std::size_t begin = bytes * lane / lanes;
-        const std::size_t end = bytes * (lane + 1) / lanes;
-        if (end > begin) cursors[lane].add(slot + begin, end - begin);
-      }
-    }
-  }
-
-  // Until all that is prepared has gone out and come in.
-  void progress() {
+  void finish() override {
     while (true) {
-      bool moved = false;
       std::size_t open = 0;
       for (std::size_t lane = 0; lane < files_.size(); ++lane)
         open += (sending_[lane].over() ? 0 : 1) + (receiving_[lane].over() ? 0 : 1);
       if (open == 0) return;
       // With one thing left to do the kernel may put this process to sleep over it.
       const bool sleeps = method_.idle == Idle::kSleeps && open == 1;
+      bool moved = false;
       for (std::size_t lane = 0; lane < files_.size(); ++lane) {
         if (!sending_[lane].over())
           moved |= sending_[lane].send(files_[lane], method_, sleeps ? 0 : MSG_DONTWAIT);
@@ -196,179 +136,212 @@ class TcpTransfer final : public Transfer {
           moved |=
               receiving_[lane].receive(files_[lane], method_, sleeps ? MSG_WAITALL : MSG_DONTWAIT);
       }
-      if (moved) continue;
-      idle();
+      if (moved)
+        idle_ = 0;
+      else
+        idle();
+    }
+  }
+
+ private:
+  // Messages go to the connections in turn; where they are fewer than the connections, each goes in
+  // equal parts over all. Or all go to their sender's connection. An empty one is a byte: TCP shows
+  // no less.
+  void prepare(std::vector<Cursor>& cursors, bool from_first, std::uint64_t number, char* data,
+               std::size_t bytes) {
+    const std::size_t lanes = cursors.size();
+    if (method_.own_ways)
+      return cursors[from_first ? 0 : 1].add(data, std::max<std::size_t>(bytes, 1));
+    if (messages_.window >= lanes || bytes < lanes)
+      return cursors[number % lanes].add(data, std::max<std::size_t>(bytes, 1));
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::size_t begin = bytes * lane / lanes;
+      cursors[lane].add(data + begin, bytes * (lane + 1) / lanes - begin);
     }
   }
 
   void idle() {
-    if (method_.idle != Idle::kSleeps) wait_.once();
+    heard_nothing();
+    if (method_.idle != Idle::kSleeps) wait_once(wait_);
     if (method_.idle == Idle::kAsks) return;
-    std::vector<pollfd>& waiting = polled_;
-    waiting.clear();
+    polled_.clear();
     for (std::size_t lane = 0; lane < files_.size(); ++lane) {
       const int events =
           (sending_[lane].over() ? 0 : POLLOUT) | (receiving_[lane].over() ? 0 : POLLIN);
-      waiting.push_back({events == 0 ? -1 : files_[lane], static_cast<short>(events), 0});
+      polled_.push_back({events == 0 ? -1 : files_[lane], static_cast<short>(events), 0});
     }
-    const int limit_ms = method_.idle == Idle::kSleeps ? -1 : 0;
-    while (poll(waiting.data(), waiting.size(), limit_ms) == 0) wait_.once();
+    const int limit_ms = method_.idle == Idle::kSleeps ? static_cast<int>(patience_s_ * 1e3) : 0;
+    while (poll(polled_.data(), polled_.size(), limit_ms) == 0) {
+      if (limit_ms > 0) silent();
+      heard_nothing();
+      wait_once(wait_);
+    }
   }
 
-  Exchange exchange_;
-  TcpMethod method_;
-  std::vector<int> files_;
+  void heard_nothing() {
+    constexpr std::uint64_t kLook = 1 << 16;  // the clock is looked at so seldom
+    if (++idle_ == 1) return;
+    if (idle_ % kLook != 0) return;
+    const std::int64_t now = now_ns();
+    if (idle_ == kLook) idle_since_ = now;
+    if (static_cast<double>(now - idle_since_) > patience_s_ * 1e9) silent();
+  }
+  [[noreturn]] static void silent() { throw std::runtime_error("another rank has fallen silent"); }
+
+  const Messages messages_;
+  const TcpMethod method_;
+  const std::vector<int> files_;
   const SlotBuffer& out_;
   const SlotBuffer& in_;
-  Wait wait_;
-  Slots slots_;
+  const Wait wait_;
+  const double patience_s_;
   std::vector<Cursor> sending_;
   std::vector<Cursor> receiving_;
   std::vector<pollfd> polled_;
-  char token_out_ = 1;
-  char token_in_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+  std::uint64_t idle_ = 0;  // times that nothing has moved, in succession
+  std::int64_t idle_since_ = 0;
+  char nothing_ = 0;
 };
 
-bool applies(const TcpMethod& method, const Exchange& exchange) {
-  if (exchange.bytes < method.smallest || exchange.bytes > method.largest) return false;
-  if (method.own_ways) return exchange.pattern == Pattern::kBothWays;
-  // A message alone cannot be batched.
-  return exchange.window > 1 || method.most_parts == 1 || exchange.bytes > method.most_bytes;
+bool applies(const TcpMethod& method, const Messages& messages) {
+  if (messages.bytes < method.smallest) return false;
+  if (method.own_ways) return messages.sends && messages.receives && messages.window > 1;
+  return !method.together || messages.window > 1;  // a message alone is together with none
 }
 
-// Throws BadInput while there is but one process to say so.
-void check_sizes(const CommonOptions& common) {
-  common.ordered_sizes();
-  common.window_at(1);
-}
-
-int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods,
-            const Connections& connections, int rank, Wait wait,
-            const std::function<void()>& exchange_done) {
+int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Group& group,
+            const std::vector<const Benchmark*>& asked, const std::vector<Socket>& streams,
+            Wait wait) {
   const auto buffers = buffers_of(methods);
-  SocketTeam team(connections.control, rank);
-  Contest contest(team, "tcp", options.common, options.probe);
-  contest.open();
-  for (const Metric& metric : options.metrics)
-    for (const std::size_t bytes : options.common.ordered_sizes()) {
-      if (bytes == 0 && metric.name != "latency") continue;  // nothing has no bandwidth
-      const Exchange exchange = make_exchange(metric, bytes, options.common, rank);
-      SlotBuffer out(host_memory(), exchange.sends() ? bytes : 0, exchange.slots());
-      SlotBuffer in(host_memory(), exchange.receives() ? bytes : 0, exchange.slots());
-      out.fill_pattern(exchange.seed(rank));
-      in.fill_inverse(exchange.seed(exchange.peer()));
-      std::vector<Candidate> candidates;
-      for (const TcpMethod& method : methods)
-        if (applies(method, exchange))
-          candidates.push_back({method.name, [&] {
-                                  return std::make_unique<TcpTransfer>(
-                                      exchange, method, files_for(method, connections, buffers),
-                                      out, in, wait);
-                                }});
-      contest.run(exchange, in, candidates);
-      exchange_done();
-    }
-  return contest.status();
+  const auto files_for = [&](const TcpMethod& method) {
+    std::vector<int> files;
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i] == method.buffer && files.size() < static_cast<std::size_t>(method.streams))
+        files.push_back(streams[i].file());
+    return files;
+  };
+  Runner runner(group, options.common, options.naming("tcp"));
+  open_records(runner, options, "tcp");
+  for_each_case(
+      group, options, {}, asked,
+      [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
+        SlotBuffer out(host_memory(), messages.sends ? messages.bytes : 0, messages.slots);
+        SlotBuffer in(host_memory(), messages.receives ? messages.bytes : 0, messages.slots);
+        out.fill({payload_seed(messages.rank, messages.bytes)});
+        const Buffers both{out, in};
+        std::vector<Method> some;
+        for (const TcpMethod& method : methods)
+          if (applies(method, messages))
+            some.push_back({.name = method.name,
+                            .buffers = both,
+                            .unavailable = "",
+                            .make =
+                                [&] {
+                                  return std::make_unique<TcpTransport>(
+                                      messages, method, files_for(method), both, wait,
+                                      options.stall_s(methods.size()));
+                                },
+                            .together = method.together});
+        runner.run_over(benchmark, context, messages, some);
+      });
+  return runner.status();
 }
 
 class TcpMode final : public Mode {
  public:
   TcpMode()
-      : Mode({"tcp",
-              "two processes through TCP sockets: one or several connections, sleeping or busy, "
-              "messages sent one by one or together",
-              pair_metrics(),
-              {{"reuse", {"fixed", "rotating"}}}}) {}
+      : Mode("tcp",
+             "two processes through TCP sockets: one or several connections, sleeping or busy") {}
 
+  std::vector<Metric> metrics() const override { return transport_metrics(); }
   void add_options(CLI::App& app) override {
-    options_.common.add_to(app);
-    app.add_option("--cpus", cpus_, "both processes are started here, on these two CPUs: 0,1");
+    options_.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr",
+                    "both processes are started here, on these two CPUs: 0,1");
     app.add_option("--address", options_.address, "where they meet: an address of this host")
-        ->default_val("127.0.0.1");
+        ->capture_default_str();
     app.add_option("--peer", options_.peer,
                    "a launcher has started this process, as one of two ranks: the host of rank 0");
     app.add_option("--port", options_.port, "where rank 0 listens, with --peer")
         ->check(CLI::Range(1, 65535));
-    app.add_option("--metrics", metrics_, "only these: latency,bw,bibw");
-    app.add_option("--methods", methods_, "only these: see the records");
-    app.add_flag("!--no-probe", options_.probe, "leave out the drift probe");
   }
-
-  int run() override {
-    options_.metrics = chosen(metrics_, pair_metrics(), "metric");
-    const auto methods = chosen(methods_, tcp_methods(), "method");
-    if (cpus_.empty() == options_.peer.empty())
-      throw BadInput(
-          "tcp needs --cpus A,B to start both processes here, or --peer HOST --port N under a "
-          "launcher of two ranks");
-    if (!options_.peer.empty()) return run_tcp_launched(options_, methods);
-    options_.cpus = parse_cpus(cpus_);
-    return run_tcp_forked(options_, methods);
-  }
+  int run() override { return run_tcp(options_, tcp_methods()); }
 
  private:
   TcpOptions options_;
-  std::string cpus_;
-  std::string metrics_;
-  std::string methods_;
 };
 
 TcpMode mode;
-const RegisterMode entry(mode);
 
 }  // namespace
 
 const std::vector<TcpMethod>& tcp_methods() {
   constexpr std::size_t kChunk = std::size_t{512} << 10;   // read while it is still in the caches
   constexpr std::size_t kStreams = std::size_t{16} << 10;  // smaller ones are not worth a second
-  constexpr int kLargeBuffer = 4 << 20;                    // what a long path needs
+  constexpr std::size_t kAny = TcpMethod::kAnySize;
   static const std::vector<TcpMethod> all{
-      {"blocking", 1, false, Idle::kSleeps, 1, kAnySize, 0, 0, kChunk},
-      {"spin", 1, false, Idle::kAsks, 1, kAnySize, 0, 0, kChunk},
-      {"batched", 1, false, Idle::kAsks, kMostParts, kChunk, 0, 0, kAnySize},
-      {"batched-blocking", 1, false, Idle::kSleeps, kMostParts, kChunk, 0, kStreams, kChunk},
-      {"buffers-4M", 1, false, Idle::kAsks, 1, kChunk, kLargeBuffer, kStreams, kAnySize},
-      {"own-ways", 2, true, Idle::kPolls, kMostParts, kChunk, 0, kStreams, kAnySize},
-      {"streams-2", 2, false, Idle::kPolls, kMostParts, kChunk, 0, kStreams, kAnySize},
-      {"streams-4", 4, false, Idle::kPolls, kMostParts, kChunk / 2, 0, kStreams, kAnySize}};
+      {.name = "blocking", .idle = Idle::kSleeps, .most_bytes = kAny},
+      {.name = "spin", .most_bytes = kAny},
+      {.name = "batched", .together = true, .most_bytes = kChunk},
+      // The same where there is a core for each process only now and then.
+      {.name = "chunks", .idle = Idle::kSleeps, .most_bytes = kChunk, .smallest = 2 * kChunk},
+      {.name = "buffers-4M", .most_bytes = kChunk, .buffer = 4 << 20, .smallest = kStreams},
+      {.name = "own-ways",
+       .streams = 2,
+       .own_ways = true,
+       .idle = Idle::kPolls,
+       .most_bytes = kChunk,
+       .smallest = kStreams},
+      {.name = "streams-2",
+       .streams = 2,
+       .idle = Idle::kPolls,
+       .most_bytes = kChunk,
+       .smallest = kStreams},
+      {.name = "streams-4",
+       .streams = 4,
+       .idle = Idle::kPolls,
+       .most_bytes = kChunk / 2,
+       .smallest = kStreams}};
   return all;
 }
 
-int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
+int run_tcp(const TcpOptions& options, std::vector<TcpMethod> methods) {
+  choose(options.methods, methods);
+  const auto asked = transport_benchmarks(options, 2);
+  if (options.cpus.empty() == options.peer.empty())
+    throw BadInput(
+        "tcp needs --cpus A,B to start both processes here, or --peer HOST --port N under a "
+        "launcher of two ranks");
+  const auto buffers = buffers_of(methods);
+  const double patience_s = options.stall_s(methods.size());
+
+  if (!options.peer.empty()) {
+    const int rank = launched_rank_of_two("tcp");
+    if (options.port == 0) throw BadInput("tcp --peer needs --port N, the same on both ranks");
+    if (rank != kLeaderRank) {
+      SocketGroup group(options.peer, options.port, rank, 2, patience_s);
+      const auto streams = connect_streams(options.peer, options.port, buffers, patience_s);
+      return run_end(options, methods, group, asked, streams, Wait::kPause);
+    }
+    const Socket listener = listen_on("", options.port);
+    options.check();
+    SocketGroup group(listener, 2, patience_s);
+    const auto streams = accept_streams(listener, buffers, patience_s);
+    return run_end(options, methods, group, asked, streams, Wait::kPause);
+  }
+
   if (options.cpus.size() != 2)
     throw BadInput("--cpus of tcp needs two CPUs, one for each process: --cpus 0,1");
-  check_sizes(options.common);
   check_cpus(options.cpus);
   const Socket listener = listen_on(options.address, 0);
-  check_writable(options.common.jsonl);
-  const int port = port_of(listener);
-  const auto buffers = buffers_of(methods);
-  SharedMemory shared(sizeof(Counter));
-  auto& progress = (new (shared.data()) Counter)->value;
-  const Wait wait{options.cpus[0] == options.cpus[1]};
-  const double stall_s = kStall + 2 * options.common.limit_s * static_cast<double>(methods.size());
-  return run_processes(2, progress, stall_s, [&](int rank) {
-    bind_to_cpu(options.cpus[rank]);
-    const Connections connections = rank == 0 ? accept_connections(listener, buffers)
-                                              : make_connections(options.address, port, buffers);
-    return run_end(options, methods, connections, rank, wait, [&] { ++progress; });
+  options.check();
+  return run_group(options.cpus, patience_s, [&](SharedGroup& group) {
+    const auto streams =
+        group.leads() ? accept_streams(listener, buffers, patience_s)
+                      : connect_streams(options.address, port_of(listener), buffers, patience_s);
+    return run_end(options, methods, group, asked, streams, group.wait());
   });
-}
-
-int run_tcp_launched(const TcpOptions& options, const std::vector<TcpMethod>& methods) {
-  const int rank = launched_rank_of_two("tcp");
-  if (options.port == 0) throw BadInput("tcp --peer needs --port N, the same on both ranks");
-  check_sizes(options.common);
-  const auto buffers = buffers_of(methods);
-  Connections connections;
-  if (rank == 0) {
-    const Socket listener = listen_on("", options.port);
-    check_writable(options.common.jsonl);
-    connections = accept_connections(listener, buffers);
-  } else {
-    connections = make_connections(options.peer, options.port, buffers);
-  }
-  return run_end(options, methods, connections, rank, Wait{}, [] {});
 }
 
 }  // namespace nearpeak

@@ -2,12 +2,10 @@
 // Two processes, of one host or of two, that move messages through TCP sockets.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "native/socket.hpp"
-#include "native/team.hpp"
+#include "native/mode.hpp"
 
 namespace nearpeak {
 
@@ -21,33 +19,29 @@ enum class Idle {
 
 // How a method uses its sockets.
 struct TcpMethod {
+  static constexpr std::size_t kAnySize = ~std::size_t{0};
+
   std::string name;
-  int streams;    // connections
-  bool own_ways;  // each of the two directions has its own
-  Idle idle;
-  std::size_t most_parts;  // messages in one system call,
-  std::size_t most_bytes;  // and bytes
-  int buffer;              // bytes of the socket buffers; 0: as the kernel adapts them
-  std::size_t smallest;    // bytes of a message: not tried below, as it cannot win there,
-  std::size_t largest;     // nor above
+  int streams = 1;        // connections
+  bool own_ways = false;  // each of the two directions has its own
+  Idle idle = Idle::kAsks;
+  bool together = false;     // all messages of a window are handed to the kernel at once
+  std::size_t most_bytes;    // in one system call
+  int buffer = 0;            // bytes of the socket buffers; 0: as the kernel adapts them
+  std::size_t smallest = 0;  // bytes of a message: it cannot win below
 };
 
 const std::vector<TcpMethod>& tcp_methods();
 
-struct TcpOptions {
-  CommonOptions common;
-  std::vector<Metric> metrics = pair_metrics();
-  bool probe = true;
-  // Both ends forked here:
-  std::vector<int> cpus;
-  std::string address;
+struct TcpOptions : ModeOptions {
+  // Both ends forked here, on `cpus`:
+  std::string address = "127.0.0.1";
   // or this process is one of two that a launcher has started:
-  std::string peer;  // the host of rank 0
+  std::string peer{};  // the host of rank 0
   int port = 0;
 };
 
-// Return the exit status. Throw BadInput and std::runtime_error.
-int run_tcp_forked(const TcpOptions& options, const std::vector<TcpMethod>& methods);
-int run_tcp_launched(const TcpOptions& options, const std::vector<TcpMethod>& methods);
+// Returns the exit status. Throws BadInput and std::runtime_error.
+int run_tcp(const TcpOptions& options, std::vector<TcpMethod> methods);
 
 }  // namespace nearpeak

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/pair.hpp"
+#include "native/host/pair.hpp"
 
 #include <doctest/doctest.h>
 #include <linux/audit.h>
@@ -10,55 +10,15 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <set>
 
+#include "tests/native/host/spoiled.hpp"
 #include "tests/native/quiet.hpp"
 #include "tests/records.hpp"
 
 using namespace nearpeak;
 
 namespace {
-
-PairOptions short_pair(const std::string& sizes, const RecordFile& file) {
-  PairOptions options;
-  options.common = short_run(sizes, file.path());
-  options.cpus = two_cpus();
-  options.probe = false;
-  return options;
-}
-
-PairMethod method_named(const std::string& name) {
-  for (const PairMethod& method : pair_methods())
-    if (method.name == name) return method;
-  throw std::runtime_error("no method " + name);
-}
-
-// A method that does as `mapped`, and then something bad at one end.
-PairMethod spoiled(const std::function<void(const PairEnd&)>& spoil) {
-  class Spoiled final : public Transfer {
-   public:
-    Spoiled(const PairEnd& end, std::function<void(const PairEnd&)> spoil_it)
-        : end_(end), whole_(method_named("mapped").make(end)), spoil_(std::move(spoil_it)) {}
-    void iterate(std::uint64_t n) override {
-      whole_->iterate(n);
-      if (n > 0) spoil_(end_);
-    }
-
-   private:
-    PairEnd end_;
-    std::unique_ptr<Transfer> whole_;
-    std::function<void(const PairEnd&)> spoil_;
-  };
-  return {"spoiled",
-          0,
-          ~std::size_t{0},
-          no_inbox,
-          always_available,
-          [spoil](const PairEnd& end) -> std::unique_ptr<Transfer> {
-            return std::make_unique<Spoiled>(end, spoil);
-          }};
-}
 
 // From now on this process and its children get EPERM from a system call.
 void forbid(unsigned call) {
@@ -73,97 +33,98 @@ void forbid(unsigned call) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(99);
 }
 
+int run(const ModeOptions& options, const std::vector<HostMethod>& methods = host_methods()) {
+  return in_own_process([&] { return run_pair(options, methods); });
+}
+
 }  // namespace
 
 TEST_CASE("every method moves every size of every metric rightly") {
-  for (const std::string reuse : {"fixed", "rotating"}) {
+  for (const std::string reuse : {"fixed", "single", "rotating"}) {
     const RecordFile file;
-    PairOptions options =
-        short_pair(reuse == "fixed" ? "0,1,7,56,57,1000,4K,20000,300000,2000003" : "3000", file);
+    ModeOptions options =
+        short_pair(reuse == "rotating" ? "8,100000" : "0,1,7,8,63,64,65,4096,100000,1M", file);
+    options.metrics = {"latency", "bw", "bibw", "mbw_mr"};
     options.common.reuse = reuse;
+    options.common.touch = reuse == "single" ? "sender" : "none";
     options.common.window = 5;
-    CHECK(in_own_process([&] { return run_pair(options, pair_methods()); }) == kGood);
+    CHECK(run(options) == kGood);
     CHECK(file.records("problem").empty());
     REQUIRE(file.records("environment").size() == 1);
+    CHECK(file.records("environment")[0]["program"] == "nearpeak-native");
     const auto ranks = file.records("environment")[0]["ranks"];
     REQUIRE(ranks.size() == 2);
     for (int rank = 0; rank < 2; ++rank)
       CHECK(ranks[rank]["cpus"] == std::vector<int>{options.cpus[rank]});
 
     std::set<std::string> seen;
+    std::set<std::pair<std::string, std::size_t>> cases;
     for (const auto& record : file.records("samples")) {
       seen.insert(record["method"]);
+      cases.insert({record["metric"], record["size_bytes"]});
       CHECK(record["benchmark"] == "pair");
-      CHECK(record["axes"]["reuse"] == reuse);
+      CHECK(record["axes"] == nlohmann::json{{"reuse", reuse}, {"touch", options.common.touch}});
       CHECK(record["window"] == (record["metric"] == "latency" ? 1 : 5));
-      CHECK_FALSE(record["samples"].empty());
       for (const double value : record["samples"]) CHECK(value > 0);
     }
-    for (const PairMethod& method : pair_methods())
-      if (method.smallest <= 3000) CHECK(seen.count(method.name) == 1);
-    for (const Metric& metric : options.metrics)
-      for (const std::size_t bytes : options.common.ordered_sizes()) {
-        const auto records = file.records("samples");
-        const bool found = std::any_of(records.begin(), records.end(), [&](const auto& record) {
-          return record["metric"] == metric.name && record["size_bytes"] == bytes;
-        });
-        CHECK(found == (bytes > 0 || metric.name == "latency"));
-      }
+    if (reuse == "fixed")
+      for (const HostMethod& method : host_methods()) CHECK(seen.count(method.name) == 1);
+    const std::size_t sizes = options.common.ordered_sizes().size();
+    CHECK(cases.size() == 5 * sizes - (reuse == "rotating" ? 0 : 4));  // nothing has no bandwidth
   }
 }
 
-TEST_CASE("two processes of one CPU take turns") {
+TEST_CASE("more processes than CPUs take turns, each with its peer") {
   const RecordFile file;
-  PairOptions options = short_pair("8,40000", file);
-  options.cpus = {two_cpus()[0], two_cpus()[0]};
+  ModeOptions options = short_pair("8,40000", file);
+  options.cpus = {two_cpus()[0], two_cpus()[1], two_cpus()[0], two_cpus()[1]};
   options.common.window = 3;
-  CHECK(in_own_process([&] { return run_pair(options, pair_methods()); }) == kGood);
+  options.metrics = {"mbw_mr"};
+  CHECK(run(options) == kGood);
   CHECK(file.records("problem").empty());
+  CHECK(file.records("environment")[0]["ranks"].size() == 4);
 }
 
-TEST_CASE("one flipped byte at either end is wrong data, with its place") {
-  for (const int rank : {0, 1}) {
-    const RecordFile file;
-    PairOptions options = short_pair("100", file);
-    options.metrics = {pair_metrics()[0]};
-    const auto flip = [rank](const PairEnd& end) {
-      if (end.exchange.rank == rank) end.in.slot(0)[42] ^= 1;
-    };
-    const auto methods = {method_named("flag"), spoiled(flip)};
-    CHECK(in_own_process([&] { return run_pair(options, methods); }) == kWrongData);
-    const auto problems = file.records("problem");
-    REQUIRE(problems.size() == 1);
-    CHECK(problems[0]["status"] == "wrong data");
-    CHECK(problems[0]["method"] == "spoiled");
-    CHECK(problems[0]["rank"] == rank);
-    CHECK(problems[0]["byte"] == 42);
-    REQUIRE(file.records("samples").size() == 1);
-    CHECK(file.records("samples")[0]["method"] == "flag");
+TEST_CASE("as a library, the best transport alone is recorded under the benchmark's name") {
+  const RecordFile file;
+  ModeOptions options = short_pair("8,40000", file);
+  options.as_library = true;
+  CHECK(run(options) == kGood);
+  const auto records = file.records("samples");
+  REQUIRE(records.size() == 6);
+  std::set<std::string> seen;
+  for (const auto& record : records) {
+    seen.insert(record["benchmark"]);
+    CHECK(record["benchmark"] == record["metric"]);
+    CHECK(record["method"] == nullptr);
+    CHECK(record["axes"]["calls"] == (record["metric"] == "latency" ? "blocking" : "nonblocking"));
   }
+  CHECK(seen == std::set<std::string>{"latency", "bw", "bibw"});
 }
 
 TEST_CASE("when one process dies the other is ended too") {
   for (const int rank : {0, 1}) {
     const RecordFile file;
-    const PairOptions options = short_pair("100", file);
-    const auto die = [rank](const PairEnd& end) {
-      if (end.exchange.rank == rank) raise(SIGKILL);
+    const ModeOptions options = short_pair("100", file);
+    const auto die = [rank](const HostEnd& end, char*, std::size_t, std::uint64_t) {
+      if (end.messages.rank == rank) raise(SIGKILL);
+      return true;
     };
-    CHECK(in_own_process([&] { return run_pair(options, {spoiled(die)}); }) == kFailed);
+    CHECK(run(options, {spoiled(die)}) == kFailed);
     CHECK(file.records("samples").empty());
   }
 }
 
 TEST_CASE("where the kernel forbids CMA it is skipped with the reason") {
   const RecordFile file;
-  PairOptions options = short_pair("2K", file);
+  ModeOptions options = short_pair("2K", file);
   options.common.window = 2;
   CHECK(in_own_process([&] {
           forbid(SYS_process_vm_readv);
-          return run_pair(options, pair_methods());
+          return run_pair(options, host_methods());
         }) == kGood);
   const auto problems = file.records("problem");
-  REQUIRE(problems.size() == options.metrics.size());
+  REQUIRE(problems.size() == 3);
   for (const auto& problem : problems) {
     CHECK(problem["status"] == "skipped");
     CHECK(problem["method"] == "cma");
@@ -172,30 +133,21 @@ TEST_CASE("where the kernel forbids CMA it is skipped with the reason") {
   for (const auto& record : file.records("samples")) CHECK(record["method"] != "cma");
 }
 
-TEST_CASE("a method that is slower is left at a short trial, which its record says") {
+TEST_CASE("bad input is refused before anything is written") {
   const RecordFile file;
-  PairOptions options = short_pair("8", file);
-  options.metrics = {pair_metrics()[0]};
-  const auto late = [](const PairEnd& end) {
-    const std::int64_t until = now_ns() + 100'000;
-    while (end.exchange.rank == 0 && now_ns() < until) {
-    }
+  const auto refused = [&](const std::function<void(ModeOptions&)>& change) {
+    ModeOptions options = short_pair("8", file);
+    change(options);
+    CHECK_THROWS_AS(run_pair(options, host_methods()), BadInput);
+    CHECK(file.records().empty());
   };
-  const auto methods = {method_named("mapped"), spoiled(late)};
-  CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
-  const auto records = file.records("samples");
-  REQUIRE(records.size() == 2);
-  for (const auto& record : records)
-    if (record["method"] == "spoiled")
-      CHECK(record["limited"] == "a short trial: slower than others");
-}
-
-TEST_CASE("bad CPUs are refused before anything is written") {
-  const RecordFile file;
-  PairOptions options = short_pair("8", file);
-  options.cpus = {0};
-  CHECK_THROWS_AS(run_pair(options, pair_methods()), BadInput);
-  options.cpus = {two_cpus()[0], 65000};
-  CHECK_THROWS_AS(run_pair(options, pair_methods()), BadInput);
-  CHECK(file.records().empty());
+  const auto cpus = two_cpus();
+  refused([&](ModeOptions& options) { options.cpus = {cpus[0]}; });
+  refused([&](ModeOptions& options) { options.cpus = {cpus[0], 65000}; });
+  refused([&](ModeOptions& options) { options.cpus = {cpus[0], cpus[1], cpus[0]}; });
+  // Exactly two ranks are the rule of latency.
+  refused([&](ModeOptions& options) { options.cpus = {cpus[0], cpus[1], cpus[0], cpus[1]}; });
+  refused([](ModeOptions& options) { options.metrics = {"latency", "speed"}; });
+  refused([](ModeOptions& options) { options.methods = {"telepathy"}; });
+  refused([](ModeOptions& options) { options.common.jsonl = "/nowhere/records.jsonl"; });
 }
