@@ -129,7 +129,7 @@ std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, i
     const Benchmark& found = find_benchmark(name);
     if (!found.info.ranks.fits(ranks))
       throw BadInput(name + " runs on " + found.info.ranks.text() + ", not on " +
-                     std::to_string(ranks));
+                     std::to_string(ranks) + ": give other --metrics or --cpus");
     out.push_back(&found);
   }
   return out;
