@@ -147,7 +147,7 @@ def test_a_library_that_always_fails_has_cells_without_numbers(make_study: MakeS
     assert cell.command == "run beta latency #1"
 
 
-def test_when_everything_failed_the_units_come_from_the_name(make_study: MakeStudy) -> None:
+def test_when_everything_failed_the_units_come_from_the_plan(make_study: MakeStudy) -> None:
     study = make_study()
     study.sizes = [0, 8]
     study.launch(0, "alpha", "latency", status="hung")

@@ -26,7 +26,7 @@ TOOLS = Tools(
 
 def latency(**axes: str) -> Variant:
     axes = {"calls": "blocking", "reuse": "fixed", **axes}
-    return Variant(benchmark="latency", axes=axes, metric="latency")
+    return Variant(benchmark="latency", axes=axes)
 
 
 def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
@@ -36,7 +36,9 @@ def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
         standins.data_path("host-memory node0", "local"),
     ]
     contenders = [standins.contender("a"), standins.contender("b")]
-    return make_plan(Options(**options), contenders, variants or [latency()], paths)
+    return make_plan(
+        Options(**options), contenders, variants or [latency()], paths, standins.BENCHMARKS
+    )
 
 
 def seconds(plan: Plan, blocks: int) -> float:
@@ -82,7 +84,7 @@ def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
 def test_two_contenders_cannot_share_a_name(standins: ModuleType) -> None:
     twice = [standins.contender("a"), standins.contender("a")]
     with pytest.raises(UserError, match="two contenders are called 'a'"):
-        make_plan(Options(), twice, [latency()], [standins.data_path()])
+        make_plan(Options(), twice, [latency()], [standins.data_path()], standins.BENCHMARKS)
 
 
 def test_a_budget_takes_the_slot_first(standins: ModuleType) -> None:
@@ -139,7 +141,9 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
     variants = [
         msgspec.structs.replace(latency(), buffers=one) for one in ("H,H", "D,D", "M,M", "P,D")
     ]
-    plan = make_plan(Options(launches=2), [standins.contender()], variants, paths)
+    plan = make_plan(
+        Options(launches=2), [standins.contender()], variants, paths, standins.BENCHMARKS
+    )
     block = [one for one in plan.launches if one.block == 0]
     assert sorted((one.path, one.role, one.buffers) for one in block) == [
         ("gpu-gpu nvlink", "ceiling", "D,D"),  # one for both kinds of a GPU's memory
@@ -157,7 +161,9 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
 
     def in_flight(**options: int) -> dict[str, set[str]]:
-        plan = make_plan(Options(**options), [standins.contender()], variants, paths)
+        plan = make_plan(
+            Options(**options), [standins.contender()], variants, paths, standins.BENCHMARKS
+        )
         given: dict[str, set[str]] = {}
         for one in plan.launches:
             words = make_command(plan, one, TOOLS).argv
@@ -176,7 +182,7 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
         standins.gpu_path("gpu-gpu same-gpu mps", mps=True),
     ]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
-    plan = make_plan(Options(), [standins.contender()], variants, paths)
+    plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
     given = {(one.buffers, str(make_command(plan, one, TOOLS).env)) for one in plan.launches}
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
@@ -198,6 +204,7 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
         contenders,
         [latency(), staged],
         [standins.data_path()],
+        standins.BENCHMARKS,
         lambda who, variant: (who.library.name == "a") == (variant == staged),
     )
     launched = {(one.contender, *one.variants) for one in plan.launches if one.role == "mpi"}
@@ -206,9 +213,7 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
 
 def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -> None:
     def variant(benchmark: str, buffers: str = "D,D", **axes: str) -> Variant:
-        return msgspec.structs.replace(
-            latency(**axes), benchmark=benchmark, metric=benchmark, buffers=buffers
-        )
+        return msgspec.structs.replace(latency(**axes), benchmark=benchmark, buffers=buffers)
 
     variants = [
         variant("latency"),
@@ -218,6 +223,12 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
         variant("bw", reuse="rotating"),  # an option of the launch
         variant("bw", buffers="M,M"),
     ]
-    plan = make_plan(Options(launches=2), [standins.contender()], variants, [standins.gpu_path()])
+    plan = make_plan(
+        Options(launches=2),
+        [standins.contender()],
+        variants,
+        [standins.gpu_path()],
+        standins.BENCHMARKS,
+    )
     groups = sorted(one.variants for one in plan.launches if one.block == 0 and one.variants)
     assert groups == [[0, 1, 3], [2], [4], [5]]

@@ -213,7 +213,7 @@ def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleT
     mpi = next(one.command for one in begun if one.role == "mpi")
     ceiling = next(one.command for one in begun if one.role == "ceiling")
     assert "--buffers D,H --devices GPU-1,GPU-1" in mpi
-    assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed" in ceiling
+    assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed --touch none" in ceiling
     ranks = next(one.ranks for one in study.records() if isinstance(one, EnvironmentRecord))
     assert [one["cpus"] for one in ranks] == [[1], [0]]
 

@@ -35,6 +35,10 @@ Examples:
 
     nearpeak study my-study.toml --dry-run
 
+    nearpeak study --mpi mpich --benchmarks latency,allreduce,mbw_mr
+
+    nearpeak study --mpi ceiling --benchmarks latency,bw
+
     nearpeak study --hosts node1,node2
 
     nearpeak study --mpi intel --all-pairs --benchmark bw --sizes 16M
@@ -69,15 +73,19 @@ def study(
         bool,
         typer.Option("--all-pairs", help="Every pair of GPUs, and of a NUMA node and a GPU."),
     ] = False,
+    benchmarks: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Default: latency, bw, bibw.")
+    ] = None,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="Default: latency, bw, bibw."),
+        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="One benchmark with its axes."),
     ] = None,
     buffers: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Of each rank: H host, P pinned, D device, M managed. Default: by the path.",
+            help="Of the first half of the ranks and the second: H host, P pinned, D device,"
+            " M managed. Default: by the path.",
         ),
     ] = None,
     sizes: Annotated[
@@ -124,7 +132,7 @@ def study(
         libraries=[library_choice(one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         all_pairs=all_pairs or None,
-        benchmarks=benchmark or [],
+        benchmarks=[*(_parse("--benchmarks", split_list, benchmarks) or []), *(benchmark or [])],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],
         hosts=_parse("--hosts", split_list, hosts) or [],

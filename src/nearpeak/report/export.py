@@ -125,7 +125,7 @@ def _latex_one(results: Results) -> str:
         [
             escape(row.path),
             escape(_curve(row.best)),
-            number(row.theoretical_gbs) if row.best.metric == "bw" else "",
+            number(row.theoretical_gbs) if row.one_way else "",
             number(row.best.value),
             escape(unit(row.best.unit)),
             size(row.best.size_bytes),
@@ -160,9 +160,10 @@ def _fraction(cell: Cell) -> str:
 
 def _latex_two(results: Results) -> str:
     groups = summary.table_two(results)
-    names = list(dict.fromkeys(name for group in groups for name in group.benchmarks))
-    names.sort(key=lambda name: (summary.benchmark_rank(name), name))
-    units = {name: group.unit(name) for group in groups for name in group.benchmarks}
+    names = list(dict.fromkeys(name for group in groups for name in group.figures))
+    rank = summary.ranking(results)
+    names.sort(key=lambda name: (rank(name), name))
+    units = {name: group.unit(name) for group in groups for name in group.figures}
     rows = []
     for group in groups:
         for who, found in group.all_rows:
