@@ -9,7 +9,7 @@ BUDGET ?= 5m
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help study test lint format unit sanitize pytest lock clean
+.PHONY: help study test lint format unit sanitize narrowed pytest lock clean
 
 help:
 	@echo "make study   measure this machine with Open MPI and MPICH, into ./$(STUDY)"
@@ -32,7 +32,7 @@ study: $(READY)
 	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
-test: lint unit sanitize pytest
+test: lint unit sanitize narrowed pytest
 
 CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
 
@@ -52,6 +52,11 @@ unit sanitize: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $(PRESET)
 	$(BIN)/cmake --build build/$(PRESET)
 	$(BIN)/ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error
+
+# What computes, on the instructions that every CPU has: nothing may depend on last digits.
+narrowed: $(READY)
+	$(BIN)/python tests/narrowed.py --ignore=tests/report/test_page_browser.py \
+	  tests/results tests/report tests/study/test_precision.py tests/test_numbers.py
 
 pytest: $(READY)
 	$(BIN)/pytest

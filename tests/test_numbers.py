@@ -29,6 +29,11 @@ def test_three_significant_digits(value: float | None, text: str) -> None:
     assert numbers.number(value) == text
 
 
+def test_powers_of_ten() -> None:
+    written = [numbers.number(10.0**power) for power in range(-4, 4)]
+    assert written == ["0.000100", "0.00100", "0.0100", "0.100", "1.00", "10.0", "100", "1000"]
+
+
 @pytest.mark.parametrize(
     ("size_bytes", "text"),
     [

@@ -39,11 +39,10 @@ struct BenchmarkInfo {
   std::string name;
   std::string summary;
   std::vector<Metric> metrics;  // what one sample tells; the first is the main one
-  RankRule ranks;
-  std::size_t smallest = 0;             // bytes: smaller sizes are left out
-  std::vector<Axis> axes;               // beside those of CommonOptions
-  bool symmetric = true;                // false: what rank 0 sends is measured, not the way back
-  std::vector<std::string> operations;  // of mpi/probe.hpp, that have no benchmark of their own yet
+  RankRule ranks = {};
+  std::size_t smallest = 0;     // bytes: smaller sizes are left out
+  std::vector<Axis> axes = {};  // beside those of CommonOptions
+  bool symmetric = true;        // false: what rank 0 sends is measured, not the way back
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 };
@@ -62,10 +61,17 @@ struct CaseContext {
   const std::string& axis(const std::string& name) const { return axes.at(name); }
 };
 
+// As an application does before it sends: here a byte of every cache line.
+inline void write_lines(volatile char* data, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < bytes; i += kLine) data[i] = data[i];
+}
+
 // The times of one sample, in microseconds per iteration.
 struct Times {
   double us;
   std::vector<double> phases_us;
+  std::vector<double> typical_phases_us;  // the medians over all samples
 };
 
 // One size of a benchmark on this rank.
@@ -94,12 +100,12 @@ class Unfit : public std::runtime_error {
 struct Benchmark {
   BenchmarkInfo info;
   // Over the library's own operation. Throws std::bad_alloc and Unfit.
-  std::function<std::unique_ptr<Case>(const CaseContext&)> make;
+  std::function<std::unique_ptr<Case>(const CaseContext&)> make = nullptr;
   // Over a transport: what it asks of it, and the case.
-  std::function<Messages(const CaseContext&)> messages;
+  std::function<Messages(const CaseContext&)> messages = nullptr;
   std::function<std::unique_ptr<Case>(const CaseContext&, const Messages&, const Buffers&,
                                       Transport&)>
-      make_over;
+      make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
 };

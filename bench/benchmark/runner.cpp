@@ -12,6 +12,7 @@ constexpr std::uint64_t kTrialSamples = 2;
 constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
 constexpr std::size_t kMeasured = 2;  // nor are more methods than these
 constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing
+constexpr char kNoMemory[] = "out of memory";
 
 // A mismatch as it is told to other ranks.
 struct Told {
@@ -77,26 +78,43 @@ void Runner::skip(const CaseName& name, const std::string& reason) {
   if (shown_reasons_.insert(line).second) table_.problem(name.size_bytes, line);
 }
 
-bool Runner::right(const CaseName& name, const std::optional<Mismatch>& wrong) {
-  const auto all = group_.gather(Told{wrong ? 1 : 0, wrong.value_or(Mismatch{})});
-  const auto first =
-      std::find_if(all.begin(), all.end(), [](const Told& t) { return t.wrong != 0; });
-  if (first == all.end()) return true;
-  status_ = kWrongData;
-  if (group_.leads()) {
-    const WrongData data{static_cast<int>(first - all.begin()), first->where};
-    writer_.wrong_data(name, data);
-    table_.problem(name.size_bytes, "WRONG DATA: " + (name.method ? *name.method + ", " : "") +
-                                        to_text(data, name.size_bytes));
-  }
-  return false;
+std::optional<WrongData> Runner::first_wrong(const std::optional<Mismatch>& mine) {
+  const auto all = group_.gather(Told{mine ? 1 : 0, mine.value_or(Mismatch{})});
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank].wrong != 0) return WrongData{static_cast<int>(rank), all[rank].where};
+  return std::nullopt;
 }
 
-bool Runner::verify(const CaseName& name, Case& made, std::uint64_t round, Part part) {
+void Runner::wrong_data(const CaseName& name, const WrongData& wrong) {
+  status_ = kWrongData;
+  if (!group_.leads()) return;
+  writer_.wrong_data(name, wrong);
+  table_.problem(name.size_bytes, "WRONG DATA: " + (name.method ? *name.method + ", " : "") +
+                                      to_text(wrong, name.size_bytes));
+}
+
+bool Runner::right(const CaseName& name, const std::optional<Mismatch>& mine) {
+  const auto wrong = first_wrong(mine);
+  if (wrong) wrong_data(name, *wrong);
+  return !wrong;
+}
+
+std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part part) {
   group_.barrier();  // what was sent last has arrived, or never will
-  const bool good = right(name, made.wrong(round, part));
-  group_.barrier();  // nobody sends anew while another still looks
-  return good;
+  // Gathering keeps whoever is done from sending anew while another still looks.
+  return first_wrong(made.wrong(round, part));
+}
+
+std::optional<WrongData> Runner::verify_rounds(Case& made) {
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    const Part part = round < kRounds ? Part::kStamps : Part::kAll;
+    made.begin_round(round, part);
+    group_.barrier();
+    if (made.prepares()) made.prepare();
+    made.run(1);
+    if (auto wrong = verify(made, round, part)) return wrong;
+  }
+  return std::nullopt;
 }
 
 // False where wrong data arrived.
@@ -105,30 +123,22 @@ bool Runner::measure_and_verify(const CaseName& name, const SamplingPolicy& poli
   made.begin_round(0, common_.verify ? Part::kAll : Part::kStamps);
   group_.barrier();
   measurement = sampler_.measure(policy, made);
-  if (!common_.verify) {
-    group_.barrier();
-    return true;
-  }
-  if (!verify(name, made, 0, Part::kAll)) return false;
-  for (std::uint64_t round = 1; round <= kRounds; ++round) {
-    const Part part = round < kRounds ? Part::kStamps : Part::kAll;
-    made.begin_round(round, part);
-    group_.barrier();
-    if (made.prepares()) made.prepare();
-    made.run(1);
-    if (!verify(name, made, round, part)) return false;
-  }
-  return true;
+  group_.barrier();
+  if (!common_.verify) return true;
+  auto wrong = verify(made, 0, Part::kAll);
+  if (!wrong) wrong = verify_rounds(made);
+  if (wrong) wrong_data(name, *wrong);
+  return !wrong;
 }
 
-void Runner::record(const CaseResult& result) {
+void Runner::record(const std::vector<CaseResult>& results) {
   if (!group_.leads()) return;
-  if (shown_metric_ != result.name.metric.name) {
-    shown_metric_ = result.name.metric.name;
-    table_.columns(result.name.metric.name, result.name.metric.unit);
+  for (const CaseResult& result : results) writer_.samples(result);
+  if (shown_metric_ != results.front().name.metric.name) {
+    shown_metric_ = results.front().name.metric.name;
+    table_.columns(results);
   }
-  writer_.samples(result);
-  table_.row(result);
+  table_.row(results);
 }
 
 // One for each metric; on the leader.
@@ -137,10 +147,12 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
                                            const Measurement& measurement) const {
   std::vector<CaseResult> results;
   if (!group_.leads()) return results;
+  std::vector<double> typical;
+  for (const auto& phase : measurement.phases_us) typical.push_back(median(phase));
   const auto values_of = [&](const std::vector<double>& samples, std::size_t metric) {
     std::vector<double> out;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      Times times{samples[i], {}};
+      Times times{samples[i], {}, typical};
       for (const auto& phase : measurement.phases_us) times.phases_us.push_back(phase[i]);
       out.push_back(made.values(times)[metric]);
     }
@@ -162,20 +174,74 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
   return results;
 }
 
-void Runner::run(const Benchmark& benchmark, const CaseContext& context) {
-  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
+// The buffers of a case over transports.
+struct Runner::Memories {
+  Messages messages;
+  std::optional<SlotBuffer> out;
+  std::optional<SlotBuffer> in;
+  std::string why_none;
+
+  Memories(const Benchmark& benchmark, const CaseContext& context)
+      : messages(benchmark.messages(context)) {
+    const auto make = [&](std::optional<SlotBuffer>& buffer, bool used) {
+      buffer.emplace(context.memory, used ? messages.bytes : 0, used ? messages.slots : 1,
+                     context.offset);
+    };
+    try {
+      make(out, messages.sends);
+      make(in, messages.receives);
+      if (messages.sends) out->fill({payload_seed(messages.rank, messages.bytes)});
+    } catch (const std::bad_alloc&) {
+      why_none = kNoMemory;
+    } catch (const AcceleratorError& error) {
+      why_none = "rank " + std::to_string(context.group.rank()) + ": " + error.what();
+    }
+  }
+};
+
+std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseContext& context) {
   std::unique_ptr<Case> made;
+  std::string why;
   try {
     made = benchmark.make(context);
   } catch (const std::bad_alloc&) {
-  } catch (const Unfit& error) {
-    return skip(name, error.what());
+    why = kNoMemory;
+  } catch (const AcceleratorError& error) {
+    why = "rank " + std::to_string(group_.rank()) + ": " + error.what();
   }
-  if (!group_.everywhere(made != nullptr)) return skip(name, "out of memory");
-  Measurement measurement;
-  if (!measure_and_verify(name, policy_of(benchmark), *made, measurement)) return;
-  for (const auto& result : results_of(benchmark, context, *made, nullptr, measurement))
-    record(result);
+  why = group_.first_reason(why);
+  if (!why.empty()) throw Unfit(why);
+  return made;
+}
+
+void Runner::run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods) {
+  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
+  try {
+    if (benchmark.over_transport()) {
+      Memories memories(benchmark, context);
+      if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
+        throw Unfit(why);
+      return run_over(benchmark, context, memories.messages,
+                      methods(context, memories.messages, {*memories.out, *memories.in}));
+    }
+    const auto made = make_case(benchmark, context);
+    Measurement measurement;
+    if (!measure_and_verify(name, policy_of(benchmark), *made, measurement)) return;
+    record(results_of(benchmark, context, *made, nullptr, measurement));
+  } catch (const Unfit& error) {
+    skip(name, error.what());
+  }
+}
+
+std::optional<WrongData> Runner::try_out(const Benchmark& benchmark, const CaseContext& context,
+                                         const Methods& methods) {
+  if (!benchmark.over_transport()) return verify_rounds(*make_case(benchmark, context));
+  Memories memories(benchmark, context);
+  if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
+    throw Unfit(why);
+  const Buffers buffers{*memories.out, *memories.in};
+  const auto transport = methods(context, memories.messages, buffers).front().make();
+  return verify_rounds(*benchmark.make_over(context, memories.messages, buffers, *transport));
 }
 
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
@@ -243,10 +309,8 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
   std::vector<Trial> measured;
   for (Trial& trial : trials) {
     if (group_.broadcast(trial.best_us > enough ? 1 : 0) != 0) {
-      for (CaseResult& result : trial.results) {
-        result.measurement.limited = kTrialOnly;
-        if (contest()) record(result);
-      }
+      for (CaseResult& result : trial.results) result.measurement.limited = kTrialOnly;
+      if (contest()) record(trial.results);
       continue;
     }
     Trial whole = attempt(benchmark, context, messages, *trial.method, policy);
@@ -255,7 +319,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
     for (std::size_t i = 0; i < trial.results.size(); ++i)
       whole.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
     if (contest())
-      for (const CaseResult& result : whole.results) record(result);
+      record(whole.results);
     else
       measured.push_back(std::move(whole));
   }
@@ -265,7 +329,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
         return median(one.results.front().measurement.samples_us) <
                median(other.results.front().measurement.samples_us);
       });
-  for (const CaseResult& result : best->results) record(result);
+  record(best->results);
 }
 
 void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
@@ -277,7 +341,7 @@ void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sample
   result.name = name;
   result.window = window;
   for (const double us : result.measurement.samples_us) result.samples.push_back(value(us));
-  record(result);
+  record({result});
 }
 
 }  // namespace nearpeak

@@ -30,8 +30,14 @@ class Runner {
   // A line above the rows that follow.
   void heading(const std::string& text);
 
-  // One size of a benchmark over the library's own operation.
-  void run(const Benchmark& benchmark, const CaseContext& context);
+  // One size of a benchmark: over the library's own operation, or over transports, with buffers in
+  // the context's memory. A rank without the memory has the case skipped.
+  using Methods =
+      std::function<std::vector<Method>(const CaseContext&, const Messages&, const Buffers&)>;
+  void run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods);
+  // The same, which measures nothing: what went wrong, or nothing.
+  std::optional<WrongData> try_out(const Benchmark& benchmark, const CaseContext& context,
+                                   const Methods& methods);
   // Over one of several transports. All are tried shortly; the best are measured, the others are
   // left at that, which their records say. With no mode in the naming, the best alone is recorded.
   void run_over(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
@@ -39,7 +45,8 @@ class Runner {
   // What no benchmark measures.
   void measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                const std::function<double(double us)>& value);
-  void record(const CaseResult& result);
+  // Of one case: a result for each metric.
+  void record(const std::vector<CaseResult>& results);
   // False where wrong data arrived anywhere; then that is a record.
   bool right(const CaseName& name, const std::optional<Mismatch>& wrong);
   // A record each time, and a line on stdout for a reason that was not told yet.
@@ -55,10 +62,15 @@ class Runner {
 
  private:
   struct Trial;
+  struct Memories;
+  std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool contest() const { return !naming_.mode.empty(); }
   bool measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
                           Measurement& measurement);
-  bool verify(const CaseName& name, Case& made, std::uint64_t round, Part part);
+  std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
+  std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
+  std::optional<WrongData> verify_rounds(Case& made);
+  void wrong_data(const CaseName& name, const WrongData& wrong);
   void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                   const std::vector<const Method*>& methods);
   Trial attempt(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,

@@ -11,7 +11,7 @@
 
 namespace nearpeak {
 
-inline constexpr int kLeader = 0;
+inline constexpr int kLeaderRank = 0;
 
 // Every call is collective: all members make the same calls in the same order.
 class Group {
@@ -19,7 +19,7 @@ class Group {
   virtual ~Group() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  bool leads() const { return rank() == kLeader; }
+  bool leads() const { return rank() == kLeaderRank; }
 
   virtual void barrier() = 0;
   // The leader's bytes, to all.
@@ -52,7 +52,7 @@ class Group {
 // One process, one thread.
 class Alone final : public Group {
  public:
-  int rank() const override { return kLeader; }
+  int rank() const override { return kLeaderRank; }
   int size() const override { return 1; }
   void barrier() override {}
   void broadcast(void*, std::size_t) override {}

@@ -130,6 +130,18 @@ void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
   }
 }
 
+std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout,
+                                    std::uint64_t seed) {
+  const auto* in = static_cast<const unsigned char*>(slot);
+  for (std::size_t byte = layout.bytes; byte < layout.stride; ++byte) {
+    unsigned char expected[8];
+    const std::uint64_t word = gap_word(seed, byte / 8);
+    std::memcpy(expected, &word, 8);
+    if (in[byte] != expected[byte % 8]) return Mismatch{0, byte, expected[byte % 8], in[byte]};
+  }
+  return std::nullopt;
+}
+
 std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                       const Payload& payload, Part part) {
   for (std::size_t slot = 0; slot < layout.count; ++slot) {
@@ -142,13 +154,8 @@ std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout
       });
     } else {
       bad = compare_all(in, slot, words);
-      for (std::size_t byte = layout.bytes; !bad && byte < layout.stride; ++byte) {
-        unsigned char expected[8];
-        const std::uint64_t word = gap_word(words.seed, byte / 8);
-        std::memcpy(expected, &word, 8);
-        if (in[byte] != expected[byte % 8])
-          bad = Mismatch{slot, byte, expected[byte % 8], in[byte]};
-      }
+      if (!bad) bad = find_in_gap(in, layout, words.seed);
+      if (bad) bad->slot = slot;
     }
     if (bad) return bad;
   }

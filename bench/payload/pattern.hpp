@@ -47,6 +47,9 @@ void spoil(void* base, const SlotLayout& layout, std::uint64_t seed);
 std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                       const Payload& payload, Part part = Part::kAll);
 
+// What is not as spoil() left it behind the first slot's bytes.
+std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed);
+
 // The word at `index` (in words of 8 bytes) of a slot, as the CPU stores it; what kernels on
 // devices compute too. Gaps have the inverse.
 std::uint64_t payload_word(const Payload& payload, std::size_t slot, std::size_t index,

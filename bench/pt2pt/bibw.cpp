@@ -14,10 +14,10 @@ class BidirectionalBandwidth final : public PairCase<T> {
 
  public:
   BidirectionalBandwidth(const CaseContext& context, const Messages& messages,
-                         const Buffers& buffers, T& transport)
-      : Base(context, messages, buffers, transport), blocking_(is_blocking(context)) {}
+                         const Buffers& buffers, T& over)
+      : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
 
-  static Messages messages(const CaseContext& context) {
+  static Messages wanted(const CaseContext& context) {
     const int rank = context.group.rank();
     return {.bytes = context.bytes,
             .window = context.window,
@@ -58,7 +58,6 @@ const Register entry(Over<BidirectionalBandwidth>::benchmark({
     .metrics = {{"bibw", "GB/s", "higher"}},
     .smallest = 1,
     .axes = {calls_axis("MPI_Sendrecv")},
-    .operations = {"sendrecv", "isend"},
 }));
 
 }  // namespace

@@ -11,7 +11,7 @@ class Bandwidth final : public OneWay<T> {
  public:
   using OneWay<T>::OneWay;
 
-  static Messages messages(const CaseContext& context) {
+  static Messages wanted(const CaseContext& context) {
     return one_way_messages(context, 1 - context.group.rank());
   }
 
@@ -27,7 +27,6 @@ const Register entry(Over<Bandwidth>::benchmark({
     .smallest = 1,
     .axes = {calls_axis("MPI_Send and MPI_Recv")},
     .symmetric = false,
-    .operations = {"send", "isend"},
 }));
 
 }  // namespace

@@ -12,7 +12,7 @@ class MultiplePairs final : public OneWay<T> {
  public:
   using OneWay<T>::OneWay;
 
-  static Messages messages(const CaseContext& context) {
+  static Messages wanted(const CaseContext& context) {
     const int pairs = context.group.size() / 2;
     const int rank = context.group.rank();
     return one_way_messages(context, rank < pairs ? rank + pairs : rank - pairs);
@@ -33,7 +33,6 @@ const Register entry(Over<MultiplePairs>::benchmark({
     .smallest = 1,
     .axes = {calls_axis("MPI_Send and MPI_Recv")},
     .symmetric = false,
-    .operations = {"send", "isend"},
     .sync = Sync::kBarrier,
     .reduce = Reduce::kMaximum,
 }));

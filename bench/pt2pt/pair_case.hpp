@@ -23,12 +23,11 @@ inline std::uint64_t slots_for(const CaseContext& context, std::uint64_t window)
 template <class T>
 class PairCase : public Case {
  public:
-  PairCase(const CaseContext& context, const Messages& messages, const Buffers& buffers,
-           T& transport)
+  PairCase(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
       : context_(context),
         messages_(messages),
         buffers_(buffers),
-        transport_(transport),
+        transport_(over),
         single_(context.axis(kReuse) == "single"),
         writes_(context.axis(kTouch) == "sender" && messages.sends),
         windows_(single_ ? 1 : messages.slots / messages.window),
@@ -65,7 +64,7 @@ class PairCase : public Case {
   // The same where `bytes` of it are to be sent.
   std::size_t outgoing(std::uint64_t message, std::size_t bytes) {
     const std::size_t here = slot(message);
-    if (writes_) write(buffers_.out.slot(here), bytes);
+    if (writes_) write_lines(buffers_.out.slot(here), bytes);
     return here;
   }
   void next_window() {
@@ -93,12 +92,6 @@ class PairCase : public Case {
     while (step > 1 && std::gcd(step, windows) != 1) --step;
     return std::max<std::uint64_t>(step, 1);
   }
-  // As an application does before it sends: here a byte of every cache line.
-  static void write(volatile char* data, std::size_t bytes) {
-    constexpr std::size_t kLine = 64;
-    for (std::size_t i = 0; i < bytes; i += kLine) data[i] = data[i];
-  }
-
   std::uint64_t window_slots() const { return single_ ? 1 : messages_.window; }
   // Windows that are spoiled and looked at after the timing, from the first: not gigabytes of them.
   std::uint64_t checked() const {

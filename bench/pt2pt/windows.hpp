@@ -33,8 +33,8 @@ class OneWay : public PairCase<T> {
   using Base::bytes, Base::next_window, Base::outgoing, Base::slot, Base::transport;
 
  public:
-  OneWay(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& transport)
-      : Base(context, messages, buffers, transport), blocking_(is_blocking(context)) {}
+  OneWay(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
+      : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
 
   void run(std::uint64_t n) final {
     for (std::uint64_t i = 0; i < n; ++i) {

@@ -101,9 +101,11 @@ class RecordWriter {
 // One row per case on stdout, as the user expects from a benchmark.
 class Table {
  public:
+  void line(const std::string& text) const;
   void heading(const std::string& text) const;  // a comment line
-  void columns(const std::string& metric, const std::string& unit);
-  void row(const CaseResult& result) const;
+  // Of a case with a result for each metric: the first with its spread, of the others the median.
+  void columns(const std::vector<CaseResult>& results) const;
+  void row(const std::vector<CaseResult>& results) const;
   void problem(std::size_t size_bytes, const std::string& message) const;
 };
 

@@ -7,7 +7,7 @@
 
 namespace nearpeak {
 
-// Case<T> has a constructor as PairCase and a static Messages messages(const CaseContext&). A
+// Case<T> has a constructor as PairCase and a static Messages wanted(const CaseContext&). A
 // transport of the list Inlined is known when compiled; others are called through their base.
 template <template <class> class PairBenchmark>
 class Over {
@@ -30,7 +30,7 @@ class Over {
   static Benchmark benchmark(BenchmarkInfo info) {
     return {.info = std::move(info),
             .make = nullptr,
-            .messages = PairBenchmark<Transport>::messages,
+            .messages = PairBenchmark<Transport>::wanted,
             .make_over = [](const CaseContext& context, const Messages& messages,
                             const Buffers& buffers, Transport& transport) {
               return make(Inlined{}, context, messages, buffers, transport);

@@ -14,9 +14,9 @@ def number(value: float | None) -> str:
         return "0"
     if not 1e-4 <= abs(value) < 1e9:
         return f"{value:.2e}"
-    rounded = float(f"{value:.2e}")
-    digits = max(0, 2 - math.floor(math.log10(abs(rounded))))
-    return f"{rounded:.{digits}f}"
+    rounded = f"{value:.2e}"
+    power = int(rounded.partition("e")[2])  # a logarithm may lie beside a power of ten
+    return f"{float(rounded):.{max(0, 2 - power)}f}"
 
 
 def percent(fraction: float | None) -> str:

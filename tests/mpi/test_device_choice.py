@@ -126,9 +126,13 @@ def test_ranks_of_one_device_each_may_have_it_by_their_place(launcher: Any) -> N
             {},
             "rank 1: buffers other than H need a device, and --devices gives this rank none",
         ),
-        (("--buffers", "D"), {}, "--buffers needs one letter for each of the 2 ranks, as D,D"),
+        (
+            ("--buffers", "D,D,D"),
+            {},
+            "--buffers D,D,D does not fit 2 ranks: give one letter for all",
+        ),
         (("--buffers", "D,X"), {}, "unknown kind of buffer 'X'"),
-        (("--devices", "0,1,0"), {}, "--devices needs one device for each of the 2 ranks"),
+        (("--devices", "0,1,0"), {}, "--devices names 3 devices for 2 ranks: give one for each"),
         (("--devices", "abacus:0"), {}, "unknown backend 'abacus' in --devices: give one of "),
     ],
 )

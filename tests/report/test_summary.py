@@ -93,6 +93,25 @@ def test_the_headline_names_the_nearest_and_where_it_loses(plain: Results) -> No
     assert "ring copy" in text
 
 
+def test_the_first_of_equals_is_nearest(plain: Results) -> None:
+    path = "host-host same-numa"
+    judged = [
+        cell
+        for cell in plain.cells
+        if (cell.path, cell.benchmark) == (path, "latency") and cell.fraction
+    ]
+    openmpi, mpich = (
+        [cell for cell in judged if cell.library == name] for name in ("openmpi", "mpich")
+    )
+    for cell in plain.cells:
+        if cell not in judged:
+            cell.fraction = None
+    for turn in range(20):  # the same fractions in other cells: no sum of them may differ
+        for place, (one, other) in enumerate(zip(openmpi, reversed(mpich), strict=True)):
+            one.fraction = other.fraction = (1 + place) / (len(openmpi) + 1 + turn)
+        assert dict(summary.headlines(plain))[path].startswith("openmpi comes nearest")
+
+
 def test_a_cell_above_the_ceiling_is_a_defect_and_no_merit(results: Results) -> None:
     found = summary.defects(results)
     assert [(cell.library, cell.size_bytes) for cell in found] == [("openmpi", 4096)]

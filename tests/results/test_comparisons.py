@@ -36,6 +36,18 @@ def test_second_against_first_in_the_same_blocks(make_study: MakeStudy) -> None:
     assert bw.p_value < bw.p_holm < 1e-6
 
 
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_the_margin_itself_is_equivalent(make_study: MakeStudy, better: str) -> None:
+    benchmark, margin = ("bw", 1.02) if better == "higher" else ("latency", 1.03)
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        study.launch(block, "alpha", benchmark, {1024: 1.0})
+        study.launch(block, "beta", benchmark, {1024: margin})
+    (comparison,) = study.results().comparisons
+    ratio = margin if better == "higher" else 1 / margin
+    assert (comparison.ci95, comparison.verdict) == ((ratio, ratio), "equivalent")
+
+
 def test_few_launches_decide_nothing(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     for block in range(5):

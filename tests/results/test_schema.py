@@ -70,7 +70,8 @@ def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:
     for block in range(6):
         study.ceiling(block, {("bw", "ring", size): 10.0 for size in sizes})
         for library in study.libraries:
-            study.launch(block, library, "bw", dict.fromkeys(sizes, 5.0 + block % 2))
+            rates = {size: (5.0 + block % 2) * size / (size + 1000) for size in sizes}
+            study.launch(block, library, "bw", rates)
     crashed = study.launch(6, "beta", "bw", status="crashed")
     study.problem(crashed, "bw", 1024, "skipped")
     results = study.results()

@@ -71,6 +71,7 @@ def test_normality_is_rejected_where_there_is_none() -> None:
     assert 8 <= rejects_normality(normal) <= 34  # 5 % of 400, deviation 4.4
     assert rejects_normality(bimodal) == 10
     assert rejects_normality([np.zeros(6), np.zeros(2)]) == 0
+    assert rejects_normality([np.array([1.0] * 5 + [1 + 2e-16])]) == 0  # rounding is no spread
 
 
 def test_two_modes() -> None:
@@ -79,6 +80,7 @@ def test_two_modes() -> None:
     assert upper.tolist() == [False, True, False, True, False, False]
     assert two_modes([1.0, 1.5, 1.01, 1.0, 1.02, 0.99]) is None  # one launch is an outlier
     assert two_modes([1.0, 1.04, 1.0, 1.04, 1.0, 1.04]) is None  # too near
+    assert two_modes([1.0, 1.05, 1.0, 1.05, 1.0, 1.05]) is None  # 5 % is not above it
     assert two_modes([1.0, 1.5, 1.0, 1.5]) is None  # too few
     assert two_modes([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]) is None
 
@@ -131,7 +133,25 @@ def test_hockney_is_robust_and_says_how_badly_it_fits() -> None:
     assert fit.worst_error == pytest.approx(0.75, abs=0.05)
 
 
+def test_hockney_does_not_depend_on_last_digits() -> None:
+    generator = np.random.default_rng(7)
+    sizes = np.array([0] + [1 << power for power in range(24)])
+    for _ in range(20):
+        step = np.where(sizes > 1 << generator.integers(8, 18), generator.uniform(1, 3), 1)
+        times = (1.5 + sizes / 12e3) * step * generator.lognormal(0, 0.2, len(sizes))
+        fit = hockney(sizes, times)
+        rounded = times * generator.choice([1 - 2e-16, 1, 1 + 3e-16], len(sizes))
+        again = hockney(sizes[::-1], rounded[::-1])
+        assert fit is not None
+        assert again is not None
+        assert tuple(again) == pytest.approx(tuple(fit), rel=1e-11)
+
+
 def test_hockney_refuses_what_cannot_be_fitted() -> None:
     assert hockney([8, 1 << 20], [1.0, 100.0]) is None  # two sizes
     assert hockney([1, 2, 4, 8], [1.0, 1.0, 1.0, 1.0]) is None  # latency alone
     assert hockney([1, 2, 1 << 20], [0.0, 1.0, 100.0]) is None
+    large = [1 << power for power in range(20, 26)]
+    assert hockney(large, [size / 12e3 for size in large]) is None  # no latency to be seen
+    assert hockney(large, [(size - 1e5) / 12e3 for size in large]) is None  # less than none
+    assert hockney([10**9, 10**9 + 1, 10**9 + 2], [1.0, 1.5, 3.0]) is None  # all but one size

@@ -98,6 +98,10 @@ def study(
         int | None,
         typer.Option(metavar="N", help="Launches a cell. Default: 6 to 12, until precise."),
     ] = None,
+    slot_ms: Annotated[
+        int | None,
+        typer.Option(metavar="MS", min=1, help="Time for one case of one launch. Default: 100."),
+    ] = None,
     launch_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="After this time a launch is ended as hung.")
     ] = None,
@@ -138,6 +142,7 @@ def study(
         hosts=_parse("--hosts", split_list, hosts) or [],
         budget_seconds=_parse("--budget", parse_seconds, budget),
         launches=None if launches is None else check_launches(launches),
+        slot_ms=slot_ms,
         launch_limit_seconds=_parse("--launch-limit", parse_seconds, launch_limit),
         seed=seed,
         remote_shell=remote_shell,

@@ -21,8 +21,8 @@
     if (value === 0) return "0";
     const magnitude = Math.abs(value);
     if (magnitude < 1e-4 || magnitude >= 1e9) return value.toExponential(2);
-    const rounded = Number(value.toPrecision(3));
-    return rounded.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(rounded)))));
+    const rounded = value.toExponential(2);
+    return Number(rounded).toFixed(Math.max(0, 2 - Number(rounded.split("e")[1])));
   }
   const percent = (fraction) => number(fraction === null ? null : 100 * fraction);
   function size(bytes) {

@@ -4,11 +4,10 @@
 Everything here is taken from `Results`; nothing is measured or judged again.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import geometric_mean, median
 from typing import TypeVar
 
 from nearpeak.numbers import count, number, percent, size, unit
@@ -462,7 +461,7 @@ def _headline(cells: list[Cell], results: Results) -> str:
     if not common:
         return "The libraries have no cell in common, so none can be said to be nearest."
     means = {
-        who: math.exp(sum(math.log(mine[key].fraction or 1.0) for key in common) / len(common))
+        who: geometric_mean(mine[key].fraction or 1.0 for key in common)  # in any order
         for who, mine in judged.items()
     }
     ranked = sorted(means, key=lambda who: -means[who])

@@ -11,7 +11,7 @@ from nearpeak.results.model import Cell, Comparison
 from nearpeak.study.precision import goal, interval
 
 Who = tuple[str, str]  # library, settings
-Pairs = list[tuple[Cell, Cell, statistics.Floats]]
+Pairs = list[tuple[Cell, Cell, statistics.Floats]]  # and the ratio in each block
 
 
 def compare(cells: list[Cell]) -> tuple[list[Comparison], list[statistics.Floats]]:
@@ -30,31 +30,29 @@ def compare(cells: list[Cell]) -> tuple[list[Comparison], list[statistics.Floats
     families: dict[tuple[Who, Who], Pairs] = defaultdict(list)
     for alternatives in places.values():
         for first, second in combinations(alternatives, 2):
-            log_ratios = paired(alternatives[first], alternatives[second])
-            if len(log_ratios):
-                pair = (alternatives[first], alternatives[second], log_ratios)
+            ratios = paired(alternatives[first], alternatives[second])
+            if len(ratios):
+                pair = (alternatives[first], alternatives[second], ratios)
                 families[first, second].append(pair)
     comparisons = [c for pairs in families.values() for c in _judge(pairs)]
-    return comparisons, [pair[2] for pairs in families.values() for pair in pairs]
+    return comparisons, [np.log(pair[2]) for pairs in families.values() for pair in pairs]
 
 
 def paired(first: Cell, second: Cell) -> statistics.Floats:
-    """log(second / first) of each block that both ran in, turned so that above 0 is better."""
+    """second / first of each block that both ran in, turned so that above 1 is better."""
     own = dict(zip(first.blocks, first.launch_medians, strict=True))
     other = dict(zip(second.blocks, second.launch_medians, strict=True))
     values = [(own[b], other[b]) for b in own if b in other and own[b] > 0 and other[b] > 0]
-    sign = 1.0 if first.better == "higher" else -1.0
-    return sign * np.array([np.log(b / a) for a, b in values])
+    return np.array([b / a if first.better == "higher" else a / b for a, b in values])
 
 
 def _judge(pairs: Pairs) -> list[Comparison]:
-    p = statistics.p_values([log_ratios for _, _, log_ratios in pairs])
+    p = statistics.p_values([np.log(ratios) for _, _, ratios in pairs])
     judged = []
-    for (first, second, log_ratios), p_value, p_holm in zip(
+    for (first, second, ratios), p_value, p_holm in zip(
         pairs, p.tolist(), statistics.holm(p).tolist(), strict=True
     ):
-        bounds = interval(log_ratios)
-        ci95 = None if bounds is None else (float(np.exp(bounds[0])), float(np.exp(bounds[1])))
+        ci95 = interval(ratios)
         judged.append(
             Comparison(
                 first=(first.library, first.settings),
@@ -65,7 +63,7 @@ def _judge(pairs: Pairs) -> list[Comparison]:
                 size_bytes=first.size_bytes,
                 buffers=first.buffers,
                 axes=first.axes,
-                ratio=float(np.exp(np.median(log_ratios))),
+                ratio=float(np.exp(np.median(np.log(ratios)))),
                 ci95=ci95,
                 p_value=p_value,
                 p_holm=p_holm,

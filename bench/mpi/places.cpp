@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/agreement.hpp"
+#include "mpi/places.hpp"
+
+#include <mpi.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,12 +13,6 @@
 
 namespace nearpeak {
 namespace {
-
-int ranks_of(MPI_Comm comm) {
-  int ranks = 0;
-  MPI_Comm_size(comm, &ranks);
-  return ranks;
-}
 
 bool is_index(const std::string& asked) {
   return std::all_of(asked.begin(), asked.end(),
@@ -50,53 +46,12 @@ void check_pair(const Taken& a, const Taken& b) {
 
 }  // namespace
 
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
-std::vector<std::string> gather(const std::string& text, MPI_Comm comm) {
-  const int ranks = ranks_of(comm);
-  int length = static_cast<int>(text.size());
-  int longest = 0;
-  MPI_Allreduce(&length, &longest, 1, MPI_INT, MPI_MAX, comm);
-  std::string mine = text;
-  mine.resize(longest + 1, '\0');
-  std::string all(mine.size() * ranks, '\0');
-  MPI_Allgather(mine.data(), longest + 1, MPI_CHAR, all.data(), longest + 1, MPI_CHAR, comm);
-  std::vector<std::string> out;
-  for (int i = 0; i < ranks; ++i) out.emplace_back(all.c_str() + i * mine.size());
-  return out;
-}
-
-std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine, MPI_Comm comm) {
-  const int ranks = ranks_of(comm);
-  const long long local[4] = {mine ? 1 : 0, mine ? static_cast<long long>(mine->byte) : 0,
-                              mine ? mine->expected : 0, mine ? mine->got : 0};
-  std::vector<long long> all(4 * ranks);
-  MPI_Allgather(local, 4, MPI_LONG_LONG, all.data(), 4, MPI_LONG_LONG, comm);
-  for (int i = 0; i < ranks; ++i)
-    if (all[4 * i] != 0)
-      return WrongData{i, Mismatch{static_cast<std::size_t>(all[4 * i + 1]),
-                                   static_cast<unsigned>(all[4 * i + 2]),
-                                   static_cast<unsigned>(all[4 * i + 3])}};
-  return std::nullopt;
-}
-
-bool everywhere(bool mine, MPI_Comm comm) {
-  const int local = mine ? 1 : 0;
-  int all = 0;
-  MPI_Allreduce(&local, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all != 0;
-}
-
-int settle(const Failure& mine, MPI_Comm comm) {
-  int status = 0;
-  MPI_Allreduce(&mine.status, &status, 1, MPI_INT, MPI_MAX, comm);
+int settle(const Failure& mine, Group& group) {
+  const auto statuses = group.gather(mine.status);
+  const int status = *std::max_element(statuses.begin(), statuses.end());
   if (status == 0) return 0;
-  const auto texts = gather(mine.text, comm);
-  if (rank_in(comm) != kLeader) return status;
+  const auto texts = group.gather(mine.text);
+  if (!group.leads()) return status;
   const bool same = std::all_of(texts.begin(), texts.end(),
                                 [&](const std::string& text) { return text == texts.front(); });
   for (std::size_t i = 0; i < (same ? 1 : texts.size()); ++i) {
@@ -107,17 +62,17 @@ int settle(const Failure& mine, MPI_Comm comm) {
   return status;
 }
 
-std::vector<std::string> gather_places(const DeviceChoice& devices, MPI_Comm comm) {
-  const int rank = rank_in(comm);
-  if (!everywhere(devices.rank() < 0 || devices.rank() == rank, comm))
+std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group) {
+  const int rank = group.rank();
+  if (!group.everywhere(devices.rank() < 0 || devices.rank() == rank))
     throw BadInput(
         "the launcher numbers the ranks otherwise than MPI does: unset the variables of "
         "other launchers (" +
         rank_variables() + ")");
   RankPlace place = this_place(rank);
   place.device = devices.place();
-  const auto places = gather(to_json(place), comm);
-  const auto asked = gather(devices.asked(), comm);
+  const auto places = group.gather(to_json(place));
+  const auto asked = group.gather(devices.asked());
   std::vector<Taken> taken;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (asked[i].empty()) continue;
@@ -129,17 +84,15 @@ std::vector<std::string> gather_places(const DeviceChoice& devices, MPI_Comm com
   return places;
 }
 
-std::unique_ptr<RecordWriter> open_writer(const std::string& jsonl, MPI_Comm comm) {
-  auto writer = std::make_unique<RecordWriter>();
-  std::string error;
+void check_writable(const std::string& jsonl, Group& group) {
+  std::string why;
   try {
-    if (rank_in(comm) == kLeader && !jsonl.empty()) writer = std::make_unique<RecordWriter>(jsonl);
-  } catch (const std::runtime_error& failure) {
-    error = failure.what();
+    if (group.leads() && !jsonl.empty()) const RecordWriter writer(jsonl);
+  } catch (const std::runtime_error& error) {
+    why = error.what();
   }
-  error = gather(error, comm)[kLeader];
-  if (!error.empty()) throw BadInput(error);
-  return writer;
+  why = group.first_reason(why);
+  if (!why.empty()) throw BadInput(why);
 }
 
 std::string library_version() {
