@@ -166,13 +166,13 @@ def main() -> int:
         out.flush()
 
     cpus = json.loads(os.environ.get("NEARPEAK_FAKE_CPUS", "[[0], [1]]"))
+    if "--cpus" in options and sys.argv[1] != "memory":
+        cpus = [[int(cpu)] for cpu in options["--cpus"].split(",")]
     hosts = json.loads(os.environ.get("NEARPEAK_FAKE_HOSTS", "[]")) or ["h"] * len(cpus)
     if mode == "one host":
         hosts = ["h"] * len(cpus)
     if mode == "other host":
         hosts = ["h", "g"]
-    if "--cpus" in options and sys.argv[1] != "memory":
-        cpus = [[int(cpu)] for cpu in options["--cpus"].split(",")]
     if mode == "misplaced":
         cpus = [[99], cpus[1]]
     write(

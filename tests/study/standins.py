@@ -44,6 +44,21 @@ def gpu_path(path_id: str = "gpu-gpu nvlink", *, mps: bool = False) -> DataPath:
     return DataPath(id=path_id, summary="", transport="memory", ends=(ends[0], ends[1]), mps=mps)
 
 
+def wide_path(ranks: int, *, gpus: bool = False) -> DataPath:
+    """With more than two ends."""
+    ends = tuple(
+        Endpoint(
+            memory="gpu" if gpus else "host",
+            cpus=[cpu],
+            numa_node=0,
+            gpu=f"GPU-{cpu}" if gpus else None,
+        )
+        for cpu in range(ranks)
+    )
+    name = f"{'gpu' if gpus else 'host'}-all {ranks}"
+    return DataPath(id=name, summary="", transport="memory", ends=ends)
+
+
 def library(name: str = "fake") -> Library:
     return Library(
         name=name,
