@@ -43,6 +43,7 @@ COLUMNS = (
     "command",
 )
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet would run
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -74,8 +75,13 @@ def to_csv(results: Results) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_row(cell) for cell in results.cells)
+    writer.writerows(map(_inert, _row(cell)) for cell in results.cells)
     return stream.getvalue()
+
+
+def _inert(value: object) -> object:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
 def _row(cell: Cell) -> list[object]:
