@@ -118,8 +118,9 @@ std::optional<WrongData> Runner::verify_rounds(Case& made) {
 }
 
 // False where wrong data arrived.
-bool Runner::measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
+bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, Case& made,
                                 Measurement& measurement) {
+  policy.min_warmup = made.cycle();
   made.begin_round(0, common_.verify ? Part::kAll : Part::kStamps);
   group_.barrier();
   measurement = sampler_.measure(policy, made);

@@ -65,7 +65,7 @@ class Runner {
   struct Memories;
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool contest() const { return !naming_.mode.empty(); }
-  bool measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
+  bool measure_and_verify(const CaseName& name, SamplingPolicy policy, Case& made,
                           Measurement& measurement);
   std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
   std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);

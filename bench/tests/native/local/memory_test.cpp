@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/memory.hpp"
+#include "native/local/memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,6 @@ MemoryOptions short_memory(const RecordFile& file) {
   options.common = short_run("100001,1M", file.path());
   options.cpus = this_place(0).cpus;
   if (options.cpus.size() > 3) options.cpus.resize(3);
-  options.metrics = memory_metrics();
   options.probe = false;
   return options;
 }
@@ -57,6 +56,9 @@ TEST_CASE("bad nodes, CPUs, sizes and buffers are refused") {
   CHECK_THROWS_AS(run_memory(options), BadInput);
   options = short_memory(file);
   options.common.reuse = "rotating";
+  CHECK_THROWS_AS(run_memory(options), BadInput);
+  options = short_memory(file);
+  options.metrics = {"quadrad"};
   CHECK_THROWS_AS(run_memory(options), BadInput);
   CHECK(file.records().empty());
 }

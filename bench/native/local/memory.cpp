@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/memory.hpp"
+#include "native/local/memory.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -28,8 +29,8 @@ namespace nearpeak {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr double kPilotShare = 0.1;  // of the slot, for the first trial of each method
-constexpr std::uint64_t kPilotSamples = 3;
+constexpr double kTrialShare = 0.1;  // of the slot, for the first trial of each way
+constexpr std::uint64_t kTrialSamples = 3;
 constexpr double kScalar = 3;
 
 // Threads of which each has its CPU, and which do one thing together at a time. The caller is the
@@ -198,21 +199,26 @@ class MemoryRun {
   explicit MemoryRun(const MemoryOptions& options)
       : options_(options),
         workers_(options.cpus),
-        clock_(measure_clock()),
-        sampler_(alone_, clock_),
-        writer_(options.common.jsonl.empty() ? RecordWriter()
-                                             : RecordWriter(options.common.jsonl)) {}
+        runner_(alone_, options.common,
+                {.program = "nearpeak-native", .mode = "memory", .buffers = "H,H"}),
+        sampler_(alone_, runner_.clock()) {}
 
   int run() {
     RankPlace place = this_place(0);
     place.cpus = options_.cpus;
-    writer_.environment("nearpeak-native", std::nullopt, {to_json(place)}, clock_);
-    table_.heading(std::string("nearpeak-native ") + kVersion +
-                   " memory: copy counts each copied byte once, triad the bytes of its three "
-                   "arrays, as STREAM does");
-    if (options_.probe) run_probe(writer_, table_, clock_);
-    for (const std::size_t bytes : options_.common.ordered_sizes()) run_size(bytes);
-    return status_;
+    runner_.open(std::nullopt, {to_json(place)});
+    runner_.heading(
+        "memory: copy counts each copied byte once, triad the bytes of its three arrays, as STREAM "
+        "does");
+    if (options_.probe) run_probe(runner_.writer(), runner_.table(), runner_.clock());
+    for (const std::size_t bytes : options_.common.ordered_sizes()) {
+      const Array a(bytes, options_.node);
+      const Array b(bytes, options_.node);
+      const Array c(bytes, options_.node);
+      if (wanted(options_.metrics, "copy")) copy(bytes, a, b);
+      if (wanted(options_.metrics, "triad")) triad(bytes, a, b, c);
+    }
+    return runner_.status();
   }
 
  private:
@@ -234,20 +240,23 @@ class MemoryRun {
     return counts;
   }
 
-  void run_size(std::size_t bytes) {
-    const Array a(bytes, options_.node);
-    const Array b(bytes, options_.node);
-    const Array c(bytes, options_.node);
-    for (const Metric& metric : options_.metrics)
-      metric.name == "copy" ? copy(metric, bytes, a, b) : triad(metric, bytes, a, b, c);
+  // Each thread has its own part of the pattern.
+  using Part = std::function<void(const SlotLayout&, std::size_t begin)>;
+  void in_parts(std::size_t bytes, const Part& work) {
+    split(bytes, options_.cpus.size(), [&](std::size_t begin, std::size_t end) {
+      work({.bytes = end - begin, .stride = end - begin, .count = 1}, begin);
+    });
   }
 
-  void copy(const Metric& metric, std::size_t bytes, const Array& to, const Array& from) {
-    constexpr std::size_t kSeeds = std::size_t{1} << 40;  // each thread's part has its own pattern
-    const std::size_t all = options_.cpus.size();
-    split(bytes, all, [&](std::size_t begin, std::size_t end) {
-      fill_pattern(from.bytes() + begin, end - begin, kSeeds + begin);
-      fill_inverse(to.bytes() + begin, end - begin, kSeeds + begin);
+  void copy(std::size_t bytes, const Array& to, const Array& from) {
+    constexpr std::size_t kSeeds = std::size_t{1} << 40;
+    const auto spoil_all = [&] {
+      in_parts(bytes, [&](const SlotLayout& layout, std::size_t begin) {
+        spoil(to.bytes() + begin, layout, kSeeds + begin);
+      });
+    };
+    in_parts(bytes, [&](const SlotLayout& layout, std::size_t begin) {
+      fill(from.bytes() + begin, layout, {kSeeds + begin});
     });
     std::vector<Way> ways;
     for (const CopyKind& kind : copy_kinds())
@@ -256,33 +265,28 @@ class MemoryRun {
             {kind.name, threads, [&, run = kind.copy](std::size_t begin, std::size_t end) {
                run(to.bytes() + begin, from.bytes() + begin, end - begin);
              }});
-    measure(metric, bytes, static_cast<double>(bytes), ways, [&]() -> std::optional<Mismatch> {
-      std::vector<std::optional<Mismatch>> wrong(bytes == 0 ? 0 : all);
-      split(bytes, all, [&](std::size_t begin, std::size_t end) {
-        auto found = find_mismatch(to.bytes() + begin, end - begin, kSeeds + begin);
-        if (found) found->byte += begin;
-        if (found) wrong[index_of(begin, bytes, all)] = found;
-        fill_inverse(to.bytes() + begin, end - begin, kSeeds + begin);
+    measure("copy", bytes, static_cast<double>(bytes), ways, spoil_all, [&] {
+      std::mutex mutex;
+      std::optional<Mismatch> first;
+      in_parts(bytes, [&](const SlotLayout& layout, std::size_t begin) {
+        auto found = find_mismatch(to.bytes() + begin, layout, {kSeeds + begin});
+        if (!found) return;
+        found->byte += begin;
+        const std::lock_guard lock(mutex);
+        if (!first || found->byte < first->byte) first = found;
       });
-      for (const auto& each : wrong)
-        if (each) return each;
-      return std::nullopt;
+      return first;
     });
   }
 
-  static std::size_t index_of(std::size_t begin, std::size_t bytes, std::size_t threads) {
-    std::size_t index = 0;
-    while (index + 1 < threads && bytes / 64 * (index + 1) / threads * 64 <= begin) ++index;
-    return index;
-  }
-
-  void triad(const Metric& metric, std::size_t bytes, const Array& a, const Array& b,
-             const Array& c) {
-    const std::size_t all = options_.cpus.size();
+  void triad(std::size_t bytes, const Array& a, const Array& b, const Array& c) {
     const auto expected = [](std::size_t i) {
       return static_cast<double>(i % 1021) + kScalar * static_cast<double>(i % 509);
     };
-    split(bytes, all, [&](std::size_t begin, std::size_t end) {
+    const auto spoil_all = [&] {
+      for (std::size_t i = 0; i < bytes / 8; ++i) a.doubles()[i] = -1;
+    };
+    split(bytes, options_.cpus.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin / 8; i < end / 8; ++i) {
         a.doubles()[i] = -1;
         b.doubles()[i] = static_cast<double>(i % 1021);
@@ -300,120 +304,92 @@ class MemoryRun {
                           run(a.doubles() + begin / 8, b.doubles() + begin / 8,
                               c.doubles() + begin / 8, (end - begin) / 8);
                         }});
-    measure(metric, bytes, 3 * static_cast<double>(bytes), ways, [&]() -> std::optional<Mismatch> {
-      std::optional<Mismatch> wrong;
-      for (std::size_t i = 0; i < bytes / 8; ++i) {
-        if (!wrong && a.doubles()[i] != expected(i))
-          wrong = Mismatch{8 * i, static_cast<unsigned char>(expected(i)),
-                           static_cast<unsigned char>(a.doubles()[i])};
-        a.doubles()[i] = -1;
-      }
-      return wrong;
-    });
+    measure("triad", bytes, 3 * static_cast<double>(bytes), ways, spoil_all,
+            [&]() -> std::optional<Mismatch> {
+              for (std::size_t i = 0; i < bytes / 8; ++i)
+                if (a.doubles()[i] != expected(i))
+                  return Mismatch{.slot = 0,
+                                  .byte = 8 * i,
+                                  .expected = static_cast<unsigned char>(expected(i)),
+                                  .got = static_cast<unsigned char>(a.doubles()[i])};
+              return std::nullopt;
+            });
   }
 
-  // All ways are tried; the best one is measured.
-  void measure(const Metric& metric, std::size_t bytes, double counted,
-               const std::vector<Way>& ways,
-               const std::function<std::optional<Mismatch>()>& verify) {
-    const auto sample = [&](const SamplingPolicy& policy, const Way& way) {
-      return sampler_.measure(policy, [&](std::uint64_t n) {
+  // All ways are tried; the best one is measured, and what it has left is looked at.
+  void measure(const std::string& metric, std::size_t bytes, double counted,
+               const std::vector<Way>& ways, const std::function<void()>& spoil_all,
+               const std::function<std::optional<Mismatch>()>& find_wrong) {
+    SamplingPolicy trial = options_.common.policy();
+    trial.slot_s *= kTrialShare;
+    trial.min_samples = std::min(trial.min_samples, kTrialSamples);
+    const auto sweeps = [&](const Way& way) {
+      return Repeated([this, bytes, &way](std::uint64_t n) {
         for (std::uint64_t i = 0; i < n; ++i) split(bytes, way.threads, way.sweep);
       });
     };
-    SamplingPolicy pilot = options_.common.policy();
-    pilot.slot_s *= kPilotShare;
-    pilot.min_samples = std::min(pilot.min_samples, kPilotSamples);
-
-    const Way* best = nullptr;
-    double best_us = 0;
+    std::vector<double> best_us;
     for (const Way& way : ways) {
-      const auto tried = sample(pilot, way).samples_us;
-      const double us = *std::min_element(tried.begin(), tried.end());
-      if (best == nullptr || us < best_us) {
-        best = &way;
-        best_us = us;
-      }
+      Repeated tried = sweeps(way);
+      const auto samples = sampler_.measure(trial, tried).samples_us;
+      best_us.push_back(*std::min_element(samples.begin(), samples.end()));
     }
+    const Way& best = ways[static_cast<std::size_t>(
+        std::min_element(best_us.begin(), best_us.end()) - best_us.begin())];
+    const CaseName name{.benchmark = "memory",
+                        .metric = {metric, "GB/s", "higher"},
+                        .size_bytes = bytes,
+                        .buffers = "H,H",
+                        .axes = {{kReuse, options_.common.reuse}},
+                        .method = best.name + " x" + std::to_string(best.threads)};
+    spoil_all();
+    Repeated timed = sweeps(best);
     CaseResult result;
-    result.name = {"memory",
-                   metric.name,
-                   bytes,
-                   "H,H",
-                   {{"reuse", options_.common.reuse}},
-                   best->name + " x" + std::to_string(best->threads)};
-    if (options_.common.verify) {
-      verify();  // clears what the trials have left
-      split(bytes, best->threads, best->sweep);
-      if (const auto wrong = verify()) {
-        writer_.wrong_data(result.name, {0, *wrong});
-        table_.problem(bytes, "WRONG DATA: " + *result.name.method);
-        status_ = kWrongData;
-        return;
-      }
-    }
-    result.unit = metric.unit;
-    result.better = metric.better;
-    result.measurement = sample(options_.common.policy(), *best);
+    result.name = name;
+    result.measurement = sampler_.measure(options_.common.policy(), timed);
     for (const double us : result.measurement.samples_us)
       result.samples.push_back(counted / us / 1e3);
-    table_.columns(metric.name, metric.unit);
-    writer_.samples(result);
-    table_.row(result);
+    result.verified = options_.common.verify;
+    if (options_.common.verify && !runner_.right(name, find_wrong())) return;
+    runner_.record({result});
   }
 
   const MemoryOptions& options_;
   Workers workers_;
   Alone alone_;
-  ClockQuality clock_;
+  Runner runner_;
   Sampler sampler_;
-  RecordWriter writer_;
-  Table table_;
-  int status_ = kGood;
 };
 
 class MemoryMode final : public Mode {
  public:
   MemoryMode()
-      : Mode({"memory",
-              "the memory of a NUMA node, by threads of given CPUs: copy (each copied byte counted "
-              "once) and triad (the bytes of its three arrays, as STREAM counts)",
-              memory_metrics(),
-              {{"reuse", {"fixed"}}}}) {
+      : Mode("memory",
+             "the memory of a NUMA node, by threads of given CPUs: copy (each copied byte counted "
+             "once) and triad (the bytes of its three arrays, as STREAM counts)") {
     options_.common.sizes = std::to_string(uncached_bytes() >> 20) + "M";
   }
 
+  std::vector<Metric> metrics() const override {
+    return {{"copy", "GB/s", "higher"}, {"triad", "GB/s", "higher"}};
+  }
+  std::vector<Axis> axes() const override { return {{kReuse, {"fixed"}, ""}}; }
   void add_options(CLI::App& app) override {
-    options_.common.add_to(app);
-    app.add_option("--cpus", cpus_, "the CPUs, one thread on each: 0-3")->required();
+    options_.add_to(app, "copy,triad", "the CPUs, one thread on each: 0-3");
+    app.get_option("--cpus")->required();
     app.add_option("--memory-node", options_.node,
                    "the NUMA node of the memory; without it each thread's own")
         ->check(CLI::NonNegativeNumber);
-    app.add_option("--metrics", metrics_, "only these: copy,triad");
-    app.add_flag("!--no-probe", options_.probe, "leave out the drift probe");
   }
-
-  int run() override {
-    options_.cpus = parse_cpus(cpus_);
-    options_.metrics = chosen(metrics_, memory_metrics(), "metric");
-    return run_memory(options_);
-  }
+  int run() override { return run_memory(options_); }
 
  private:
   MemoryOptions options_;
-  std::string cpus_;
-  std::string metrics_;
 };
 
 MemoryMode mode;
-const RegisterMode entry(mode);
 
 }  // namespace
-
-const std::vector<Metric>& memory_metrics() {
-  static const std::vector<Metric> metrics{{"copy", "GB/s", "higher"}, {"triad", "GB/s", "higher"}};
-  return metrics;
-}
 
 std::size_t uncached_bytes() {
   constexpr std::size_t kLeast = std::size_t{64} << 20;
@@ -425,16 +401,19 @@ int run_memory(const MemoryOptions& options) {
   const auto sizes = options.common.ordered_sizes();
   if (*std::min_element(sizes.begin(), sizes.end()) < 64 * options.cpus.size())
     throw BadInput("--sizes of memory are the bytes of an array: give at least 64 for each CPU");
+  check_names(options.metrics, {"copy", "triad"}, "metric");
   if (options.common.reuse != "fixed")
     throw BadInput(
         "memory has no rotating buffers, as its arrays exceed the caches: leave --reuse out");
+  if (!options.methods.empty())
+    throw BadInput("memory takes the best of its methods: leave --methods out");
   check_cpus(options.cpus);
   auto distinct = options.cpus;
   std::sort(distinct.begin(), distinct.end());
   if (std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end())
     throw BadInput("--cpus of memory names a CPU twice: give each once");
   if (options.node) check_node(*options.node);
-  check_writable(options.common.jsonl);
+  options.check();
   return MemoryRun(options).run();
 }
 

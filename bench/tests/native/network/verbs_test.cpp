@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // With fake_perftest.cpp in the place of perftest's programs: nobody here has an adapter.
-#include "native/verbs.hpp"
+#include "native/network/verbs.hpp"
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "native/perftest.hpp"
-#include "native/socket.hpp"
+#include "group/socket.hpp"
+#include "native/network/perftest.hpp"
 #include "tests/native/quiet.hpp"
 #include "tests/records.hpp"
 
@@ -178,7 +178,7 @@ TEST_CASE("verbs: two ranks measure every metric with the programs' own numbers"
   for (const auto& record : file.records("samples")) {
     CHECK(record["benchmark"] == "verbs");
     CHECK(record["buffers"] == "H,H");
-    CHECK(record["axes"] == nlohmann::json{{"reuse", "fixed"}});
+    CHECK(record["axes"] == nlohmann::json{{"reuse", "fixed"}, {"touch", "none"}});
     const std::uint64_t iterations = record["iterations"];
     CHECK(iterations == record["batch"].get<std::uint64_t>() * record["samples"].size());
     by_size[record["size_bytes"]].push_back(record);
@@ -217,7 +217,7 @@ TEST_CASE("verbs: data goes from rank 0 to rank 1, whoever's program asks for it
     const RecordFile file;
     const Programs programs;
     VerbsOptions options = short_verbs("4096", file);
-    options.metrics = {pair_metrics()[1]};
+    options.metrics = {"bw"};
     options.buffers = buffers;
     options.devices =
         buffers == "H,D" ? std::vector<std::string>{"-", "3"} : std::vector<std::string>{"3", "-"};
@@ -237,7 +237,7 @@ TEST_CASE("verbs: GPU memory without dmabuf is tried after it has failed with it
   const RecordFile file;
   const Programs programs;
   VerbsOptions options = short_verbs("64,128", file);
-  options.metrics = {pair_metrics()[0]};
+  options.metrics = {"latency"};
   options.buffers = "D,D";
   options.devices = {"0", "1"};
   CHECK(run(options, programs, {"no dmabuf", "no dmabuf"}, only("ib_send_lat")) == kBothGood);
@@ -254,7 +254,7 @@ TEST_CASE("verbs: a perftest without CUDA is skipped with that reason") {
   const RecordFile file;
   const Programs programs;
   VerbsOptions options = short_verbs("64", file);
-  options.metrics = {pair_metrics()[0]};
+  options.metrics = {"latency"};
   options.buffers = "H,D";
   options.devices = {"-", "0"};
   CHECK(run(options, programs, {"no cuda", "no cuda"}) == kBothGood);
@@ -265,7 +265,7 @@ TEST_CASE("verbs: a perftest without CUDA is skipped with that reason") {
 }
 
 TEST_CASE("verbs: a program that fails at one end is skipped at both, and the rest goes on") {
-  const auto metrics = std::vector<Metric>{pair_metrics()[1]};
+  const std::vector<std::string> metrics{"bw"};
   for (const bool first : {true, false}) {
     const RecordFile file;
     const Programs programs;
@@ -300,7 +300,7 @@ TEST_CASE("verbs: what is wrong with a program is told in its words") {
     const Programs programs;
     VerbsOptions options = short_verbs("64", file);
     options.start_s = 0.9;
-    options.metrics = {pair_metrics()[0]};
+    options.metrics = {"latency"};
     CHECK(run(options, programs, {one.first, one.second}, only("ib_write_lat")) == kBothGood);
     CHECK(messages_of(file) == std::set<std::string>{one.message});
   }
@@ -310,7 +310,7 @@ TEST_CASE("verbs: programs that are missing are skipped") {
   const RecordFile file;
   const Programs programs({"ib_write_lat"});
   VerbsOptions options = short_verbs("64", file);
-  options.metrics = {pair_metrics()[0]};
+  options.metrics = {"latency"};
   CHECK(run(options, programs) == kBothGood);
   CHECK(messages_of(file) == std::set<std::string>{"ib_send_lat: not on PATH: install perftest"});
   CHECK(file.records("samples").size() == 1);

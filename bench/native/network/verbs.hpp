@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "native/team.hpp"
+#include "native/mode.hpp"
 
 namespace nearpeak {
 
@@ -19,19 +19,16 @@ struct VerbsMethod {
 
 const std::vector<VerbsMethod>& verbs_methods();
 
-struct VerbsOptions {
-  CommonOptions common;
-  std::vector<Metric> metrics = pair_metrics();
-  bool probe = true;
-  std::string peer;     // the host of rank 0
-  int port = 0;         // where the ends agree; perftest's programs take the next one
-  std::string adapter;  // "mlx5_0" or "mlx5_0:1"; empty: the first
+struct VerbsOptions : ModeOptions {
+  std::string peer{};     // the host of rank 0
+  int port = 0;           // where the ends agree; perftest's programs take the next one
+  std::string adapter{};  // "mlx5_0" or "mlx5_0:1"; empty: the first
   std::string buffers = "H,H";
-  std::vector<std::string> devices;  // of each end: the GPU's index, - for host memory
-  double start_s = 20;               // how long a program may take besides its messages
+  std::vector<std::string> devices{};  // of each end: the GPU's index, - for host memory
+  double start_s = 20;                 // how long a program may take besides its messages
 };
 
 // Returns the exit status. Throws BadInput and std::runtime_error.
-int run_verbs(const VerbsOptions& options, const std::vector<VerbsMethod>& methods);
+int run_verbs(const VerbsOptions& options, std::vector<VerbsMethod> methods);
 
 }  // namespace nearpeak

@@ -3,22 +3,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "native/mode.hpp"
 
 namespace nearpeak {
 
-struct MemoryOptions {
-  CommonOptions common;
-  std::vector<int> cpus;  // one thread each
-  std::vector<Metric> metrics;
-  std::optional<int> node;  // of the memory; without it each thread's own
-  bool probe = true;
+struct MemoryOptions : ModeOptions {  // `cpus`: one thread each
+  std::optional<int> node{};          // of the memory; without it each thread's own
 };
-
-const std::vector<Metric>& memory_metrics();  // copy, triad
 
 // Bytes of an array that no cache holds: four times the last-level cache, and at least 64 MiB.
 std::size_t uncached_bytes();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/tcp.hpp"
+#include "native/network/tcp.hpp"
 
 #include <doctest/doctest.h>
-#include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
+#include <fstream>
 #include <set>
-#include <thread>
 
+#include "group/socket.hpp"
 #include "tests/native/quiet.hpp"
 #include "tests/records.hpp"
 
@@ -37,14 +37,15 @@ int free_port() { return port_of(listen_on("127.0.0.1", 0)); }
 
 TEST_CASE("every TCP method moves every size of every metric rightly") {
   const RecordFile file;
-  const TcpOptions options = short_tcp("0,1,1000,20000,3000001", file);
-  CHECK(in_own_process([&] { return run_tcp_forked(options, tcp_methods()); }) == kGood);
+  const TcpOptions options = short_tcp("0,1,7,64,1000,20000,3000001", file);
+  CHECK(in_own_process([&] { return run_tcp(options, tcp_methods()); }) == kGood);
   CHECK(file.records("problem").empty());
   std::set<std::string> seen;
   for (const auto& record : file.records("samples")) {
     seen.insert(record["method"]);
     CHECK(record["benchmark"] == "tcp");
     CHECK((record["size_bytes"] > 0 || record["metric"] == "latency"));
+    CHECK(record["together"] == (record["method"] == "batched"));
     for (const double value : record["samples"]) CHECK(value > 0);
   }
   CHECK(seen.size() == tcp_methods().size());
@@ -54,7 +55,7 @@ TEST_CASE("two launched ranks find each other, however early the second one is")
   for (const char* variable : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     const RecordFile file;
     TcpOptions options = short_tcp("8", file);
-    options.metrics = {pair_metrics()[0]};
+    options.metrics = {"latency"};
     options.cpus.clear();
     options.peer = "127.0.0.1";
     options.port = free_port();
@@ -62,7 +63,7 @@ TEST_CASE("two launched ranks find each other, however early the second one is")
       return start_process([&] {
         forget_ranks();
         setenv(variable, rank, 1);
-        return run_tcp_launched(options, {tcp_methods()[0]});
+        return run_tcp(options, {tcp_methods()[0]});
       });
     };
     const pid_t early = launch("1");
@@ -83,7 +84,7 @@ TEST_CASE("a launched process that has no good rank or port is refused") {
           int refused = 0;
           const auto expect = [&] {
             try {
-              run_tcp_launched(options, tcp_methods());
+              run_tcp(options, tcp_methods());
             } catch (const BadInput&) {
               ++refused;
             }
@@ -105,30 +106,44 @@ TEST_CASE("an address that is not this host's is refused") {
   const RecordFile file;
   TcpOptions options = short_tcp("8", file);
   options.address = "192.0.2.1";  // kept for documentation: nobody's
-  CHECK_THROWS_AS(run_tcp_forked(options, tcp_methods()), BadInput);
+  CHECK_THROWS_AS(run_tcp(options, tcp_methods()), BadInput);
 }
 
-TEST_CASE("strangers are not taken for the other end") {
-  const Socket listener = listen_on("127.0.0.1", 0);
-  const int port = port_of(listener);
-  std::thread others([port] {
-    const Socket stranger(socket(AF_INET, SOCK_STREAM, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connect(stranger.file(), reinterpret_cast<sockaddr*>(&address), sizeof address);
-    const std::string text = "GET / HTTP/1.1\r\n\r\n";
-    send_all(stranger.file(), text.data(), text.size());
-    const Connections right = make_connections("127.0.0.1", port, {0, 65536});
-    const char greeting = 'x';
-    send_all(right.streams[1].file(), &greeting, 1);
-  });
-  const Connections all = accept_connections(listener, {0, 65536});
-  char greeting = 0;
-  receive_all(all.streams[1].file(), &greeting, 1);
-  CHECK(greeting == 'x');
-  others.join();
-  CHECK_THROWS_WITH(receive_all(all.streams[0].file(), &greeting, 1),
-                    "the other end has closed its connection");
+TEST_CASE("a rank that dies ends the other, with one line that says so") {
+  for (const TcpMethod& method : {tcp_methods()[0], tcp_methods()[1]}) {
+    const RecordFile file;
+    const RecordFile said;
+    TcpOptions options = short_tcp("8", file);
+    options.common.slot_ms = 60'000;
+    options.metrics = {"latency"};
+    options.cpus.clear();
+    options.peer = "127.0.0.1";
+    options.port = free_port();
+    const auto launch = [&](const char* rank) {
+      return start_process(
+          [&]() -> int {
+            forget_ranks();
+            setenv("PMI_RANK", rank, 1);
+            try {
+              return run_tcp(options, {method});
+            } catch (const std::runtime_error& error) {
+              std::fprintf(stderr, "%s\n", error.what());
+              return kFailed;
+            }
+          },
+          rank[0] == '0' ? said.path() : "/dev/null");
+    };
+    const pid_t leader = launch("0");
+    const pid_t other = launch("1");
+    while (file.records("environment").empty()) usleep(1000);
+    kill(other, SIGKILL);
+    CHECK(await_process(leader) == kFailed);
+    await_process(other);
+    std::ifstream lines(said.path());
+    std::string line;
+    std::getline(lines, line);
+    CAPTURE(line);
+    CHECK((line == "another rank has closed its connection" ||
+           line.find("onnection reset") != std::string::npos));
+  }
 }

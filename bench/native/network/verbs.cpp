@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/verbs.hpp"
+#include "native/network/verbs.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
-#include "native/perftest.hpp"
-#include "native/socket.hpp"
+#include "group/socket.hpp"
+#include "native/network/perftest.hpp"
 #include "options/launched.hpp"
 
 namespace nearpeak {
@@ -24,60 +24,84 @@ constexpr int kGiveUp = 2;             // sizes in a row at which a method fails
 constexpr double kAfter = 5;           // seconds for a program to end after the other end's,
 constexpr double kAfterFailure = 0.5;  // and where that one has failed
 
-// What became of a run. The leader has the value, in microseconds an iteration, or the reason.
+// What became of a run, known to both ends: microseconds an iteration, or the reason why not.
 struct Outcome {
-  bool good = false;
   double us = 0;
-  std::string reason;
+  std::string reason{};
+  bool good() const { return reason.empty(); }
+};
+
+// One size of a benchmark.
+struct Exchange {
+  const Benchmark& benchmark;
+  const CaseContext& context;
+  std::uint64_t window;
+
+  const std::string& name() const { return benchmark.info.name; }
+  const Metric& metric() const { return benchmark.info.metrics.front(); }
+  bool latency() const { return name() == "latency"; }
+  bool both_ways() const { return name() == "bibw"; }
+  // perftest sends no empty messages: a byte stands for one, as in mode tcp.
+  std::size_t bytes() const { return std::max<std::size_t>(context.bytes, 1); }
+  // GB/s from microseconds an iteration, or the other way round: by the same division.
+  double us_or_rate(double value) const {
+    const auto payload = static_cast<double>(context.bytes * window) * (both_ways() ? 2 : 1);
+    return payload / value / 1e3;
+  }
 };
 
 class VerbsEnd {
  public:
-  VerbsEnd(const VerbsOptions& options, const Socket& control, int rank)
+  VerbsEnd(const VerbsOptions& options, SocketGroup& group, std::vector<const Benchmark*> asked)
       : options_(options),
-        peer_(peer_of(control)),
-        team_(control, rank),
-        contest_(team_, "verbs", options.common, options.probe, options.buffers) {}
+        group_(group),
+        runner_(group, options.common, options.naming("verbs", options.buffers)),
+        asked_(std::move(asked)) {}
 
   int run(const std::vector<VerbsMethod>& methods) {
-    contest_.open();
-    for (const Metric& metric : options_.metrics)
-      for (const std::size_t bytes : options_.common.ordered_sizes()) {
-        if (bytes == 0 && metric.name != "latency") continue;  // nothing has no bandwidth
-        measure(make_exchange(metric, bytes, options_.common, team_.rank()), methods);
-      }
-    return contest_.status();
+    // The other end's address: each has it of the connection between the two.
+    const int other = group_.leads() ? 1 : kLeaderRank;
+    peer_ = group_.address_of(other);
+    open_records(runner_, options_, "verbs");
+    for_each_case(
+        group_, options_, {}, asked_,
+        [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
+          measure({benchmark, context, messages.window}, methods);
+        });
+    return runner_.status();
   }
 
  private:
   struct Trial {
     const VerbsMethod* method;
     std::uint64_t batch;
-    double us;  // on the leader
+    double us;
   };
+
+  CaseName name_of(const Exchange& exchange, const VerbsMethod& method) const {
+    return runner_.name_of(exchange.benchmark, exchange.metric(), exchange.context, method.name);
+  }
 
   // Each method is tried shortly; the best are measured, the others are left at that.
   void measure(const Exchange& exchange, const std::vector<VerbsMethod>& methods) {
     std::vector<Trial> trials;
     for (const VerbsMethod& method : methods) {
-      if (method.latency != (exchange.metric.name == "latency")) continue;
-      if (exchange.window % method.queues != 0) continue;
-      const std::string key = exchange.metric.name + " " + method.name;
+      if (method.latency != exchange.latency() || exchange.window % method.queues != 0) continue;
+      const std::string key = exchange.name() + " " + method.name;
       std::string& given_up = given_up_[key];
-      if (given_up.empty()) {
-        const std::uint64_t batch = trial_batch(exchange, method);
-        const Outcome outcome = run_once(exchange, method, batch);
-        if (outcome.good) {
-          failures_[key] = 0;
-          trials.push_back({&method, batch, outcome.us});
-          continue;
-        }
-        contest_.skip(exchange, method.name, outcome.reason);
-        // The follower has no reason, but gives up with the leader.
-        if (++failures_[key] == kGiveUp) given_up = outcome.reason + " (given up)";
-      } else {
-        contest_.skip(exchange, method.name, given_up);
+      if (!given_up.empty()) {
+        runner_.skip(name_of(exchange, method), given_up);
+        continue;
       }
+      const std::uint64_t batch = trial_batch(exchange, method);
+      const Outcome outcome = run_once(exchange, method, batch);
+      if (outcome.good()) {
+        failures_[key] = 0;
+        trials.push_back({&method, batch, outcome.us});
+        continue;
+      }
+      runner_.skip(name_of(exchange, method), outcome.reason);
+      if (++failures_[key] == kGiveUp) given_up = outcome.reason + " (given up)";
     }
     if (trials.empty()) return;
     std::vector<double> best;
@@ -87,19 +111,23 @@ class VerbsEnd {
   }
 
   void sample(const Exchange& exchange, const Trial& trial, double enough_us) {
-    Measurement measurement;
+    CaseResult result;
+    result.name = name_of(exchange, *trial.method);
+    result.window = exchange.window;
+    result.verified = false;  // perftest does not
+    Measurement& measurement = result.measurement;
     const std::int64_t begin = now_ns();
-    if (team_.agree(trial.us > enough_us ? 1 : 0) != 0) {
+    if (trial.us > enough_us) {
       measurement.samples_us = {trial.us};
       measurement.batch = trial.batch;
       measurement.limited = kTrialOnly;
     } else {
-      measurement.batch = team_.agree(sample_batch(exchange, *trial.method, trial.us));
+      measurement.batch = sample_batch(exchange, *trial.method, trial.us);
       measurement.warmup_iterations = trial.batch;
       const std::uint64_t count = std::min(kSamples, options_.common.min_samples);
       for (std::uint64_t i = 0; i < count; ++i) {
         const Outcome outcome = run_once(exchange, *trial.method, measurement.batch);
-        if (!outcome.good) return contest_.skip(exchange, trial.method->name, outcome.reason);
+        if (!outcome.good()) return runner_.skip(result.name, outcome.reason);
         measurement.samples_us.push_back(outcome.us);
       }
       if (count < options_.common.min_samples)
@@ -107,7 +135,9 @@ class VerbsEnd {
     }
     measurement.iterations = measurement.batch * measurement.samples_us.size();
     measurement.seconds = static_cast<double>(now_ns() - begin) / 1e9;
-    if (team_.leads()) contest_.record(exchange, trial.method->name, measurement);
+    for (const double us : measurement.samples_us)
+      result.samples.push_back(exchange.latency() ? us / 2 : exchange.us_or_rate(us));
+    runner_.record({result});
   }
 
   // An iteration is a round trip, or a window of messages over all queue pairs.
@@ -123,7 +153,7 @@ class VerbsEnd {
   }
 
   static std::uint64_t trial_batch(const Exchange& exchange, const VerbsMethod& method) {
-    const std::uint64_t fit = kTrialBytes / std::max<std::uint64_t>(exchange.bytes, 1);
+    const std::uint64_t fit = kTrialBytes / exchange.bytes();
     return batch_of(exchange, method, std::min(kTrial, fit) / method.queues);
   }
 
@@ -137,17 +167,17 @@ class VerbsEnd {
   // Collective, as all that follows.
   Outcome run_once(const Exchange& exchange, const VerbsMethod& method, std::uint64_t batch) {
     Outcome outcome = run_programs(exchange, method, batch);
-    if (!outcome.good && dmabuf_ && options_.buffers.find('D') != std::string::npos) {
+    if (!outcome.good() && dmabuf_ && options_.buffers.find('D') != std::string::npos) {
       // Older kernels reach GPUs without it, by a module of the vendor's driver.
       dmabuf_ = false;
       outcome = run_programs(exchange, method, batch);
-      if (!outcome.good) dmabuf_ = true;
+      if (!outcome.good()) dmabuf_ = true;
     }
     return outcome;
   }
 
   Outcome run_programs(const Exchange& exchange, const VerbsMethod& method, std::uint64_t batch) {
-    const bool client = method.client == team_.rank();
+    const bool client = method.client == group_.rank();
     std::vector<std::string> arguments;
     std::string trouble = make_arguments(exchange, method, batch, arguments);
     std::optional<ChildProgram> program;
@@ -155,53 +185,34 @@ class VerbsEnd {
       program.emplace(arguments);
       trouble = program->wait_listening(options_.port + 1, options_.start_s);
     }
-    if (both(trouble.empty())) {
+    double value = 0;
+    if (group_.everywhere(trouble.empty())) {
       if (client) {
         arguments.push_back(peer_);
         program.emplace(arguments);
         trouble = program->wait_end(options_.start_s + options_.common.limit_s);
       }
-      const bool well = both(trouble.empty());
+      const bool well = group_.everywhere(trouble.empty());
       if (!client) {
         trouble = program->wait_end(well ? kAfter : kAfterFailure);
         // It was only left alone by the other, which knows why.
         if (!well && trouble.find(": no end within ") != std::string::npos) trouble.clear();
       }
+      if (client && trouble.empty()) trouble = read(exchange, method, program->output(), value);
     }
-    return settle(exchange, method, client && program ? program->output() : "", client && program,
-                  trouble);
-  }
-
-  Outcome settle(const Exchange& exchange, const VerbsMethod& method, const std::string& output,
-                 bool prints, std::string trouble) {
-    std::string number;
-    if (prints && trouble.empty()) {
-      const auto value = method.latency ? perftest_latency_us(output, bytes_of(exchange))
-                                        : perftest_gbs(output, bytes_of(exchange));
-      if (value) number = std::to_string(us_of(exchange, *value));
-      if (!value) trouble = method.program + ": prints no result for messages of this size";
-    }
-    const std::string mine = trouble.empty() ? "+" + number : "-" + trouble;
-    const std::string other = team_.tell_leader(mine);
-    Outcome outcome;
-    outcome.good = both(trouble.empty());
-    if (!team_.leads()) return outcome;
-    if (outcome.good)
-      outcome.us = std::stod((prints ? mine : other).substr(1));
-    else
-      outcome.reason = mine[0] == '-' ? mine.substr(1) : other.substr(1);
+    Outcome outcome{.reason = group_.first_reason(trouble)};
+    outcome.us = group_.gather(value)[static_cast<std::size_t>(method.client)];
     return outcome;
   }
 
-  // perftest sends no empty messages: a byte stands for one, as in mode tcp.
-  static std::size_t bytes_of(const Exchange& exchange) {
-    return std::max<std::size_t>(exchange.bytes, 1);
-  }
-
-  static double us_of(const Exchange& exchange, double value) {
-    if (exchange.pattern == Pattern::kPingPong) return 2 * value;
-    // A rate: Exchange::value() turns time into it, and the other way by the same division.
-    return exchange.value(1) / value;
+  // Microseconds an iteration of what the program has printed; returns why there are none.
+  static std::string read(const Exchange& exchange, const VerbsMethod& method,
+                          const std::string& output, double& us) {
+    const auto printed = method.latency ? perftest_latency_us(output, exchange.bytes())
+                                        : perftest_gbs(output, exchange.bytes());
+    if (!printed) return method.program + ": prints no result for messages of this size";
+    us = method.latency ? 2 * *printed : exchange.us_or_rate(*printed);
+    return "";
   }
 
   // Returns why this end's program cannot be started so.
@@ -214,7 +225,7 @@ class VerbsEnd {
       text << value;
       out.insert(out.end(), {option, text.str()});
     };
-    add("-s", bytes_of(exchange));
+    add("-s", exchange.bytes());
     add("-n", batch * each);
     add("-p", options_.port + 1);
     if (!options_.adapter.empty()) {
@@ -228,12 +239,12 @@ class VerbsEnd {
       add("-Q", std::max<std::uint64_t>(1, each / 4));
       add("-q", method.queues);
       out.push_back("-N");  // no peak, for which each message would be timed
-      if (exchange.pattern == Pattern::kBothWays) out.push_back("-b");
+      if (exchange.both_ways()) out.push_back("-b");
     }
-    if (options_.buffers[2 * static_cast<std::size_t>(team_.rank())] != 'D') return "";
+    if (options_.buffers[2 * static_cast<std::size_t>(group_.rank())] != 'D') return "";
     std::string help;
     if (std::string reason = ask_help(method.program, help); !reason.empty()) return reason;
-    const std::string device = options_.devices[static_cast<std::size_t>(team_.rank())];
+    const std::string device = options_.devices[static_cast<std::size_t>(group_.rank())];
     const std::string kind = help.find("--use_cuda=") != std::string::npos   ? "cuda"
                              : help.find("--use_rocm=") != std::string::npos ? "rocm"
                                                                              : "";
@@ -257,16 +268,11 @@ class VerbsEnd {
     return text.empty() ? reason : "";  // perftest's exit with 1 after their help
   }
 
-  // Whether it is so at both ends; known to both.
-  bool both(bool mine) {
-    const std::string other = team_.tell_leader(mine ? "+" : "-");
-    return team_.agree(mine && other == "+" ? 1 : 0) != 0;
-  }
-
   const VerbsOptions& options_;
+  SocketGroup& group_;
+  Runner runner_;
+  const std::vector<const Benchmark*> asked_;
   std::string peer_;
-  SocketTeam team_;
-  Contest contest_;
   bool dmabuf_ = true;
   std::map<std::string, int> failures_;  // metric and method -> sizes in a row
   std::map<std::string, std::string> given_up_;
@@ -288,17 +294,28 @@ void check_ends(const VerbsOptions& options) {
   }
 }
 
+// Those that perftest has programs for.
+std::vector<Metric> verbs_metrics() {
+  std::vector<Metric> all;
+  for (const char* name : {"latency", "bw", "bibw"})
+    all.push_back(find_benchmark(name).info.metrics.front());
+  return all;
+}
+
 class VerbsMode final : public Mode {
  public:
   VerbsMode()
-      : Mode({"verbs",
-              "two hosts through RDMA adapters, in host or GPU memory: by the programs of perftest",
-              pair_metrics(),
-              {{"reuse", {"fixed"}}}}) {}
+      : Mode("verbs",
+             "two hosts through RDMA adapters, in host or GPU memory: by the programs of "
+             "perftest") {}
 
+  std::vector<Metric> metrics() const override { return verbs_metrics(); }
+  std::vector<Axis> axes() const override {
+    return {{kReuse, {"fixed"}, ""}, {kTouch, {"none"}, ""}};
+  }
   void add_options(CLI::App& app) override {
     options_.common.with_device = true;
-    options_.common.add_to(app);
+    options_.add_to(app, "latency,bw,bibw", "");
     app.add_option("--peer", options_.peer,
                    "a launcher has started this process, as one of two ranks: the host of rank 0")
         ->required();
@@ -311,27 +328,19 @@ class VerbsMode final : public Mode {
     app.add_option("--buffers", options_.buffers, "each end's kind of buffer: H host, D device")
         ->default_val("H,H");
     app.add_option("--devices", devices_, "the index of each end's GPU, - for host memory: -,0");
-    app.add_option("--metrics", metrics_, "only these: latency,bw,bibw");
-    app.add_option("--methods", methods_, "only these: see docs/ceilings.md");
-    app.add_flag("!--no-probe", options_.probe, "leave out the drift probe");
   }
 
   int run() override {
     options_.devices = split(devices_);
-    options_.metrics = chosen(metrics_, pair_metrics(), "metric");
-    const auto methods = chosen(methods_, verbs_methods(), "method");
-    return run_verbs(options_, methods);
+    return run_verbs(options_, verbs_methods());
   }
 
  private:
   VerbsOptions options_;
   std::string devices_;
-  std::string metrics_;
-  std::string methods_;
 };
 
 VerbsMode mode;
-const RegisterMode entry(mode);
 
 }  // namespace
 
@@ -347,22 +356,27 @@ const std::vector<VerbsMethod>& verbs_methods() {
   return all;
 }
 
-int run_verbs(const VerbsOptions& options, const std::vector<VerbsMethod>& methods) {
+int run_verbs(const VerbsOptions& options, std::vector<VerbsMethod> methods) {
   const int rank = launched_rank_of_two("verbs");
   check_ends(options);
-  if (options.common.reuse != "fixed")
-    throw BadInput("perftest has no rotating buffers: verbs takes --reuse fixed");
+  choose(options.methods, methods);
+  if (options.common.reuse != "fixed" || options.common.touch != "none")
+    throw BadInput("perftest's buffers are its own: verbs takes --reuse fixed and --touch none");
+  std::vector<std::string> known;
+  for (const Metric& metric : verbs_metrics()) known.push_back(metric.name);
+  check_names(options.metrics, known, "metric");
+  const auto asked = transport_benchmarks(options, 2);
   options.common.ordered_sizes();
   options.common.window_at(1);
-  Connections connections;
-  if (rank == 0) {
-    const Socket listener = listen_on("", options.port);
-    check_writable(options.common.jsonl);
-    connections = accept_connections(listener, {});
-  } else {
-    connections = make_connections(options.peer, options.port, {});
+  const double patience_s = options.stall_s(methods.size()) + 2 * options.start_s;
+  if (rank != kLeaderRank) {
+    SocketGroup group(options.peer, options.port, rank, 2, patience_s);
+    return VerbsEnd(options, group, asked).run(methods);
   }
-  return VerbsEnd(options, connections.control, rank).run(methods);
+  const Socket listener = listen_on("", options.port);
+  options.check();
+  SocketGroup group(listener, 2, patience_s);
+  return VerbsEnd(options, group, asked).run(methods);
 }
 
 }  // namespace nearpeak

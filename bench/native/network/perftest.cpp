@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/perftest.hpp"
+#include "native/network/perftest.hpp"
 
 #include <poll.h>
 #include <signal.h>
