@@ -166,7 +166,7 @@ def test_a_foreign_archive_leaves_nothing_outside_its_folder(
     folder.mkdir(parents=True)
     (folder / "mine").write_text("kept")
     archive = archive_of(tmp_path, files)
-    with pytest.raises(UserError, match="is no bundle|cannot unpack"):
+    with pytest.raises(UserError, match=r"is no bundle|cannot unpack"):
         make.unpack(archive, folder)
     assert [one.name for one in folder.iterdir()] == ["mine"]
     assert (folder / "mine").read_text() == "kept"
