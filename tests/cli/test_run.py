@@ -33,7 +33,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
         (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
         (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),

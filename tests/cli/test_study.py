@@ -86,7 +86,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
     ("words", "message"),
     [
         (("--mpi", "three"), "unknown MPI library 'three'"),
-        (("--benchmark", "latncy"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("--benchmark", "latncy"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
         (("--sizes", "8,x"), "--sizes: 'x' is no size"),
         (("--budget", "5"), "--budget: '5' is no time"),

@@ -197,7 +197,7 @@ def test_the_page_of_gpus_has_scopes_captions_and_no_name_as_markup(gpu: Results
             message='<script>alert(1)</script>" onclick="x',
             command="by hand",
         )
-    gpu.findings = find(gpu.cells, [])
+    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
     page = render(gpu, beside.published()).split("<script>")[0]
     assert page.count("<table") == page.count("<caption>")
     assert not re.findall(r"<th(?![^>]*scope=)[ >]", page)
@@ -267,7 +267,7 @@ def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> Non
 
 
 def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results) -> None:
-    gpu.findings = find(gpu.cells, [])
+    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
     assert [one.kind for one in gpu.findings] == ["mps", "staged"]
     one = gpu.findings[0]
     gpu.findings = [type(one)(**{**_fields(one), "sentence": f"Finding {i}."}) for i in range(12)]

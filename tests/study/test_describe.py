@@ -21,17 +21,23 @@ def test_a_variant_has_a_value_for_every_axis(description: Description) -> None:
     assert parse_variant(description, "latency").axes == {
         "calls": "blocking",
         "reuse": "fixed",
+        "touch": "none",
         "staging": "none",
     }
     variant = parse_variant(description, "bw:calls=nonblocking, reuse=rotating")
     assert variant.benchmark == "bw"
-    assert variant.axes == {"calls": "nonblocking", "reuse": "rotating", "staging": "none"}
+    assert variant.axes == {
+        "calls": "nonblocking",
+        "reuse": "rotating",
+        "touch": "none",
+        "staging": "none",
+    }
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("latncy", "unknown benchmark 'latncy': choose one of latency, bw"),
+        ("latncy", "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         ("bw:cals=blocking", "benchmark bw has no axis 'cals'; did you mean 'calls'?"),
         ("bw:calls=fast", "calls cannot be 'fast': choose one of blocking, nonblocking"),
         ("bw:calls", "write 'calls' as AXIS=VALUE"),

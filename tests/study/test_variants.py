@@ -30,7 +30,7 @@ def test_what_could_not_be_tried_is_measured_all_the_same(
     assert known.takes(standins.contender("a"), variants[0])
 
 
-def tried(name: str, status: str, *, buffers: str = "D,D", operation: str = "send") -> Awareness:
+def tried(name: str, status: str, *, buffers: str = "D,D", operation: str = "latency") -> Awareness:
     return Awareness(
         library=name,
         settings="default",
