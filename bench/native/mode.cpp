@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pt2pt/pair_case.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -127,7 +129,7 @@ std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, i
     const Benchmark& found = find_benchmark(name);
     if (!found.info.ranks.fits(ranks))
       throw BadInput(name + " runs on " + found.info.ranks.text() + ", not on " +
-                     std::to_string(ranks));
+                     std::to_string(ranks) + ": give other --metrics or --cpus");
     out.push_back(&found);
   }
   return out;
@@ -157,6 +159,20 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
                       .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}}};
   for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.values.front();
   return context;
+}
+
+std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
+                            std::uint64_t cache_bytes) {
+  Alone alone;
+  std::size_t most = 0;
+  for (const Benchmark* benchmark : asked)
+    for (const std::size_t bytes : options.common.ordered_sizes()) {
+      const CaseContext context =
+          context_of(alone, options, {.cache_bytes = cache_bytes}, *benchmark, bytes);
+      for (const std::uint64_t window : {std::uint64_t{1}, context.window})
+        most = std::max(most, SlotBuffer::stride(bytes) * slots_for(context, window));
+    }
+  return most;
 }
 
 void for_each_case(

@@ -102,6 +102,10 @@ void for_each_case(
 CaseContext context_of(Group& group, const ModeOptions& options, const Ground& ground,
                        const Benchmark& benchmark, std::size_t bytes);
 
+// Bytes that are at least taken for the slots of one end, in any of the cases.
+std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
+                            std::uint64_t cache_bytes = largest_cache());
+
 // A copy of 16 MiB on this CPU for about 50 ms: its drift over the launches of a study shows that
 // the machine has changed.
 void run_probe(RecordWriter& writer, const Table& table, const ClockQuality& clock);

@@ -47,7 +47,7 @@ class FlagTransport final : public Transport {
   }
 
   // Above, every byte that is copied twice is one too many.
-  static constexpr std::size_t kLargest = 8192;
+  static constexpr std::size_t kLargest = 4096;
 
  private:
   using Flag = std::atomic<std::uint64_t>;

@@ -4,17 +4,46 @@
 // One CPU alone does not reach what the memory can do.
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 
 #include "native/copy.hpp"
 #include "native/host/host.hpp"
+#include "options/options.hpp"
 
 namespace nearpeak {
 namespace {
 
-// More than the private caches of any core hold: below, what the sender writes may never leave its
-// own caches, and nothing would cross the path.
-constexpr std::size_t kBeyondPrivateCaches = std::size_t{4} << 20;
-constexpr std::size_t kChunk = std::size_t{64} << 10;
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kLeastChunk = std::size_t{16} << 10;
+constexpr std::size_t kMostChunk = std::size_t{64} << 10;
+constexpr std::size_t kChunks = 8;  // of a message that is not large
+
+// Bytes of the caches that a core shares with no other, as the kernel tells them; where it does
+// not, those of a large core.
+std::size_t private_cache() {
+  const std::string cpu = "/sys/devices/system/cpu/cpu0/";
+  const auto told = [&](const std::string& file) {
+    std::string text;
+    std::getline(std::ifstream(cpu + file) >> std::ws, text);
+    return text;
+  };
+  const std::string siblings = told("topology/thread_siblings_list");
+  std::size_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    const std::string cache = "cache/index" + std::to_string(index);
+    if (const std::string size = told(cache + "/size");
+        !size.empty() && told(cache + "/shared_cpu_list") == siblings)
+      largest = std::max(largest, parse_bytes(size));
+  }
+  return largest > 0 ? largest : std::size_t{2} << 20;
+}
+
+// What the sender writes must leave its own caches, or it crosses no path: it writes half of the
+// slots, and those are to be twice what its caches hold.
+bool applies(const Messages& messages) {
+  static const std::size_t least = 4 * private_cache();
+  return messages.bytes >= 2 * kLeastChunk && messages.bytes * messages.slots >= least;
+}
 
 // How many chunks of a message have been given out, to either end; in the receiver's inbox, for
 // some messages in turn. The high half is the message's number, from 1.
@@ -62,14 +91,19 @@ class HalvesTransport final : public Transport {
   static Claims* claims(const HostMemory& receiver, std::uint64_t message) {
     return reinterpret_cast<Claims*>(receiver.inbox()) + message % Claims::kOpen;
   }
+  static std::size_t chunk_of(const Begun& message) {
+    const std::size_t part = message.bytes / kChunks / kLine * kLine;
+    return std::clamp(part, kLeastChunk, kMostChunk);
+  }
   static std::uint64_t chunks_of(const Begun& message) {
-    return (message.bytes + kChunk - 1) / kChunk;
+    return (message.bytes + chunk_of(message) - 1) / chunk_of(message);
   }
   void copy_chunk(const Begun& message, const HostMemory& from, const HostMemory& to,
                   std::uint64_t index) const {
-    const std::size_t begin = message.slot * stride_ + index * kChunk;
+    const std::size_t at = index * chunk_of(message);
+    const std::size_t begin = message.slot * stride_ + at;
     copy_(to.in.data() + begin, from.out.data() + begin,
-          std::min(kChunk, message.bytes - index * kChunk));
+          std::min(chunk_of(message), message.bytes - at));
   }
 
   // A chunk of the first message that is not whole. False where there is nothing to do yet.
@@ -125,19 +159,17 @@ class HalvesTransport final : public Transport {
 
 const std::vector<RegisterHostMethod> entries = [] {
   std::vector<RegisterHostMethod> out;
-  for (const CopyKind& kind : copy_kinds())
+  for (const CopyKind& kind : copy_kinds()) {
+    if (kind.name != "memcpy" && kind.name != "nt") continue;  // of chunks like these no other wins
     out.emplace_back(HostMethod{.name = kind.name == "memcpy" ? "halves" : "halves-" + kind.name,
-                                .applies =
-                                    [](const Messages& messages) {
-                                      return messages.bytes >= 2 * kChunk &&
-                                             messages.bytes * messages.slots > kBeyondPrivateCaches;
-                                    },
+                                .applies = applies,
                                 .make =
                                     [kind](const HostEnd& end) {
                                       return std::make_unique<HalvesTransport>(end, kind.copy);
                                     },
                                 .shared_out = true,
                                 .shared_in = true});
+  }
   return out;
 }();
 

@@ -11,7 +11,6 @@
 
 #include "native/host/host.hpp"
 #include "native/process.hpp"
-#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {
@@ -19,20 +18,6 @@ namespace {
 std::vector<HostMethod>& registry() {
   static std::vector<HostMethod> all;
   return all;
-}
-
-// Bytes that are at least taken for the slots of one end, in any of the cases.
-std::size_t most_slot_bytes(const ModeOptions& options,
-                            const std::vector<const Benchmark*>& asked) {
-  Alone alone;
-  std::size_t most = 0;
-  for (const Benchmark* benchmark : asked)
-    for (const std::size_t bytes : options.common.ordered_sizes()) {
-      const CaseContext context = context_of(alone, options, {}, *benchmark, bytes);
-      for (const std::uint64_t window : {std::uint64_t{1}, context.window})
-        most = std::max(most, SlotBuffer::stride(bytes) * slots_for(context, window));
-    }
-  return most;
 }
 
 // One of the processes, from its birth.

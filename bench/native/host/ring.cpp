@@ -3,8 +3,8 @@
 // shared-memory transports of MPI libraries do. Both copy at once, in pieces that stay in the
 // caches.
 #include <algorithm>
+#include <cstring>
 
-#include "native/copy.hpp"
 #include "native/host/host.hpp"
 
 namespace nearpeak {
@@ -46,12 +46,11 @@ struct Place {
 
 class RingTransport final : public Transport {
  public:
-  RingTransport(const HostEnd& end, CopyFunction copy_out)
+  explicit RingTransport(const HostEnd& end)
       : out_(end.out.slot(0)),
         in_(end.in.slot(0)),
         stride_(end.stride),
         wait_(end.wait),
-        copy_out_(copy_out),
         to_(end.peer.inbox()),
         from_(end.own.inbox()),
         posted_(end.own.control().posted),
@@ -99,8 +98,8 @@ class RingTransport final : public Transport {
     const std::size_t bytes = receives_.piece();
     const std::uint64_t end = begin + room_of(bytes);
     if (known_posted_ < end && (known_posted_ = peer_posted_.told()) < end) return false;
-    copy_out_(in_ + receives_.messages.front().slot * stride_ + receives_.done,
-              from_ + begin % kRing, bytes);
+    std::memcpy(in_ + receives_.messages.front().slot * stride_ + receives_.done,
+                from_ + begin % kRing, bytes);
     receives_.advance();
     // Seldom, so that the line stays here; and before the sender could have to wait for it.
     if (end - told_ >= kRing / 8) taken_.tell(told_ = end);
@@ -111,7 +110,6 @@ class RingTransport final : public Transport {
   char* const in_;
   const std::size_t stride_;
   const Wait wait_;
-  const CopyFunction copy_out_;
   char* const to_;
   const char* const from_;
   Counter& posted_;
@@ -125,21 +123,10 @@ class RingTransport final : public Transport {
   std::uint64_t told_ = 0;
 };
 
-// One for each way in which the receiver may copy out that wins somewhere.
-const std::vector<RegisterHostMethod> entries = [] {
-  std::vector<RegisterHostMethod> out;
-  for (const CopyKind& kind : copy_kinds()) {
-    if (kind.name != "memcpy" && kind.name != "nt") continue;
-    out.emplace_back(HostMethod{
-        .name = kind.name == "memcpy" ? "ring" : "ring-" + kind.name,
-        .applies = [kind](const Messages& messages) { return messages.bytes >= kind.smallest; },
-        .make =
-            [kind](const HostEnd& end) {
-              return std::make_unique<RingTransport>(end, kind.copy);
-            }});
-  }
-  return out;
-}();
+const RegisterHostMethod entry(
+    {.name = "ring",
+     .applies = [](const Messages&) { return true; },
+     .make = [](const HostEnd& end) { return std::make_unique<RingTransport>(end); }});
 
 }  // namespace
 }  // namespace nearpeak

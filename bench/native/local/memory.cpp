@@ -405,8 +405,8 @@ int run_memory(const MemoryOptions& options) {
   if (options.common.reuse != "fixed")
     throw BadInput(
         "memory has no rotating buffers, as its arrays exceed the caches: leave --reuse out");
-  if (!options.methods.empty())
-    throw BadInput("memory takes the best of its methods: leave --methods out");
+  if (!options.methods.empty() || options.as_library)
+    throw BadInput("memory has no transports: leave --methods and --as-library out");
   check_cpus(options.cpus);
   auto distinct = options.cpus;
   std::sort(distinct.begin(), distinct.end());

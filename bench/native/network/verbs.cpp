@@ -360,6 +360,8 @@ int run_verbs(const VerbsOptions& options, std::vector<VerbsMethod> methods) {
   const int rank = launched_rank_of_two("verbs");
   check_ends(options);
   choose(options.methods, methods);
+  if (options.as_library)
+    throw BadInput("verbs runs perftest's programs, and no transports: leave --as-library out");
   if (options.common.reuse != "fixed" || options.common.touch != "none")
     throw BadInput("perftest's buffers are its own: verbs takes --reuse fixed and --touch none");
   std::vector<std::string> known;
