@@ -80,6 +80,8 @@ class Case : public Sampled {
   // Of each of the benchmark's metrics, in its unit.
   virtual std::vector<double> values(const Times& times) const = 0;
   virtual std::uint64_t window() const { return 1; }
+  // Iterations after which every buffer has been used.
+  virtual std::uint64_t cycle() const { return 1; }
   virtual std::vector<std::string> phases() const { return {}; }
 
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers

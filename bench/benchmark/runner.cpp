@@ -12,6 +12,7 @@ constexpr std::uint64_t kTrialSamples = 2;
 constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
 constexpr std::size_t kMeasured = 2;  // nor are more methods than these
 constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing
+constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window, to be looked at twice
 constexpr char kNoMemory[] = "out of memory";
 
 // A mismatch as it is told to other ranks.
@@ -105,9 +106,9 @@ std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part pa
   return first_wrong(made.wrong(round, part));
 }
 
-std::optional<WrongData> Runner::verify_rounds(Case& made) {
+std::optional<WrongData> Runner::verify_rounds(Case& made, Part last) {
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
-    const Part part = round < kRounds ? Part::kStamps : Part::kAll;
+    const Part part = round < kRounds ? Part::kStamps : last;
     made.begin_round(round, part);
     group_.barrier();
     if (made.prepares()) made.prepare();
@@ -117,16 +118,20 @@ std::optional<WrongData> Runner::verify_rounds(Case& made) {
   return std::nullopt;
 }
 
-// False where wrong data arrived.
-bool Runner::measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
+// False where wrong data arrived. A trial is verified by its stamps: what wins is looked at whole.
+bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                                 Measurement& measurement) {
-  made.begin_round(0, common_.verify ? Part::kAll : Part::kStamps);
+  policy.min_warmup = made.cycle();
+  const bool whole = common_.verify && !trial;
+  made.begin_round(0, whole ? Part::kAll : Part::kStamps);
   group_.barrier();
   measurement = sampler_.measure(policy, made);
   group_.barrier();
   if (!common_.verify) return true;
-  auto wrong = verify(made, 0, Part::kAll);
-  if (!wrong) wrong = verify_rounds(made);
+  std::optional<WrongData> wrong;
+  if (whole) wrong = verify(made, 0, Part::kAll);
+  const bool cheap = name.size_bytes * made.window() <= kCheapBytes;
+  if (!wrong) wrong = verify_rounds(made, whole && cheap ? Part::kAll : Part::kStamps);
   if (wrong) wrong_data(name, *wrong);
   return !wrong;
 }
@@ -226,7 +231,7 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
     }
     const auto made = make_case(benchmark, context);
     Measurement measurement;
-    if (!measure_and_verify(name, policy_of(benchmark), *made, measurement)) return;
+    if (!measure_and_verify(name, policy_of(benchmark), false, *made, measurement)) return;
     record(results_of(benchmark, context, *made, nullptr, measurement));
   } catch (const Unfit& error) {
     skip(name, error.what());
@@ -235,13 +240,14 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
 
 std::optional<WrongData> Runner::try_out(const Benchmark& benchmark, const CaseContext& context,
                                          const Methods& methods) {
-  if (!benchmark.over_transport()) return verify_rounds(*make_case(benchmark, context));
+  if (!benchmark.over_transport()) return verify_rounds(*make_case(benchmark, context), Part::kAll);
   Memories memories(benchmark, context);
   if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
     throw Unfit(why);
   const Buffers buffers{*memories.out, *memories.in};
   const auto transport = methods(context, memories.messages, buffers).front().make();
-  return verify_rounds(*benchmark.make_over(context, memories.messages, buffers, *transport));
+  return verify_rounds(*benchmark.make_over(context, memories.messages, buffers, *transport),
+                       Part::kAll);
 }
 
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
@@ -269,21 +275,21 @@ struct Runner::Trial {
 
 Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& context,
                               const Messages& messages, const Method& method,
-                              const SamplingPolicy& policy) {
+                              const SamplingPolicy& policy, bool trial) {
   group_.barrier();  // the others are done with the method before
   const auto transport = method.make();
   const auto made = benchmark.make_over(context, messages, method.buffers, *transport);
   Measurement measurement;
   const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, method.name);
-  Trial trial{.method = &method,
-              .good = measure_and_verify(name, policy, *made, measurement),
-              .results = {}};
-  if (trial.good && group_.leads()) {
+  Trial result{.method = &method,
+               .good = measure_and_verify(name, policy, trial, *made, measurement),
+               .results = {}};
+  if (result.good && group_.leads()) {
     const auto& samples = measurement.samples_us;
-    trial.best_us = *std::min_element(samples.begin(), samples.end());
-    trial.results = results_of(benchmark, context, *made, &method, measurement);
+    result.best_us = *std::min_element(samples.begin(), samples.end());
+    result.results = results_of(benchmark, context, *made, &method, measurement);
   }
-  return trial;
+  return result;
 }
 
 void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
@@ -296,7 +302,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
     shorter.limit_s *= kTrialShare;
     shorter.min_samples = std::min(shorter.min_samples, kTrialSamples);
     for (const Method* method : methods)
-      trials.push_back(attempt(benchmark, context, messages, *method, shorter));
+      trials.push_back(attempt(benchmark, context, messages, *method, shorter, true));
     std::erase_if(trials, [](const Trial& trial) { return !trial.good; });
   } else {
     trials.push_back({.method = methods.front(), .good = true, .results = {}});
@@ -313,7 +319,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
       if (contest()) record(trial.results);
       continue;
     }
-    Trial whole = attempt(benchmark, context, messages, *trial.method, policy);
+    Trial whole = attempt(benchmark, context, messages, *trial.method, policy, false);
     if (!whole.good) continue;
     // Where a method's first use was its trial's.
     for (std::size_t i = 0; i < trial.results.size(); ++i)

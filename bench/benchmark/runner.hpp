@@ -65,16 +65,16 @@ class Runner {
   struct Memories;
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool contest() const { return !naming_.mode.empty(); }
-  bool measure_and_verify(const CaseName& name, const SamplingPolicy& policy, Case& made,
+  bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
   std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
   std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
-  std::optional<WrongData> verify_rounds(Case& made);
+  std::optional<WrongData> verify_rounds(Case& made, Part last);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                   const std::vector<const Method*>& methods);
   Trial attempt(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
-                const Method& method, const SamplingPolicy& policy);
+                const Method& method, const SamplingPolicy& policy, bool trial);
   std::vector<CaseResult> results_of(const Benchmark& benchmark, const CaseContext& context,
                                      const Case& made, const Method* method,
                                      const Measurement& measurement) const;

@@ -35,6 +35,7 @@ class Allreduce final : public Case {
     }
   }
   std::vector<double> values(const Times& times) const override { return {times.us}; }
+  std::uint64_t cycle() const override { return slots_; }
 
   void begin_round(std::uint64_t round, Part) override {
     next_ = 0;

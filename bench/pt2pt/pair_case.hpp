@@ -34,6 +34,7 @@ class PairCase : public Case {
         step_(stride_of(windows_)) {}
 
   std::uint64_t window() const final { return messages_.window; }
+  std::uint64_t cycle() const final { return windows_; }
 
   // The out buffer comes with round 0 in all of its slots.
   void begin_round(std::uint64_t round, Part part) final {

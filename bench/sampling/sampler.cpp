@@ -76,8 +76,7 @@ class Sampler::Run {
     begin_sample();
     sampled_.run(1);
     result_.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
-    if (policy_.min_warmup > 1) sampled_.run(policy_.min_warmup - 1);
-    result_.warmup_iterations = std::max<std::uint64_t>(1, policy_.min_warmup);
+    result_.warmup_iterations = 1;
 
     const std::int64_t since = now_ns();
     for (std::uint64_t wanted = 1;; wanted *= 2) {
@@ -90,10 +89,11 @@ class Sampler::Run {
       const double previous = per_iteration_ns_;
       per_iteration_ns_ = static_cast<double>(end - start) / static_cast<double>(count);
       result_.warmup_iterations += count;
-      const double spent = static_cast<double>(end - since);
+      const double spent_s = static_cast<double>(end - since) / kNs;
       const bool steady = std::abs(per_iteration_ns_ - previous) < kSteady * per_iteration_ns_ &&
-                          spent > policy_.min_warmup_s * kNs;
-      if (steady || spent > kWarmUpShare * policy_.slot_s * kNs) wanted = 0;
+                          spent_s > policy_.min_warmup_s;
+      const bool used = result_.warmup_iterations >= policy_.min_warmup || spent_s > policy_.slot_s;
+      if (used && (steady || spent_s > kWarmUpShare * policy_.slot_s)) wanted = 0;
     }
     per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
     per_sample_ns_ = 0;

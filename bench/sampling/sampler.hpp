@@ -29,7 +29,7 @@ struct SamplingPolicy {
   double limit_s = 10.0;           // one case never takes much longer, even for fewer samples
   std::uint64_t min_samples = 11;  // taken beyond the slot if need be
   std::uint64_t max_kept = 256;    // of more samples every n-th is kept, spread over the slot
-  std::uint64_t min_warmup = 1;    // iterations
+  std::uint64_t min_warmup = 1;    // iterations, if they fit into a slot
   double min_warmup_s = 0;         // clocks of devices rise while they work
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;

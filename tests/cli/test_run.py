@@ -33,7 +33,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
         (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
         (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),
@@ -157,3 +157,23 @@ def test_bad_input_of_the_program_ends_with_status_2(
     assert done.returncode == 2
     assert done.stderr.count("nearpeak-mpi: ") == 1
     assert said in done.stderr
+
+
+def test_run_says_which_path_it_chose(nearpeak: Nearpeak) -> None:
+    code, _, err = nearpeak("run", "latency", "--mpi", "one", "--sizes", "8")
+    assert code == 0
+    assert err.startswith("Path host-host same-numa: ")
+    code, _, err = nearpeak(
+        "run", "allreduce", "--mpi", "one", "--sizes", "8", "--path", "host-all 4"
+    )
+    assert code == 0
+    assert err.startswith("Path host-all 4: ")
+    code, _, err = nearpeak("run", "bw", "--mpi", "one", "--path", "host-all 4")
+    assert code == 2
+    assert "bw runs on exactly 2 ranks" in err
+
+
+def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:
+    code, _, err = nearpeak("run", "latency", "--mpi", "ceiling", "--sizes", "8")
+    assert code == 0
+    assert "pair --cpus 0,1 --metrics latency --as-library --no-probe --sizes 8" in err

@@ -79,7 +79,7 @@ TEST_CASE("a case that is too slow for its limit keeps what it has and says why"
   CHECK(result.limited);
 }
 
-TEST_CASE("every buffer is used before anything is timed") {
+TEST_CASE("every buffer is used before anything is timed, if that fits into a slot") {
   SamplingPolicy policy = short_policy();
   policy.min_warmup = 1000;
   const auto result =

@@ -25,7 +25,7 @@ from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue, glibc
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.families import all_families
+from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.model import Library
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
@@ -45,8 +45,11 @@ class Kit:
 def build_mpi(library: Library) -> Path:
     """nearpeak-mpi for this library: one build for all that share mpi.h and SONAME.
 
-    UserError when there is no compiler, it fails, or the cache folder cannot be written.
+    nearpeak-native for what that stands in for. UserError when there is no compiler, it fails, or
+    the cache folder cannot be written.
     """
+    if is_native(library):
+        return build_native()
     return _build_mpi(kit_for(library), own_benchmarks())
 
 
