@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mode `links`: what all links of the GPUs of a host carry at once, by copy engines; each GPU
+// has a process of its own. An application that uses them all, and a collective operation, get no
+// more.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+
+#include "native/gpu/gpu.hpp"
+#include "native/process.hpp"
+
+namespace nearpeak {
+namespace {
+
+// Which copies are made at once.
+struct Traffic {
+  std::string name;
+  std::string summary;
+  bool peers = false;  // from every GPU to every other
+  bool down = false;   // from host memory to every GPU
+  bool up = false;     // from every GPU to host memory
+};
+
+const std::vector<Traffic>& traffics() {
+  static const std::vector<Traffic> all{
+      {.name = "links_peers", .summary = "every GPU to every other", .peers = true},
+      {.name = "links_down", .summary = "the host to every GPU", .down = true},
+      {.name = "links_up", .summary = "every GPU to the host", .up = true},
+      {.name = "links_host",
+       .summary = "the host and every GPU, both ways",
+       .down = true,
+       .up = true},
+      {.name = "links_all",
+       .summary = "every GPU to every other, and the host and every GPU both ways",
+       .peers = true,
+       .down = true,
+       .up = true}};
+  return all;
+}
+
+class Links final : public Case {
+ public:
+  Links(const CaseContext& context, const Traffic& traffic) : context_(context) {
+    Group& group = context.group;
+    Device& device = *context.device;
+    const std::size_t bytes = context.bytes;
+    Memory& pinned = device.memory(BufferKind::kPinned);
+    const int rank = group.rank();
+    const auto buffer = [&](Memory& memory) {
+      return std::make_unique<SlotBuffer>(memory, bytes, 1);
+    };
+    out_ = buffer(context.memory);
+    out_->fill({payload_seed(rank, bytes)});
+    if (traffic.peers) open_peers(device, buffer);
+    if (traffic.down) {
+      host_out_ = buffer(pinned);
+      host_out_->fill({payload_seed(rank, bytes)});
+      arrivals_.push_back({buffer(context.memory), rank});
+      add(*host_out_, arrivals_.back().in->slot(0));
+    }
+    if (traffic.up) {
+      arrivals_.push_back({buffer(pinned), rank});
+      add(*out_, arrivals_.back().in->slot(0));
+    }
+    const auto links = static_cast<std::uint64_t>(group.size());
+    copies_ = (traffic.peers ? links * (links - 1) : 0) + (traffic.down ? links : 0) +
+              (traffic.up ? links : 0);
+  }
+
+  void run(std::uint64_t n) override {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      for (const Copy& copy : copies_here_)
+        context_.device->copy_async(copy.to, copy.from, context_.bytes, *copy.stream);
+      for (const Copy& copy : copies_here_) copy.stream->synchronize();
+    }
+  }
+  std::vector<double> values(const Times& times) const override {
+    return {static_cast<double>(context_.bytes * copies_) / times.us / 1e3};
+  }
+
+  void begin_round(std::uint64_t round, Part part) override {
+    for (SlotBuffer* out : {out_.get(), host_out_.get()})
+      if (out != nullptr)
+        out->fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
+    if (part != Part::kAll) return;
+    for (const Arrival& arrival : arrivals_)
+      arrival.in->spoil(payload_seed(arrival.sender, context_.bytes));
+  }
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
+    for (const Arrival& arrival : arrivals_)
+      if (auto bad = arrival.in->find_mismatch(
+              {payload_seed(arrival.sender, context_.bytes), round}, part))
+        return bad;
+    return std::nullopt;
+  }
+
+ private:
+  struct Copy {
+    const char* from;
+    char* to;
+    std::unique_ptr<Stream> stream;
+  };
+  struct Arrival {
+    std::unique_ptr<SlotBuffer> in;
+    int sender;
+  };
+
+  void add(const SlotBuffer& from, char* to) {
+    copies_here_.push_back({from.slot(0), to, context_.device->new_stream()});
+  }
+
+  // This GPU's memory for what comes from each other one, and theirs for what goes there.
+  template <class MakeBuffer>
+  void open_peers(Device& device, const MakeBuffer& buffer) {
+    Group& group = context_.group;
+    if (device.ipc() == nullptr)
+      throw Unfit("memory cannot be shared between processes with this backend");
+    for (int sender = 0; sender < group.size(); ++sender) {
+      IpcHandle handle;
+      if (sender != group.rank()) {
+        arrivals_.push_back({buffer(context_.memory), sender});
+        handle = device.ipc()->export_memory(arrivals_.back().in->slot(0));
+      }
+      // Where every rank has what this one sends.
+      const auto handles = group.gather(handle);
+      if (sender != group.rank()) continue;
+      for (int receiver = 0; receiver < group.size(); ++receiver) {
+        if (receiver == sender) continue;
+        opened_.push_back(device.ipc()->open(handles[receiver]));
+        add(*out_, static_cast<char*>(opened_.back()->data()));
+      }
+    }
+  }
+
+  const CaseContext context_;
+  std::unique_ptr<SlotBuffer> out_;
+  std::unique_ptr<SlotBuffer> host_out_;
+  std::vector<Arrival> arrivals_;
+  std::vector<std::unique_ptr<OpenedMemory>> opened_;
+  std::vector<Copy> copies_here_;
+  std::uint64_t copies_;  // of all ranks, in an iteration
+};
+
+Benchmark benchmark_of(const Traffic& traffic) {
+  return {.info = {.name = traffic.name,
+                   .summary = traffic.summary,
+                   .metrics = {{traffic.name, "GB/s", "higher"}},
+                   .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},
+                   .smallest = 1,
+                   .sync = Sync::kBarrier,
+                   .reduce = Reduce::kMaximum},
+          .make = [&traffic](const CaseContext& context) {
+            return std::make_unique<Links>(context, traffic);
+          }};
+}
+
+class LinksMode final : public Mode {
+ public:
+  LinksMode()
+      : Mode("links",
+             "all GPUs of a host at once, a process each: to every other, and to and from the "
+             "host") {
+    options_.common.sizes = "64M";
+  }
+
+  std::vector<Metric> metrics() const override {
+    std::vector<Metric> all;
+    for (const Traffic& traffic : traffics()) all.push_back({traffic.name, "GB/s", "higher"});
+    return all;
+  }
+  void add_options(CLI::App& app) override {
+    options_.common.with_device = true;
+    std::string names;
+    for (const Traffic& traffic : traffics()) names += (names.empty() ? "" : ",") + traffic.name;
+    options_.add_to(app, names, "the CPUs, one for each GPU: 0,1");
+    app.get_option("--cpus")->required();
+    app.add_option_function<std::string>(
+           "--devices", [this](const std::string& text) { devices_ = split(text); },
+           "the GPUs, by index or UUID: 0,1")
+        ->required();
+  }
+
+  int run() override {
+    if (devices_.size() != options_.cpus.size())
+      throw BadInput("links needs as many --devices as --cpus: --cpus 0,1 --devices 0,1");
+    std::vector<std::string> known;
+    for (const Traffic& traffic : traffics()) known.push_back(traffic.name);
+    check_names(options_.metrics, known, "metric");
+    if (options_.as_library) throw BadInput("links has no best transport to record as a library");
+    check_cpus(options_.cpus);
+    options_.check();
+    return run_group(options_.cpus, options_.stall_s(traffics().size()),
+                     [this](SharedGroup& group) { return run_rank(group); });
+  }
+
+ private:
+  int run_rank(SharedGroup& group) const {
+    const TakenDevice taken = take_device(devices_[static_cast<std::size_t>(group.rank())]);
+    const DeviceInfo& info = taken.device->info();
+    Runner runner(group, options_.common, options_.naming("links", "D"));
+    open_records(runner, options_, "links", RankDevice{info.uuid, info.name, info.pci});
+    const Ground ground{.kind = BufferKind::kDevice,
+                        .memory = taken.device->memory(BufferKind::kDevice),
+                        .device = taken.device};
+    for (const Traffic& traffic : traffics()) {
+      if (!wanted(options_.metrics, traffic.name)) continue;
+      if (traffic.peers && group.size() == 1) continue;
+      const Benchmark benchmark = benchmark_of(traffic);
+      for (const std::size_t bytes : options_.common.ordered_sizes())
+        if (bytes >= benchmark.info.smallest)
+          runner.run(benchmark, context_of(group, options_, ground, benchmark, bytes), nullptr);
+    }
+    group.barrier();
+    return runner.status();
+  }
+
+  ModeOptions options_;
+  std::vector<std::string> devices_;
+};
+
+LinksMode mode;
+
+}  // namespace
+}  // namespace nearpeak
