@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 
+#include "benchmark/describe.hpp"
 #include "mpi/probe.hpp"
 #include "mpi/staging.hpp"
 
@@ -35,14 +36,6 @@ struct Given {
   std::string operations;
   bool probe = false;
 };
-
-// Those of CommonOptions, which set them.
-std::vector<Axis> common_axes() {
-  return {{kReuse, reuse_values(),
-           "which buffers the messages of a window are in: one for each; a single one for all; "
-           "more than the caches hold, in turn"},
-          {kTouch, touch_values(), "whether the sender writes what it sends, within the time"}};
-}
 
 bool stages(const Selected& selected) {
   const auto staging = selected.axes.find(kStaging);

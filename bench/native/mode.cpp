@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "benchmark/describe.hpp"
 #include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
@@ -22,9 +22,7 @@ Mode::Mode(std::string name, std::string summary)
   registry().push_back(this);
 }
 
-std::vector<Axis> Mode::axes() const {
-  return {{kReuse, reuse_values(), ""}, {kTouch, touch_values(), ""}};
-}
+std::vector<Axis> Mode::axes() const { return common_axes(); }
 
 std::vector<Mode*> modes() {
   auto all = registry();
@@ -34,25 +32,21 @@ std::vector<Mode*> modes() {
 }
 
 std::string describe_modes() {
-  using Json = nlohmann::ordered_json;
-  Json out;
-  out["schema"] = 1;
-  out["program"] = "nearpeak-native";
-  out["version"] = kVersion;
-  out["modes"] = Json::array();
-  for (const Mode* mode : modes()) {
-    if (mode->metrics().empty()) continue;
-    Json entry{{"name", mode->name()},
-               {"summary", mode->summary()},
-               {"metrics", Json::array()},
-               {"axes", Json::array()}};
-    for (const Metric& metric : mode->metrics())
-      entry["metrics"].push_back(
-          {{"name", metric.name}, {"unit", metric.unit}, {"better", metric.better}});
-    for (const Axis& axis : mode->axes())
-      entry["axes"].push_back(
-          {{"name", axis.name}, {"values", axis.values}, {"default", axis.values.front()}});
-    out["modes"].push_back(entry);
+  auto out = describe_program("nearpeak-native");
+  out["modes"] = nlohmann::ordered_json::array();
+  for (const Mode* mode : modes())
+    if (!mode->metrics().empty())
+      out["modes"].push_back({{"name", mode->name()},
+                              {"summary", mode->summary()},
+                              {"metrics", to_json(mode->metrics())},
+                              {"axes", to_json(mode->axes())}});
+  // What --as-library records.
+  out["benchmarks"] = nlohmann::ordered_json::array();
+  for (const Benchmark& benchmark : benchmarks()) {
+    std::vector<Axis> axes = benchmark.info.axes;
+    for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
+    if (benchmark.over_transport())
+      out["benchmarks"].push_back(to_json(benchmark.info, axes, true));
   }
   return out.dump(2);
 }

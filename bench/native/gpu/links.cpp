@@ -67,6 +67,11 @@ class Links final : public Case {
               (traffic.up ? links : 0);
   }
 
+  ~Links() override {
+    opened_.clear();
+    context_.group.barrier();  // nobody's memory goes while another still has it open
+  }
+
   void run(std::uint64_t n) override {
     for (std::uint64_t i = 0; i < n; ++i) {
       for (const Copy& copy : copies_here_)
