@@ -12,7 +12,7 @@ using namespace nearpeak;
 
 TEST_CASE("the modes describe themselves") {
   const auto all = nlohmann::json::parse(describe_modes());
-  CHECK(all["schema"] == 1);
+  CHECK(all["schema"] == 2);
   CHECK(all["program"] == "nearpeak-native");
   std::vector<std::string> names;
   for (const auto& mode : all["modes"]) {
