@@ -9,6 +9,7 @@
 #include <new>
 
 #include "accel/kinds.hpp"
+#include "accel/resident.hpp"
 #include "native/process.hpp"
 
 namespace nearpeak {
@@ -135,6 +136,8 @@ class GpuProcess {
       cache = std::max(cache, device_->info().l2_bytes);
       auto& uuid = own().control().uuid;
       std::snprintf(uuid.data(), uuid.size(), "%s", device_->info().uuid.c_str());
+      if (Kernels* const kernels = device_->kernels())
+        own().control().multiprocessors = kernels->multiprocessors();
     }
     const auto caches = group_.gather(cache);
     cache_bytes_ = std::min(*std::max_element(caches.begin(), caches.end()), kLargestCache);
@@ -353,6 +356,7 @@ GpuMemory::GpuMemory(std::size_t slot_bytes, std::size_t stage_bytes)
     : out(slot_bytes),
       in(slot_bytes),
       stage(stage_bytes),
+      queue(sizeof(ResidentQueue)),
       control_memory_(sizeof(Control)),
       control_(new (control_memory_.data()) Control) {}
 

@@ -12,6 +12,7 @@
 #include "accel/accelerator.hpp"
 #include "group/shared.hpp"
 #include "native/mode.hpp"
+#include "transport/queue.hpp"
 #include "transport/transport.hpp"
 
 namespace nearpeak {
@@ -26,7 +27,8 @@ class GpuMemory {
     Counter taken;   // what it has received
     IpcHandle out;   // its slots, where they are device memory
     IpcHandle in;
-    std::array<char, 64> uuid{};  // of its device; empty without one
+    std::array<char, 64> uuid{};   // of its device; empty without one
+    unsigned multiprocessors = 0;  // likewise, where it has kernels
   };
 
   // `slot_bytes`: of its slots where they are host memory, each way; `stage_bytes`: of what its
@@ -38,6 +40,7 @@ class GpuMemory {
   SharedMemory out;
   SharedMemory in;
   SharedMemory stage;
+  SharedMemory queue;  // of a resident kernel, for what it sends
 
  private:
   SharedMemory control_memory_;
@@ -144,7 +147,7 @@ struct GpuOptions {
   ModeOptions mode;
   std::vector<std::string> devices;  // of each rank: an index or a UUID, with "BACKEND:" in front
                                      // or without; "-" where its buffers are host memory
-  std::string buffers = "D,D";  // as Kinds
+  std::string buffers = "D,D";       // as Kinds
 };
 
 // The device of one process.

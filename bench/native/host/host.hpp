@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "group/shared.hpp"
+#include "transport/queue.hpp"
 #include "transport/transport.hpp"
 
 namespace nearpeak {
@@ -81,27 +82,5 @@ struct RegisterHostMethod {
 };
 
 std::vector<HostMethod> host_methods();  // by name
-
-// Sends or receives that were begun, in order.
-struct Begun {
-  std::size_t slot;
-  std::size_t bytes;
-};
-class Queue {
- public:
-  bool empty() const { return first_ == all_.size(); }
-  Begun& front() { return all_[first_]; }
-  void push(const Begun& one) { all_.push_back(one); }
-  void pop() {
-    if (++first_ == all_.size()) {
-      all_.clear();
-      first_ = 0;
-    }
-  }
-
- private:
-  std::vector<Begun> all_;
-  std::size_t first_ = 0;
-};
 
 }  // namespace nearpeak

@@ -44,7 +44,7 @@ int run_kernels(const GpuOptions& options, const std::string& fake = "",
   const FakeCuda driver(fake, FAKE_CUDA_FORKED, FAKE_NVRTC);
   std::vector<GpuMethod> methods;
   for (const GpuMethod& method : gpu_methods())
-    if (method.name.rfind("sm", 0) == 0) methods.push_back(method);
+    if (method.name.rfind("sm", 0) == 0 || method.name == "resident") methods.push_back(method);
   return in_own_process([&] { return run_gpu(options, methods); }, said);
 }
 
@@ -321,8 +321,8 @@ TEST_CASE("every method of kernels moves every size between every kind of ends r
     std::vector<std::string> devices;
     std::set<std::string> methods;
   };
-  const std::set<std::string> all{"sm", "sm4", "sm-pull", "sm-one", "sm-window"};
-  const std::set<std::string> some{"sm", "sm4", "sm-window"};
+  const std::set<std::string> all{"sm", "sm4", "sm-pull", "sm-one", "sm-window", "resident"};
+  const std::set<std::string> some{"sm", "sm4", "sm-window", "resident"};
   for (const Ends& ends :
        {Ends{"D,D", {"0", "1"}, all}, Ends{"D,D", {"1", "1"}, all}, Ends{"H,D", {"-", "0"}, some},
         Ends{"D,H", {"1", "-"}, some}, Ends{"P,D", {"-", "0"}, some}, Ends{"M,D", {"0", "1"}, some},
@@ -330,7 +330,7 @@ TEST_CASE("every method of kernels moves every size between every kind of ends r
     const std::string buffers = ends.buffers;
     CAPTURE(buffers);
     const RecordFile file;
-    const GpuOptions options = short_gpu(ends.buffers, ends.devices, "7,100001", file);
+    const GpuOptions options = short_gpu(ends.buffers, ends.devices, "5,7000,100001", file);
     CHECK(run_kernels(options) == kGood);
     CHECK(file.records("problem").empty());
     const auto samples = file.records("samples");
