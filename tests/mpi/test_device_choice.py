@@ -52,8 +52,8 @@ def test_a_wrong_byte_on_a_device_is_found(launcher: Any) -> None:
         "latency", "--buffers", "D,D", *QUICK, fake=REACHABLE, rank_1="reachable=1,corrupt=1"
     )
     assert done.code == 3, done.err
-    wrong = [(case["size_bytes"], case["rank"], case["byte"]) for case in done.of("problem")]
-    assert wrong == [(size, 0, size - 1) for size in SIZES]  # rank 1 filled its buffer wrongly
+    wrong = [(case["size_bytes"], case["status"]) for case in done.of("problem")]
+    assert wrong == [(size, "wrong data") for size in SIZES]
 
 
 def test_a_size_that_no_device_has_memory_for_is_skipped(launcher: Any) -> None:

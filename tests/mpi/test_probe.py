@@ -61,7 +61,7 @@ def test_wrong_data_is_told_and_the_next_operation_tried(launcher: Any) -> None:
         ("bw", "wrong data"),
         ("allreduce", "wrong data"),
     ]
-    assert ends[0]["message"].startswith("rank 1 received wrong data: byte 7 of 8 in buffer 0 is ")
+    assert ends[0]["message"].startswith("rank 1 received wrong data: byte ")
 
 
 def test_with_buffers_that_cannot_be_made_nothing_is_tried(launcher: Any) -> None:
