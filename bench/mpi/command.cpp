@@ -98,7 +98,8 @@ void add_probe(CLI::App& app, Command& command, Given& given) {
 // Throws BadInput.
 void check(Selected& selected, const Command& command, const Given& given) {
   const BenchmarkInfo& info = selected.benchmark->info;
-  selected.axes = given.axes.at(selected.benchmark);
+  const auto own = given.axes.find(selected.benchmark);
+  if (own != given.axes.end()) selected.axes = own->second;
   selected.axes[kReuse] = command.common.reuse;
   selected.axes[kTouch] = command.common.touch;
   const auto& letters = command.kinds.front().letters();
