@@ -4,6 +4,7 @@
 // more.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "native/gpu/gpu.hpp"
@@ -41,26 +42,12 @@ const std::vector<Traffic>& traffics() {
 class Links final : public Case {
  public:
   Links(const CaseContext& context, const Traffic& traffic) : context_(context) {
-    Group& group = context.group;
-    Device& device = *context.device;
-    const std::size_t bytes = context.bytes;
-    Memory& pinned = device.memory(BufferKind::kPinned);
-    const int rank = group.rank();
-    const auto buffer = [&](Memory& memory) {
-      return std::make_unique<SlotBuffer>(memory, bytes, 1);
-    };
-    out_ = buffer(context.memory);
-    out_->fill({payload_seed(rank, bytes)});
-    if (traffic.peers) open_peers(device, buffer);
-    if (traffic.down) {
-      host_out_ = buffer(pinned);
-      host_out_->fill({payload_seed(rank, bytes)});
-      arrivals_.push_back({buffer(context.memory), rank});
-      add(*host_out_, arrivals_.back().in->slot(0));
-    }
-    if (traffic.up) {
-      arrivals_.push_back({buffer(pinned), rank});
-      add(*out_, arrivals_.back().in->slot(0));
+    const Group& group = context.group;
+    std::vector<IpcHandle> handles;
+    agree([&] { make_buffers(traffic, handles); });
+    if (traffic.peers) {
+      handles = exchange(handles);
+      agree([&] { open_peers(handles); });
     }
     const auto links = static_cast<std::uint64_t>(group.size());
     copies_ = (traffic.peers ? links * (links - 1) : 0) + (traffic.down ? links : 0) +
@@ -114,26 +101,75 @@ class Links final : public Case {
     copies_here_.push_back({from.slot(0), to, context_.device->new_stream()});
   }
 
-  // This GPU's memory for what comes from each other one, and theirs for what goes there.
-  template <class MakeBuffer>
-  void open_peers(Device& device, const MakeBuffer& buffer) {
+  // A step that all ranks make; where one cannot, none has the case.
+  template <class Action>
+  void agree(Action action) {
     Group& group = context_.group;
-    if (device.ipc() == nullptr)
-      throw Unfit("memory cannot be shared between processes with this backend");
+    std::string why;
+    try {
+      action();
+    } catch (const std::bad_alloc& error) {
+      why = error.what();
+    } catch (const AcceleratorError& error) {
+      why = error.what();
+    }
+    if (!why.empty()) why = "rank " + std::to_string(group.rank()) + ": " + why;
+    why = group.first_reason(why);
+    if (why.empty()) return;
+    opened_.clear();
+    group.barrier();  // as at the end
+    throw Unfit(why);
+  }
+
+  Ipc& ipc() const {
+    if (Ipc* const ipc = context_.device->ipc()) return *ipc;
+    throw AcceleratorError("memory cannot be shared between processes with this backend");
+  }
+
+  // `handles`: of this GPU's memory for what comes from each rank.
+  void make_buffers(const Traffic& traffic, std::vector<IpcHandle>& handles) {
+    Memory& pinned = context_.device->memory(BufferKind::kPinned);
+    const int rank = context_.group.rank();
+    const Payload payload{payload_seed(rank, context_.bytes)};
+    const auto buffer = [&](Memory& memory) {
+      return std::make_unique<SlotBuffer>(memory, context_.bytes, 1);
+    };
+    handles.resize(static_cast<std::size_t>(context_.group.size()));
+    out_ = buffer(context_.memory);
+    out_->fill(payload);
+    for (int sender = 0; traffic.peers && sender < context_.group.size(); ++sender) {
+      if (sender == rank) continue;
+      arrivals_.push_back({buffer(context_.memory), sender});
+      handles[static_cast<std::size_t>(sender)] = ipc().export_memory(arrivals_.back().in->slot(0));
+    }
+    if (traffic.down) {
+      host_out_ = buffer(pinned);
+      host_out_->fill(payload);
+      arrivals_.push_back({buffer(context_.memory), rank});
+      add(*host_out_, arrivals_.back().in->slot(0));
+    }
+    if (traffic.up) {
+      arrivals_.push_back({buffer(pinned), rank});
+      add(*out_, arrivals_.back().in->slot(0));
+    }
+  }
+
+  // From those of what comes to this rank to those of where what it sends goes.
+  std::vector<IpcHandle> exchange(const std::vector<IpcHandle>& mine) const {
+    Group& group = context_.group;
+    std::vector<IpcHandle> theirs;
     for (int sender = 0; sender < group.size(); ++sender) {
-      IpcHandle handle;
-      if (sender != group.rank()) {
-        arrivals_.push_back({buffer(context_.memory), sender});
-        handle = device.ipc()->export_memory(arrivals_.back().in->slot(0));
-      }
-      // Where every rank has what this one sends.
-      const auto handles = group.gather(handle);
-      if (sender != group.rank()) continue;
-      for (int receiver = 0; receiver < group.size(); ++receiver) {
-        if (receiver == sender) continue;
-        opened_.push_back(device.ipc()->open(handles[receiver]));
-        add(*out_, static_cast<char*>(opened_.back()->data()));
-      }
+      auto of_sender = group.gather(mine[static_cast<std::size_t>(sender)]);
+      if (sender == group.rank()) theirs = std::move(of_sender);
+    }
+    return theirs;
+  }
+
+  void open_peers(const std::vector<IpcHandle>& handles) {
+    for (int receiver = 0; receiver < context_.group.size(); ++receiver) {
+      if (receiver == context_.group.rank()) continue;
+      opened_.push_back(ipc().open(handles[static_cast<std::size_t>(receiver)]));
+      add(*out_, static_cast<char*>(opened_.back()->data()));
     }
   }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every method on the devices of this machine, with the vendor's own driver and compiler.
+// Every method and fact on the devices of this machine, with the vendor's own driver and compiler.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <set>
 
-#include "native/gpu.hpp"
+#include "native/gpu/gpu.hpp"
 #include "tests/native/quiet.hpp"
 #include "tests/records.hpp"
 
@@ -38,13 +38,14 @@ std::set<std::string> measured(const RecordFile& file, const std::string& metric
 void run_real(const std::string& buffers, const std::vector<std::string>& devices,
               const RecordFile& file) {
   GpuOptions options;
-  options.common = short_run("0,1,7,4K,100001,4M", file.path());
-  options.common.slot_ms = 5;
-  options.common.in_flight = "64M";
-  options.cpus = two_cpus();
+  options.mode.common = short_run("0,1,7,4K,100001,4M", file.path());
+  options.mode.common.slot_ms = 5;
+  options.mode.common.in_flight = "64M";
+  options.mode.cpus = two_cpus();
+  options.mode.metrics = {"latency", "bw", "bibw", "ipc_open", "flag_latency", "device_latency"};
+  options.mode.probe = false;
   options.devices = devices;
   options.buffers = buffers;
-  options.probe = false;
   CAPTURE(buffers);
   CHECK(in_own_process([&] { return run_gpu(options, gpu_methods()); }) == kGood);
   for (const auto& problem : file.records("problem")) FAIL_CHECK(problem.dump());
@@ -60,10 +61,11 @@ TEST_CASE("a real device: every method of mode gpu, within one device") {
   const RecordFile file;
   run_real("D,D", {"cuda:0", "cuda:0"}, file);
   CHECK(measured(file, "latency") == std::set<std::string>{"ce", "ce-poll", "ce-pull", "ce-one",
-                                                           "sm", "sm-pull", "sm-one", "staged-128K",
-                                                           "staged-1M"});
-  CHECK(measured(file, "bw") == std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "sm",
-                                                      "sm-pull", "staged-128K", "staged-1M"});
+                                                           "resident", "sm", "sm-pull", "sm-one",
+                                                           "staged-128K", "staged-1M"});
+  CHECK(measured(file, "bw") == std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "resident",
+                                                      "sm", "sm4", "sm-pull", "sm-window",
+                                                      "staged-128K", "staged-1M"});
   CHECK(measured(file, "ipc_open") == std::set<std::string>{"ipc"});
   CHECK(measured(file, "flag_latency") == std::set<std::string>{"kernel"});
   CHECK(measured(file, "device_latency").empty());
@@ -81,7 +83,7 @@ TEST_CASE("a real device: every method of mode gpu, between host memory and a de
         buffers,
         first ? std::vector<std::string>{"cuda:0", "-"} : std::vector<std::string>{"-", "cuda:0"},
         file);
-    std::set<std::string> methods{"ce", "ce-poll", "sm"};
+    std::set<std::string> methods{"ce", "ce-poll", "resident", "sm"};
     if (buffers.find('H') != std::string::npos) methods.insert("pageable");
     CHECK(measured(file, "latency") == methods);
     CHECK(measured(file, "flag_latency") == std::set<std::string>{"kernel"});
@@ -95,8 +97,8 @@ TEST_CASE("a real device: every method of mode gpu, between two devices") {
   }
   const RecordFile file;
   run_real("D,D", {"cuda:0", "cuda:1"}, file);
-  CHECK(measured(file, "bibw") == std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "ce-one",
-                                                        "sm", "sm-pull", "sm-one", "staged-128K",
-                                                        "staged-1M"});
+  CHECK(measured(file, "bibw") ==
+        std::set<std::string>{"ce", "ce2", "ce4", "ce-pull", "ce-one", "resident", "sm", "sm4",
+                              "sm-pull", "sm-one", "sm-window", "staged-128K", "staged-1M"});
   CHECK(measured(file, "device_latency") == std::set<std::string>{"kernel"});
 }
