@@ -32,7 +32,7 @@ Mode& parse(int argc, char** argv) {
   app.require_subcommand(0, 1);
   Mode* chosen_mode = nullptr;
   for (Mode* mode : modes()) {
-    CLI::App* command = app.add_subcommand(mode->info().name, mode->info().summary);
+    CLI::App* command = app.add_subcommand(mode->name(), mode->summary());
     mode->add_options(*command);
     command->callback([&chosen_mode, mode] { chosen_mode = mode; });
   }
@@ -44,7 +44,7 @@ Mode& parse(int argc, char** argv) {
   }
   if (chosen_mode == nullptr) {
     std::string names;
-    for (const Mode* mode : modes()) names += (names.empty() ? "" : ", ") + mode->info().name;
+    for (const Mode* mode : modes()) names += (names.empty() ? "" : ", ") + mode->name();
     throw BadInput("name a mode, one of " + names + "; see nearpeak-native --help");
   }
   return *chosen_mode;

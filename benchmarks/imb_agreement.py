@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do our latencies agree with those of the Intel MPI Benchmarks?
+"""Do our figures agree with those of the Intel MPI Benchmarks?
 
-Runs IMB-MPI1 PingPong (from the catalogue's `intel`; it runs on any library of the MPICH ABI) and
-`nearpeak-mpi latency` in interleaved launches: same library, same CPUs, same sizes. Prints for
-each size the medians over the launches and the ratio of ours to IMB's, paired by turn, with its
-interval. A launch that fails, or has not ended after --limit seconds, is ended and named.
+Runs IMB-MPI1 PingPong, Uniband and Biband (from the catalogue's `intel`; it runs on any library of
+the MPICH ABI) and `nearpeak-mpi latency`, `bw` and `bibw` in interleaved launches: same library,
+same CPUs, same sizes. Prints for each size the medians over the launches and the ratio of ours to
+IMB's, paired by turn, with its interval. A launch that fails, or has not ended after --limit
+seconds, is ended and named. IMB has one buffer for all messages of a window, which is our
+`--reuse single`; our own default stands beside it.
 
 Two things differ between the tools, and can be told apart here. IMB reports the mean over a
 launch, we the median: the mean of our samples stands beside it. And IMB takes its buffers from
@@ -12,6 +14,7 @@ malloc, which puts them 16 bytes behind a page boundary, where ours, like OMB's,
 launches are run with either.
 
     .venv/bin/python benchmarks/imb_agreement.py mpich intel --launches 8
+    .venv/bin/python benchmarks/imb_agreement.py mpich intel --launches 8 --benchmark bw
 
 With --gpu it is IMB-MPI1-GPU and `--buffers D,D`, between the two GPUs of a path. IMB-MPI1-GPU
 chooses no GPU: each rank takes the first that CUDA shows it. So it sees those of the path, its own
@@ -52,8 +55,24 @@ from nearpeak.machine.paths import discover_paths
 from nearpeak.study.precision import interval
 from nearpeak.study.process import run_tree
 
-HOST_SIZES = [8, 1024, 65536, 1048576]
+
+@dataclass(frozen=True)
+class Measure:
+    """A benchmark of ours, IMB's of the same, and what both tell."""
+
+    imb: str
+    unit: str
+    factor: float  # from IMB's third column to the unit
+    sizes: list[int]
+
+
+MEASURES = {
+    "latency": Measure("PingPong", "us", 1.0, [8, 1024, 65536, 1048576]),
+    "bw": Measure("Uniband", "GB/s", 1e-3, [65536, 1048576, 4194304]),
+    "bibw": Measure("Biband", "GB/s", 1e-3, [65536, 1048576, 4194304]),
+}
 GPU_SIZES = [8, 8192, 1048576, 16777216]
+WINDOW_BYTES = "256M"  # in flight: 64 messages of 4 MiB, as in IMB
 # By itself IMB sends 40 MB at most of each size (16 MiB twice), and 2 GB is the most that can be
 # asked for. Run twice, once to warm up: 1 s where 16 MiB take 50 us, 24 s where they take 1.5 ms.
 REPETITIONS = ["-iter", "4000", "-iter_policy", "off"]
@@ -63,7 +82,7 @@ SHOW_GPUS = (
     'CUDA_VISIBLE_DEVICES=$gpus; export CUDA_VISIBLE_DEVICES; exec "$@"'
 )
 
-Times = dict[tuple[str, int], dict[int, float]]  # (who, size): us of the launch of each turn
+Times = dict[tuple[str, int], dict[int, float]]  # (who, size): the value of each turn's launch
 
 
 @dataclass(frozen=True)
@@ -71,12 +90,17 @@ class Comparison:
     """What is run: IMB's program with its options, and ours with each set of options by name."""
 
     path: machine.Path
+    benchmark: str
     sizes: list[int]
     imb: list[str]
     ours: dict[str, list[str]]
     as_imb: str  # the one of ours that sees the GPUs as IMB does
     settings: Settings  # IMB's
     limit_seconds: float
+
+    @property
+    def measure(self) -> Measure:
+        return MEASURES[self.benchmark]
 
     @property
     def gpus(self) -> list[str]:
@@ -88,6 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("libraries", nargs="*", help="default: mpich; with --gpu intel")
     parser.add_argument("--launches", type=int, default=8)
+    parser.add_argument("--benchmark", choices=MEASURES, default="latency")
     parser.add_argument("--gpu", action="store_true", help="buffers in the memory of two GPUs")
     parser.add_argument("--path", help="default: host-host same-numa; with --gpu gpu-gpu nvlink")
     parser.add_argument("--limit", type=float, default=60, help="seconds that a launch may take")
@@ -103,16 +128,20 @@ def main() -> None:
 def compare(arguments: argparse.Namespace, scratch: Path) -> None:
     comparison = (gpu_comparison if arguments.gpu else host_comparison)(arguments, scratch)
     path = comparison.path
-    print(f"{path.id}, CPUs {[end.cpus[:1] for end in path.ends]}, {arguments.launches} launches")
+    unit = comparison.measure.unit
+    print(
+        f"{comparison.benchmark}, {path.id}, CPUs {[end.cpus[:1] for end in path.ends]}, "
+        f"{arguments.launches} launches"
+    )
     for name in arguments.libraries or (["intel"] if arguments.gpu else ["mpich"]):
         times = interleaved(comparison, resolve(name), arguments.launches, scratch)
         for size in comparison.sizes:
             theirs = times["IMB", size]
-            print(f"{name:6} {size:8} B  IMB {median(theirs):9.3f} us, {len(theirs)} launches")
+            print(f"{name:6} {size:8} B  IMB {median(theirs):9.3f} {unit}, {len(theirs)} launches")
             for who in [who for who, one in times if one == size and who != "IMB"]:
                 ours = times[who, size]
-                ratios = [us / theirs[turn] for turn, us in ours.items() if turn in theirs]
-                line = f"    {who:22} {median(ours):9.3f} us"
+                ratios = [one / theirs[turn] for turn, one in ours.items() if turn in theirs]
+                line = f"    {who:22} {median(ours):9.3f} {unit}"
                 if ratios:
                     low, high = interval(ratios) or (min(ratios), max(ratios))
                     line += f", ratio {statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
@@ -125,10 +154,21 @@ def median(times: dict[int, float]) -> float:
 
 def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
     path = find_path(arguments.path or "host-host same-numa", "host")
-    # From a page boundary to the buffers, in bytes.
-    ours = {who: ["--offset", offset] for who, offset in (("ours", "0"), ("ours, as malloc", "16"))}
-    imb = [imb_program("IMB-MPI1"), "PingPong", *lengths(HOST_SIZES, scratch)]
-    return Comparison(path, HOST_SIZES, imb, ours, "", Settings(), arguments.limit)
+    measure = MEASURES[arguments.benchmark]
+    if arguments.benchmark == "latency":
+        # From a page boundary to the buffers, in bytes.
+        ours = {"ours": ["--offset", "0"], "ours, as malloc": ["--offset", "16"]}
+    else:
+        whole = ["--in-flight", WINDOW_BYTES]
+        ours = {
+            "ours, single": [*whole, "--reuse", "single"],
+            "ours, single, malloc": [*whole, "--reuse", "single", "--offset", "16"],
+            "ours, fixed": whole,
+        }
+    imb = [imb_program("IMB-MPI1"), measure.imb, *lengths(measure.sizes, scratch)]
+    return Comparison(
+        path, arguments.benchmark, measure.sizes, imb, ours, "", Settings(), arguments.limit
+    )
 
 
 def gpu_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
@@ -136,10 +176,13 @@ def gpu_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
     devices = ",".join(str(end.gpu) for end in path.ends)
     names = ["ours", "ours, GPUs as IMB"]
     ours = {who: ["--buffers", "D,D", "--devices", devices] for who in names}
-    imb = [imb_program("IMB-MPI1-GPU"), "PingPong", *lengths(GPU_SIZES, scratch), *REPETITIONS]
+    measure = MEASURES[arguments.benchmark]
+    imb = [imb_program("IMB-MPI1-GPU"), measure.imb, *lengths(GPU_SIZES, scratch), *REPETITIONS]
     imb += ["-mem_alloc_type", "device"]
     settings = cuda_runtime(scratch)
-    return Comparison(path, GPU_SIZES, imb, ours, names[1], settings, arguments.limit)
+    return Comparison(
+        path, arguments.benchmark, GPU_SIZES, imb, ours, names[1], settings, arguments.limit
+    )
 
 
 def find_path(name: str, memory: str) -> machine.Path:
@@ -265,7 +308,8 @@ def run_imb(
     for line in log.read_text(errors="replace").splitlines():
         fields = line.split()
         if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in comparison.sizes:
-            times["IMB", int(fields[0])][turn] = float(fields[2])
+            value = float(fields[2]) * comparison.measure.factor
+            times["IMB", int(fields[0])][turn] = value
 
 
 def run_ours(
@@ -275,7 +319,7 @@ def run_ours(
     records.unlink(missing_ok=True)
     sizes = ",".join(str(size) for size in comparison.sizes)
     options = [*comparison.ours[who], "--sizes", sizes, "--jsonl", str(records)]
-    program = [str(build_mpi(library)), "latency", *options]
+    program = [str(build_mpi(library)), comparison.benchmark, *options]
     if who == comparison.as_imb:
         program = shown(comparison, program)
     launch(comparison, library, program, scratch / f"{who}.log")

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files appear whole or not at all."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.files import write_whole
+from nearpeak.files import put_whole, write_whole
 
 
 def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -32,3 +34,22 @@ def test_what_was_there_survives_a_failure(tmp_path: Path) -> None:
         write_whole(target, "\ud800")  # a lone surrogate has no UTF-8
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file before its renaming, and the folder after it."""
+    done: list[str] = []
+    real_sync, real_replace = os.fsync, Path.replace
+
+    def sync(file: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+        real_sync(file)
+
+    def replace(one: Path, other: Path) -> Path:
+        done.append("renamed")
+        return real_replace(one, other)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "replace", replace)
+    put_whole(tmp_path / "plan.json", b"{}")
+    assert done == ["file", "renamed", "folder"]

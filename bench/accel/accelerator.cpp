@@ -70,6 +70,11 @@ BufferKind buffer_kind(char letter) {
   }
 }
 
+std::string why_no_kernels(Device& device) {
+  Kernels* const kernels = device.kernels();
+  return kernels == nullptr ? "this backend has no kernels" : kernels->unavailable();
+}
+
 int Accelerator::find_device(const std::string& text) const {
   std::string known;
   for (const DeviceInfo& info : devices()) {

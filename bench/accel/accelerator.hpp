@@ -66,18 +66,11 @@ inline bool on_device(BufferKind kind) {
 // 'H', 'P', 'D' or 'M'. Throws BadInput.
 BufferKind buffer_kind(char letter);
 
-// What the driver knows a pointer as.
-enum class PointerKind { kHost, kPinned, kDevice, kManaged };
-
-class Event;
-
 // Operations of one stream run one after the other.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual void synchronize() = 0;
-  // What is given to the stream from now on runs after the event's last record.
-  virtual void wait_for(Event& event) = 0;
   // Whether all that was given to the stream is done.
   virtual bool finished() { throw AcceleratorError("streams of this backend cannot be asked"); }
 };
@@ -87,16 +80,12 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual void record(Stream& stream) = 0;
-  virtual void synchronize() = 0;
   virtual bool reached() = 0;
-  // Device time; both must have been reached.
-  virtual double microseconds_since(Event& start) = 0;
 };
 
 struct LaunchShape {
   unsigned blocks;
-  unsigned threads;           // of each block
-  unsigned shared_bytes = 0;  // of each block
+  unsigned threads;  // of each block
 };
 
 class Kernel {
@@ -115,9 +104,6 @@ class Program {
   virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
 };
 
-// A name of device memory that another process opens.
-using IpcHandle = std::array<unsigned char, 64>;
-
 // Device memory of another process, closed at the end.
 class OpenedMemory {
  public:
@@ -133,6 +119,51 @@ class RegisteredMemory {
   virtual void* on_device() const = 0;
 };
 
+// A name of device memory that another process opens. It can lie in memory that both share.
+struct IpcHandle {
+  std::array<unsigned char, 128> bytes{};
+  std::uint32_t length = 0;
+  // Where the vendor's name is a file descriptor: its number in the process that exported it, which
+  // keeps it open as long as the memory lives. -1: none.
+  int descriptor = -1;
+};
+
+// What not every device can do; each is asked for with the functions of Device of the same name.
+
+class Ipc {
+ public:
+  virtual ~Ipc() = default;
+  // `memory` is what allocate() of the D memory returned, not an address within it.
+  virtual IpcHandle export_memory(void* memory) = 0;
+  // Of another process; the memory must outlive what is returned.
+  virtual std::unique_ptr<OpenedMemory> open(const IpcHandle& handle) = 0;
+};
+
+class Registration {
+ public:
+  virtual ~Registration() = default;
+  // Pins host memory that its owner has written, where it is: every device of this process reaches
+  // it. It begins on a page and is not registered yet.
+  virtual std::unique_ptr<RegisteredMemory> register_memory(void* memory, std::size_t bytes) = 0;
+};
+
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+  // Why kernels cannot run here after all, in one line; empty where they can. What the backend's
+  // own kernels need is compiled at the first call.
+  virtual const std::string& unavailable() = 0;
+  virtual unsigned multiprocessors() const = 0;
+  // Source in the backend's language; CUDA's begins with the functions of accel/kernels/. The error
+  // of source that does not compile has the compiler's log; BackendUnavailable where there is no
+  // compiler.
+  virtual std::unique_ptr<Program> compile(const std::string& source) = 0;
+  // The kernels of accel/kernels/kernels.hpp that move data. Throws as compile() does.
+  virtual std::unique_ptr<Program> motion() {
+    throw BackendUnavailable("this backend has no kernels that move data");
+  }
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -145,54 +176,21 @@ class Device {
   // for no other stream.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;
-  virtual void synchronize() = 0;
 
   virtual std::unique_ptr<Stream> new_stream() = 0;
   virtual std::unique_ptr<Event> new_event() = 0;
 
-  // `memory` is what allocate() of the D memory returned, not an address within it.
-  virtual IpcHandle ipc_export(void* memory) = 0;
-  // Of another process; the memory must outlive what is returned.
-  virtual std::unique_ptr<OpenedMemory> ipc_open(const IpcHandle& handle) = 0;
-
-  // Pins host memory that its owner has written, where it is: every device of this process reaches
-  // it. It begins on a page and is not registered yet.
-  virtual std::unique_ptr<RegisteredMemory> register_host(void* /*memory*/, std::size_t /*bytes*/) {
-    throw AcceleratorError("host memory cannot be registered with this backend");
-  }
-
-  virtual PointerKind pointer_kind(const void* pointer) = 0;
-
-  virtual bool can_access(const Device& peer) = 0;
-  // From now on this device reads and writes the peer's memory directly.
-  virtual void enable_access(Device& peer) = 0;
+  // Null where the backend has none; valid as long as the device.
+  virtual Ipc* ipc() { return nullptr; }
+  virtual Registration* registration() { return nullptr; }
+  virtual Kernels* kernels() { return nullptr; }
 
   // Whether addresses of D memory mean anything to an MPI library that knows the vendor.
   virtual bool shares_addresses() const { return true; }
-
-  // Why kernels cannot run here, in one line; empty where they can.
-  virtual const std::string& why_no_kernels() = 0;
-  bool has_kernels() { return why_no_kernels().empty(); }
-  // The error of source that does not compile has the compiler's log; BackendUnavailable where
-  // there is no compiler.
-  virtual std::unique_ptr<Program> compile(const std::string& source) = 0;
-  // The backend's kernels that move data, compiled. Every argument is 64 bits wide:
-  //   copy_slots(to, from, bytes, stride, count, blocks)
-  //     `count` messages of `bytes`, from each slot to the next `stride` bytes; `blocks` blocks of
-  //     the launch share a message, and their number divides that of the launch
-  //   answer_flags(asked, answered, patience_ns)  one thread
-  //     every new value of *asked becomes that of *answered; ends when it is all ones
-  //   pass_messages(peer_in, out, peer_flag, flag, bytes, rounds, samples, leads, patience_ns,
-  //   times_ns)
-  //     one block, on each of two devices, one of which leads: a message of `bytes` goes to and
-  //     fro, with its number in a flag that was 0 before; the time of every `rounds` round trips is
-  //     put into times_ns
-  // Those that wait for flags end when none has come for `patience_ns`.
-  // Throws as compile() does.
-  virtual std::unique_ptr<Program> motion_kernels() {
-    throw BackendUnavailable("this backend has no kernels that move data");
-  }
 };
+
+// Why kernels cannot run on a device, in one line; empty where they can.
+std::string why_no_kernels(Device& device);
 
 // One backend with its devices.
 class Accelerator {

@@ -11,6 +11,7 @@
 
 namespace nearpeak {
 
+// The functions of payload/pattern.hpp, on whatever the memory is.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -18,25 +19,30 @@ class Memory {
   // std::bad_alloc.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
-  virtual void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) = 0;
-  virtual void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) = 0;
-  virtual std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                                std::uint64_t seed) = 0;
+  virtual void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) = 0;
+  virtual void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) = 0;
+  virtual std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                                const Payload& payload, Part part) = 0;
+  // Copies between this memory and the CPU's own.
+  virtual void to_host(void* host, const void* from, std::size_t bytes) = 0;
+  virtual void from_host(void* to, const void* host, std::size_t bytes) = 0;
 };
 
 // Memory that the CPU reaches: it fills and verifies there itself.
 class HostReachable : public Memory {
  public:
-  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) final {
-    nearpeak::fill_pattern(target, bytes, seed);
+  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) final {
+    nearpeak::fill(base, layout, payload, part);
   }
-  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) final {
-    nearpeak::fill_inverse(target, bytes, seed);
+  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) final {
+    nearpeak::spoil(base, layout, seed);
   }
-  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                        std::uint64_t seed) final {
-    return nearpeak::find_mismatch(data, bytes, seed);
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) final {
+    return nearpeak::find_mismatch(base, layout, payload, part);
   }
+  void to_host(void* host, const void* from, std::size_t bytes) final;
+  void from_host(void* to, const void* host, std::size_t bytes) final;
 };
 
 Memory& host_memory();
@@ -52,18 +58,24 @@ class SlotBuffer {
 
   // Bytes from one slot to the next.
   static std::size_t stride(std::size_t bytes);
-  char* slot(std::size_t index) const { return base_ + index * stride_; }
+  char* slot(std::size_t index) const { return base_ + index * layout_.stride; }
+  const SlotLayout& layout() const { return layout_; }
+  Memory& memory() const { return memory_; }
 
-  // Slot i is filled with the pattern of seed + i << 32.
-  void fill_pattern(std::uint64_t seed);
-  void fill_inverse(std::uint64_t seed);
-  std::optional<Mismatch> find_mismatch(std::uint64_t seed) const;
+  // Of `count` slots from `first` on, or of all that follow: slot i has the same payload whichever
+  // of them is filled or looked at.
+  static constexpr std::size_t kRest = ~std::size_t{0};
+  void fill(const Payload& payload, Part part = Part::kAll, std::size_t first = 0,
+            std::size_t count = kRest);
+  void spoil(std::uint64_t seed, std::size_t first = 0, std::size_t count = kRest);
+  std::optional<Mismatch> find_mismatch(const Payload& payload, Part part = Part::kAll,
+                                        std::size_t first = 0, std::size_t count = kRest) const;
 
  private:
+  SlotLayout part_of(std::size_t first, std::size_t count) const;
+
   Memory& memory_;
-  std::size_t bytes_;
-  std::size_t stride_;
-  std::size_t slots_;
+  SlotLayout layout_;
   std::size_t offset_;
   char* base_;
 };

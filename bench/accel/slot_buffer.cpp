@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "accel/memory.hpp"
 
 namespace nearpeak {
@@ -6,38 +8,42 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
-std::uint64_t slot_seed(std::uint64_t seed, std::size_t slot) {
-  return seed + (static_cast<std::uint64_t>(slot) << 32);
-}
+// What a slot adds to the seed of its buffer (payload/pattern.hpp).
+std::uint64_t slot_seed(std::size_t slot) { return static_cast<std::uint64_t>(slot) << 32; }
 
 }  // namespace
 
 SlotBuffer::SlotBuffer(Memory& memory, std::size_t bytes, std::size_t slots, std::size_t offset)
     : memory_(memory),
-      bytes_(bytes),
-      stride_(stride(bytes)),
-      slots_(slots),
+      layout_{.bytes = bytes, .stride = stride(bytes), .count = slots},
       offset_(offset),
-      base_(static_cast<char*>(memory.allocate(stride_ * slots + offset)) + offset) {}
+      base_(static_cast<char*>(memory.allocate(layout_.stride * slots + offset)) + offset) {}
 
 std::size_t SlotBuffer::stride(std::size_t bytes) {
   return bytes == 0 ? kCacheLine : (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-void SlotBuffer::fill_pattern(std::uint64_t seed) {
-  for (std::size_t i = 0; i < slots_; ++i)
-    memory_.fill_pattern(slot(i), bytes_, slot_seed(seed, i));
+SlotLayout SlotBuffer::part_of(std::size_t first, std::size_t count) const {
+  return {.bytes = layout_.bytes,
+          .stride = layout_.stride,
+          .count = std::min(count, layout_.count - first)};
 }
 
-void SlotBuffer::fill_inverse(std::uint64_t seed) {
-  for (std::size_t i = 0; i < slots_; ++i)
-    memory_.fill_inverse(slot(i), bytes_, slot_seed(seed, i));
+void SlotBuffer::fill(const Payload& payload, Part part, std::size_t first, std::size_t count) {
+  const Payload own{payload.seed + slot_seed(first), payload.round};
+  memory_.fill(slot(first), part_of(first, count), own, part);
 }
 
-std::optional<Mismatch> SlotBuffer::find_mismatch(std::uint64_t seed) const {
-  for (std::size_t i = 0; i < slots_; ++i)
-    if (auto bad = memory_.find_mismatch(slot(i), bytes_, slot_seed(seed, i))) return bad;
-  return std::nullopt;
+void SlotBuffer::spoil(std::uint64_t seed, std::size_t first, std::size_t count) {
+  memory_.spoil(slot(first), part_of(first, count), seed + slot_seed(first));
+}
+
+std::optional<Mismatch> SlotBuffer::find_mismatch(const Payload& payload, Part part,
+                                                  std::size_t first, std::size_t count) const {
+  const Payload own{payload.seed + slot_seed(first), payload.round};
+  auto bad = memory_.find_mismatch(slot(first), part_of(first, count), own, part);
+  if (bad) bad->slot += first;
+  return bad;
 }
 
 }  // namespace nearpeak

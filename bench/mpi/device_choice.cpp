@@ -36,34 +36,11 @@ int find_device(const Accelerator& accelerator, const std::string& text) {
 
 }  // namespace
 
-Kinds parse_kinds(const std::string& text, int ranks) {
-  Kinds kinds;
-  for (const std::string& letter : split(text)) {
-    if (letter.size() != 1)
-      throw BadInput("'" + text + "' names no buffers: give one letter of H, P, D, M for each " +
-                     "rank, as D,D");
-    kinds.push_back(buffer_kind(letter[0]));
-  }
-  if (static_cast<int>(kinds.size()) != ranks)
-    throw BadInput("--buffers needs one letter for each of the " + std::to_string(ranks) +
-                   " ranks, as D,D, not " + text);
-  return kinds;
-}
-
-std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks) {
-  if (text.empty()) return std::vector<DeviceSpec>(ranks);
+std::vector<DeviceSpec> parse_devices(const std::string& text) {
+  if (text.empty()) return {DeviceSpec{}};
   std::vector<DeviceSpec> specs;
   for (const std::string& part : split(text)) specs.push_back(parse_device(part));
-  if (specs.size() == 1) specs.resize(ranks, specs.front());
-  if (static_cast<int>(specs.size()) != ranks)
-    throw BadInput("--devices needs one device for each of the " + std::to_string(ranks) +
-                   " ranks, or one for all, not " + text);
   return specs;
-}
-
-bool need_device(const Kinds& kinds) {
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [](BufferKind kind) { return kind != BufferKind::kHost; });
 }
 
 DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
@@ -74,11 +51,16 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
     throw BadInput("a rank must be known before MPI is initialised, and there is none in " +
                    rank_variables() + ": start with a launcher, as mpirun -n 2");
   rank_ = *rank;
+  // Two ranks where the launcher does not say: it is looked at once MPI is initialised.
+  if (std::any_of(kinds.begin(), kinds.end(), [](const Kinds& each) { return each.differ(); }))
+    ranks_ = launched_ranks().value_or(2);
   const auto place = static_cast<std::size_t>(rank_);
-  if (place >= devices.size()) return;  // too many ranks: said where they are counted
-  const DeviceSpec& spec = devices[place];
-  const bool needs = std::any_of(kinds.begin(), kinds.end(), [place](const Kinds& each) {
-    return each[place] != BufferKind::kHost;
+  const bool one_for_all = devices.size() == 1;
+  // Too many ranks: said where they are counted.
+  if ((!one_for_all && place >= devices.size()) || (ranks_ != 0 && rank_ >= ranks_)) return;
+  const DeviceSpec& spec = devices[one_for_all ? 0 : place];
+  const bool needs = std::any_of(kinds.begin(), kinds.end(), [this](const Kinds& each) {
+    return each.of(rank_, ranks_) != BufferKind::kHost;
   });
   // Named for a rank of host memory it is taken too, as most programs with GPUs do.
   if (!needs && (spec.none || spec.device.empty())) return;
@@ -98,7 +80,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
     index = find_device(*accelerator_, spec.device);
   asked_ = spec.device.empty() ? std::to_string(index) + kByPlace : spec.device;
   device_ = &accelerator_->device(index);
-  device_->has_kernels();  // compiled now, and not in the first case
+  why_no_kernels(*device_);  // compiled now, and not in the first case
 }
 
 Memory& DeviceChoice::memory(BufferKind kind) const {

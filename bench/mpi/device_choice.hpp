@@ -9,18 +9,10 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "accel/kinds.hpp"
 #include "record/record.hpp"
 
 namespace nearpeak {
-
-// The kind of each rank's buffers.
-using Kinds = std::vector<BufferKind>;
-
-// "H,D". Throws BadInput, also where there are not `ranks` of them.
-Kinds parse_kinds(const std::string& text, int ranks);
-
-// Whether some rank's buffers are memory that only a device's driver gives.
-bool need_device(const Kinds& kinds);
 
 // What --devices asks of one rank: "1", "GPU-...", "opencl:0", "-".
 struct DeviceSpec {
@@ -29,8 +21,8 @@ struct DeviceSpec {
   bool none = false;
 };
 
-// One for each rank, or one for all of them. Throws BadInput.
-std::vector<DeviceSpec> parse_devices(const std::string& text, int ranks);
+// One for each rank, or one for all of them; none given is one for all, too. Throws BadInput.
+std::vector<DeviceSpec> parse_devices(const std::string& text);
 
 inline constexpr const char* kByPlace = " by its place";
 
@@ -40,8 +32,8 @@ class DeviceChoice {
  public:
   // Host memory alone.
   DeviceChoice() = default;
-  // Takes the device that `devices` gives this rank and compiles its kernels. Throws BadInput,
-  // BackendUnavailable and the accelerator's errors.
+  // Takes the device that `devices` gives this rank and compiles its kernels, for buffers of any of
+  // these kinds. Throws BadInput, BackendUnavailable and the accelerator's errors.
   DeviceChoice(const std::vector<Kinds>& kinds, const std::vector<DeviceSpec>& devices);
 
   Device* device() const { return device_; }  // null without one
@@ -51,13 +43,15 @@ class DeviceChoice {
   // What --devices named, or else the index that the rank's place on its host came to, with
   // kByPlace behind it; empty without a device.
   const std::string& asked() const { return asked_; }
-  int rank() const { return rank_; }  // as the launcher has told it; -1 if not
+  int rank() const { return rank_; }    // as the launcher has told it; -1 if not
+  int ranks() const { return ranks_; }  // the number that the choice was made for; 0: any
 
  private:
   std::unique_ptr<Accelerator> accelerator_;
   Device* device_ = nullptr;
   std::string asked_;
   int rank_ = -1;
+  int ranks_ = 0;
 };
 
 }  // namespace nearpeak

@@ -5,18 +5,19 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <new>
 
-#include "mpi/agreement.hpp"
-#include "mpi/benchmark.hpp"
-#include "options/options.hpp"
+#include "benchmark/runner.hpp"
+#include "mpi/measure.hpp"
+#include "mpi/places.hpp"
+#include "mpi/staging.hpp"
 
 namespace nearpeak {
 namespace {
 
 // Libraries treat small, middling and large messages differently.
 constexpr std::size_t kSizes[] = {8, std::size_t{64} << 10, std::size_t{4} << 20};
+constexpr const char* kCalls = "calls";  // the axis of the ways to call the library
 
 // What an operation works on: afterwards `in` has what the peer had in `out`.
 struct Ends {
@@ -28,34 +29,9 @@ struct Ends {
   int bytes;
 };
 
-void send(const Ends& ends) {
-  for (int sender = 0; sender < kProbeRanks; ++sender)
-    if (ends.rank == sender)
-      MPI_Send(ends.out, ends.bytes, MPI_BYTE, ends.peer, 0, ends.comm);
-    else
-      MPI_Recv(ends.in, ends.bytes, MPI_BYTE, ends.peer, 0, ends.comm, MPI_STATUS_IGNORE);
-}
-
-void isend(const Ends& ends) {
-  MPI_Request requests[2];
-  MPI_Irecv(ends.in, ends.bytes, MPI_BYTE, ends.peer, 0, ends.comm, &requests[0]);
-  MPI_Isend(ends.out, ends.bytes, MPI_BYTE, ends.peer, 0, ends.comm, &requests[1]);
-  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-}
-
-void sendrecv(const Ends& ends) {
-  MPI_Sendrecv(ends.out, ends.bytes, MPI_BYTE, ends.peer, 0, ends.in, ends.bytes, MPI_BYTE,
-               ends.peer, 0, ends.comm, MPI_STATUS_IGNORE);
-}
-
 void bcast(const Ends& ends) {
   for (int root = 0; root < kProbeRanks; ++root)
     MPI_Bcast(ends.rank == root ? ends.out : ends.in, ends.bytes, MPI_BYTE, root, ends.comm);
-}
-
-void allreduce(const Ends& ends) {
-  MPI_Allreduce(ends.out, ends.in, ends.bytes / static_cast<int>(sizeof(unsigned)), MPI_UNSIGNED,
-                MPI_SUM, ends.comm);
 }
 
 // Between two fences, each rank opening `data` to the other.
@@ -84,32 +60,90 @@ void get(const Ends& ends) {
 struct Operation {
   ProbeOperationInfo info;
   void (*run)(const Ends&);
-  bool sums = false;  // `in` has the sum of both `out`, as unsigned ints
 };
 
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all{
-      {{"send", "MPI_Send and MPI_Recv"}, send},
-      {{"isend", "MPI_Isend, MPI_Irecv and MPI_Waitall"}, isend},
-      {{"sendrecv", "MPI_Sendrecv"}, sendrecv},
-      {{"bcast", "MPI_Bcast"}, bcast},
-      {{"allreduce", "MPI_Allreduce: a sum of unsigned ints"}, allreduce, true},
-      {{"put", "MPI_Put between two fences"}, put},
-      {{"get", "MPI_Get between two fences"}, get}};
+  static const std::vector<Operation> all{{{"bcast", "MPI_Bcast"}, bcast},
+                                          {{"put", "MPI_Put between two fences"}, put},
+                                          {{"get", "MPI_Get between two fences"}, get}};
   return all;
 }
 
-const Operation& find_operation(const std::string& name) {
-  std::string known;
-  for (const Operation& operation : operations()) {
-    if (operation.info.name == name) return operation;
-    known += (known.empty() ? "" : ", ") + operation.info.name;
+// An operation as a case, so that it is verified as a benchmark is.
+class OperationCase final : public Case {
+ public:
+  OperationCase(const CaseContext& context, const Operation& operation)
+      : operation_(operation),
+        context_(context),
+        out_(context.memory, context.bytes, 1),
+        in_(context.memory, context.bytes, 1) {
+    out_.fill({payload_seed(context.group.rank(), context.bytes)});
   }
-  throw BadInput("unknown operation '" + name + "' in --operations: give some of " + known);
+
+  void run(std::uint64_t) override {
+    operation_.run({.comm = comm_of(context_.group),
+                    .rank = context_.group.rank(),
+                    .peer = peer(),
+                    .out = out_.slot(0),
+                    .in = in_.slot(0),
+                    .bytes = static_cast<int>(context_.bytes)});
+  }
+  std::vector<double> values(const Times& times) const override { return {times.us}; }
+  void begin_round(std::uint64_t round, Part part) override {
+    out_.fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
+    if (part == Part::kAll) in_.spoil(payload_seed(peer(), context_.bytes));
+  }
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
+    return in_.find_mismatch({payload_seed(peer(), context_.bytes), round}, part);
+  }
+
+ private:
+  int peer() const { return 1 - context_.group.rank(); }
+
+  const Operation& operation_;
+  const CaseContext context_;
+  SlotBuffer out_;
+  SlotBuffer in_;
+};
+
+// What is tried under a name: a benchmark in each way to call the library, or an operation.
+struct Tried {
+  Benchmark benchmark;
+  std::vector<Axes> axes;
+};
+
+std::optional<Tried> find(const std::string& name) {
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (benchmark.info.name != name) continue;
+    Axes axes;
+    std::vector<std::string> calls{""};
+    for (const Axis& axis : axes_of(benchmark)) {
+      axes[axis.name] = axis.values.front();
+      if (axis.name == kCalls) calls = axis.values;
+    }
+    Tried tried{benchmark, {}};
+    for (const std::string& way : calls) {
+      if (!way.empty()) axes[kCalls] = way;
+      tried.axes.push_back(axes);
+    }
+    return tried;
+  }
+  for (const Operation& operation : operations())
+    if (operation.info.name == name)
+      return Tried{{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
+                    .make =
+                        [&operation](const CaseContext& context) {
+                          return std::make_unique<OperationCase>(context, operation);
+                        }},
+                   {{}}};
+  return std::nullopt;
 }
 
-std::uint64_t seed_of(int sender, std::size_t bytes) {
-  return (static_cast<std::uint64_t>(sender + 1) << 48) ^ bytes;
+std::vector<std::string> known_operations() {
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : benchmarks()) names.push_back(benchmark.info.name);
+  for (const ProbeOperationInfo& info : probe_operations()) names.push_back(info.name);
+  return names;
 }
 
 // How one operation on one kind of buffers ended.
@@ -118,137 +152,69 @@ struct Outcome {
   std::string message;
 };
 
-// One rank's part in trying one operation with one size.
-class Attempt {
- public:
-  // Throws std::bad_alloc and AcceleratorError.
-  Attempt(const DeviceChoice& devices, BufferKind kind, MPI_Comm comm, std::size_t bytes)
-      : device_(on_device(kind) ? devices.device() : nullptr),
-        rank_(rank_in(comm)),
-        comm_(comm),
-        bytes_(bytes),
-        out_(devices.memory(kind), bytes, 1),
-        in_(devices.memory(kind), bytes, 1) {
-    out_.fill_pattern(seed_of(rank_, bytes_));
-    in_.fill_inverse(seed_of(peer(), bytes_));
-  }
-
-  std::optional<Mismatch> run(const Operation& operation) {
-    operation.run({comm_, rank_, peer(), out_.slot(0), in_.slot(0), static_cast<int>(bytes_)});
-    return operation.sums ? wrong_sum() : in_.find_mismatch(seed_of(peer(), bytes_));
-  }
-
- private:
-  int peer() const { return 1 - rank_; }
-
-  std::optional<Mismatch> wrong_sum() const {
-    const std::size_t count = bytes_ / sizeof(unsigned);
-    std::vector<unsigned> expected(count);
-    std::vector<unsigned> other(count);
-    std::vector<unsigned> got(count);
-    fill_pattern(expected.data(), bytes_, seed_of(0, bytes_));
-    fill_pattern(other.data(), bytes_, seed_of(1, bytes_));
-    for (std::size_t i = 0; i < count; ++i) expected[i] += other[i];
-    if (device_ != nullptr)
-      device_->copy(got.data(), in_.slot(0), bytes_);
-    else
-      std::memcpy(got.data(), in_.slot(0), bytes_);
-    const auto* const want = reinterpret_cast<const unsigned char*>(expected.data());
-    const auto* const have = reinterpret_cast<const unsigned char*>(got.data());
-    const auto place = std::mismatch(want, want + bytes_, have);
-    if (place.first == want + bytes_) return std::nullopt;
-    return Mismatch{static_cast<std::size_t>(place.first - want), *place.first, *place.second};
-  }
-
-  Device* device_;  // null where the CPU owns the buffers
-  int rank_;
-  MPI_Comm comm_;
-  std::size_t bytes_;
-  SlotBuffer out_;
-  SlotBuffer in_;
-};
-
-// The first rank's reason why there are no buffers.
-std::optional<std::string> first_reason(const std::string& mine, MPI_Comm comm) {
-  const auto all = gather(mine, comm);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!all[i].empty()) return "rank " + std::to_string(i) + ": " + all[i];
-  return std::nullopt;
-}
-
-Outcome attempt(const Operation& operation, const DeviceChoice& devices, BufferKind kind,
-                MPI_Comm comm) {
-  for (const std::size_t bytes : kSizes) {
-    std::unique_ptr<Attempt> made;
-    std::string reason;
-    try {
-      made = std::make_unique<Attempt>(devices, kind, comm, bytes);
-    } catch (const std::bad_alloc& error) {
-      reason = error.what();
-    } catch (const AcceleratorError& error) {
-      reason = error.what();
-    }
-    if (const auto first = first_reason(reason, comm)) return {"not tried", *first};
-    if (const auto wrong = first_wrong(made->run(operation), comm))
-      return {"wrong data", to_text(*wrong, bytes)};
-  }
-  return {"ok", ""};
-}
-
-void print(const std::string& buffers, const std::string& operation, const Outcome& outcome) {
-  std::printf("%-8s %-10s %s%s%s\n", buffers.c_str(), operation.c_str(), outcome.status.c_str(),
-              outcome.message.empty() ? "" : ": ", outcome.message.c_str());
-  std::fflush(stdout);
-}
-
-int probe(const ProbeRequest& request, const DeviceChoice& devices, MPI_Comm comm) {
-  const bool leads = rank_in(comm) == kLeader;
-  const auto places = gather_places(devices, comm);
-  const auto writer = open_writer(request.jsonl, comm);
-  const auto clock = measure_clock();
-  if (leads) writer->environment("nearpeak-mpi", library_version(), places, clock);
-  int status = kGood;
-  for (std::size_t i = 0; i < request.kinds.size(); ++i)
-    for (const std::string& name : request.operations) {
-      const std::string& buffers = request.buffers[i];
-      if (leads) writer->probe(buffers, name, "begun", "");
-      MPI_Barrier(comm);  // nobody begins, and perhaps crashes, before that is written
-      const BufferKind kind = request.kinds[i][rank_in(comm)];
-      const Outcome outcome = attempt(find_operation(name), devices, kind, comm);
-      if (leads) {
-        writer->probe(buffers, name, outcome.status, outcome.message);
-        print(buffers, name, outcome);
+Outcome attempt(Runner& runner, const Command& command, const Trial& trial,
+                const DeviceChoice& devices, MpiGroup& group) {
+  const auto tried = find(trial.operation);
+  for (const Axes& axes : tried->axes)
+    for (const std::size_t bytes : kSizes) {
+      try {
+        const auto wrong = runner.try_out(
+            tried->benchmark, context_of(command, devices, trial.kinds, group, bytes, axes),
+            mpi_methods);
+        if (wrong) return {"wrong data", to_text(*wrong, bytes)};
+      } catch (const Unfit& error) {
+        return {"not tried", error.what()};
       }
-      if (outcome.status == "wrong data") status = kWrongData;
-      if (outcome.status == "not tried" && status == kGood) status = kFailed;
     }
-  return status;
+  return {"ok", ""};
 }
 
 }  // namespace
 
 std::vector<ProbeOperationInfo> probe_operations() {
   std::vector<ProbeOperationInfo> infos;
-  for (const Operation& operation : operations()) infos.push_back(operation.info);
+  for (const Operation& operation : operations()) {
+    const bool benchmarked = std::any_of(
+        benchmarks().begin(), benchmarks().end(),
+        [&](const Benchmark& benchmark) { return benchmark.info.name == operation.info.name; });
+    if (!benchmarked) infos.push_back(operation.info);
+  }
   return infos;
 }
 
 std::vector<std::string> parse_operations(const std::string& text) {
-  std::vector<std::string> names;
-  if (text.empty()) {
-    for (const Operation& operation : operations()) names.push_back(operation.info.name);
-    return names;
+  const auto known = known_operations();
+  if (text.empty()) return known;
+  const auto names = split(text);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string all;
+    for (const std::string& each : known) all += (all.empty() ? "" : ", ") + each;
+    throw BadInput("unknown operation '" + name + "' in --operations: give some of " + all);
   }
-  for (const std::string& name : split(text)) names.push_back(find_operation(name).info.name);
   return names;
 }
 
-int run(const ProbeRequest& request, const DeviceChoice& devices) {
-  check_ranks("probe", kProbeRanks);
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const int status = probe(request, devices, comm);
-  MPI_Comm_free(&comm);
+int probe(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  Runner runner(group, command.common, {.program = "nearpeak-mpi", .mode = "", .buffers = ""});
+  runner.open(library_version(), gather_places(devices, group));
+  int status = kGood;
+  for (const Trial& trial : command.trials) {
+    const std::string& buffers = trial.kinds.text();
+    const auto tell = [&](const Outcome& outcome) {
+      if (group.leads())
+        runner.writer().probe(buffers, trial.operation, outcome.status, outcome.message);
+    };
+    tell({"begun", ""});
+    group.barrier();  // nobody begins, and perhaps crashes, before that is written
+    const Outcome outcome = attempt(runner, command, trial, devices, group);
+    tell(outcome);
+    if (group.leads())
+      runner.table().line(buffers + "  " + trial.operation + "  " + outcome.status +
+                          (outcome.message.empty() ? "" : ": " + outcome.message));
+    if (outcome.status == "wrong data") status = kWrongData;
+    if (outcome.status == "not tried" && status == kGood) status = kFailed;
+  }
   return status;
 }
 

@@ -14,11 +14,11 @@ std::string bytes_text(std::uint64_t bytes) { return std::to_string(bytes) + " B
 class DevicesMode final : public Mode {
  public:
   DevicesMode()
-      : Mode({"devices",
-              "the accelerators of this machine: index, name, UUID, PCI address, memory, L2 cache; "
-              "it measures nothing",
-              {},
-              {}}) {}
+      : Mode("devices",
+             "the accelerators of this machine: index, name, UUID, PCI address, memory, L2 cache; "
+             "it measures nothing") {}
+
+  std::vector<Metric> metrics() const override { return {}; }
 
   void add_options(CLI::App& app) override {
     verbose_ = false;
@@ -56,7 +56,6 @@ class DevicesMode final : public Mode {
 };
 
 DevicesMode mode;
-const RegisterMode entry(mode);
 
 }  // namespace
 }  // namespace nearpeak

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/mode.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "benchmark/describe.hpp"
+#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {
@@ -14,56 +17,168 @@ std::vector<Mode*>& registry() {
 
 }  // namespace
 
-RegisterMode::RegisterMode(Mode& mode) { registry().push_back(&mode); }
+Mode::Mode(std::string name, std::string summary)
+    : name_(std::move(name)), summary_(std::move(summary)) {
+  registry().push_back(this);
+}
+
+std::vector<Axis> Mode::axes() const { return common_axes(); }
 
 std::vector<Mode*> modes() {
   auto all = registry();
   std::sort(all.begin(), all.end(),
-            [](const Mode* a, const Mode* b) { return a->info().name < b->info().name; });
+            [](const Mode* a, const Mode* b) { return a->name() < b->name(); });
   return all;
 }
 
 std::string describe_modes() {
-  using Json = nlohmann::ordered_json;
-  Json out;
-  out["schema"] = 1;
-  out["program"] = "nearpeak-native";
-  out["version"] = kVersion;
-  out["modes"] = Json::array();
-  for (const Mode* mode : modes()) {
-    const ModeInfo& info = mode->info();
-    if (info.metrics.empty()) continue;  // measures nothing
-    Json entry;
-    entry["name"] = info.name;
-    entry["summary"] = info.summary;
-    entry["metrics"] = Json::array();
-    for (const Metric& metric : info.metrics)
-      entry["metrics"].push_back(
-          {{"name", metric.name}, {"unit", metric.unit}, {"better", metric.better}});
-    entry["axes"] = Json::array();
-    for (const ModeAxis& axis : info.axes)
-      entry["axes"].push_back(
-          {{"name", axis.name}, {"values", axis.values}, {"default", axis.values.front()}});
-    out["modes"].push_back(entry);
+  auto out = describe_program("nearpeak-native");
+  out["modes"] = nlohmann::ordered_json::array();
+  for (const Mode* mode : modes())
+    if (!mode->metrics().empty())
+      out["modes"].push_back({{"name", mode->name()},
+                              {"summary", mode->summary()},
+                              {"metrics", to_json(mode->metrics())},
+                              {"axes", to_json(mode->axes())}});
+  // What --as-library records.
+  out["benchmarks"] = nlohmann::ordered_json::array();
+  for (const Benchmark& benchmark : benchmarks()) {
+    std::vector<Axis> axes = benchmark.info.axes;
+    for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
+    if (benchmark.over_transport())
+      out["benchmarks"].push_back(to_json(benchmark.info, axes, true));
   }
   return out.dump(2);
 }
 
-void check_name(const std::string& name, const std::vector<std::string>& known,
-                const std::string& kind) {
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  std::string all;
-  for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
-  throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
+void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
+                 const std::string& kind) {
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string all;
+    for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
+    throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
+  }
 }
 
-void check_writable(const std::string& path) {
-  if (path.empty()) return;
+bool wanted(const std::vector<std::string>& asked, const std::string& name) {
+  return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
+}
+
+void ModeOptions::add_to(CLI::App& app, const std::string& metrics_help,
+                         const std::string& cpus_help) {
+  common.add_to(app);
+  // An empty list is a list, of a name that nobody knows.
+  const auto list = [](std::vector<std::string>& into) {
+    return [&into](const std::string& text) { into = split(text); };
+  };
+  if (!cpus_help.empty())
+    app.add_option_function<std::string>(
+        "--cpus", [this](const std::string& text) { cpus = parse_cpus(text); }, cpus_help);
+  app.add_option_function<std::string>("--metrics", list(metrics), "only these: " + metrics_help);
+  app.add_option_function<std::string>("--methods", list(methods),
+                                       "only these: see docs/ceilings.md");
+  app.add_flag("!--no-probe", probe, "leave out the drift probe");
+  app.add_flag("--as-library", as_library,
+               "record the best method alone, as if it were a library under test");
+}
+
+void ModeOptions::check() const {
+  common.ordered_sizes();
+  common.window_at(1);
+  if (common.jsonl.empty()) return;
   try {
-    const RecordWriter writer(path);
+    const RecordWriter writer(common.jsonl);
   } catch (const std::runtime_error& error) {
     throw BadInput(std::string(error.what()) + ": give another file to --jsonl");
   }
+}
+
+Naming ModeOptions::naming(const std::string& mode, const std::string& buffers) const {
+  return {.program = "nearpeak-native", .mode = as_library ? "" : mode, .buffers = buffers};
+}
+
+double ModeOptions::stall_s(std::size_t method_count) const {
+  constexpr double kBeside = 60;  // what takes time beside the cases
+  return kBeside + 2 * common.limit_s * static_cast<double>(method_count);
+}
+
+std::vector<Metric> transport_metrics() {
+  std::vector<Metric> all;
+  for (const Benchmark& benchmark : benchmarks())
+    if (benchmark.over_transport())
+      all.insert(all.end(), benchmark.info.metrics.begin(), benchmark.info.metrics.end());
+  return all;
+}
+
+std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, int ranks) {
+  std::vector<std::string> known;
+  for (const Benchmark& benchmark : benchmarks())
+    if (benchmark.over_transport()) known.push_back(benchmark.info.name);
+  const std::vector<std::string> usual{"latency", "bw", "bibw"};
+  const auto& names = options.metrics.empty() ? usual : options.metrics;
+  check_names(names, known, "metric");
+  std::vector<const Benchmark*> out;
+  for (const std::string& name : names) {
+    const Benchmark& found = find_benchmark(name);
+    if (!found.info.ranks.fits(ranks))
+      throw BadInput(name + " runs on " + found.info.ranks.text() + ", not on " +
+                     std::to_string(ranks) + ": give other --metrics or --cpus");
+    out.push_back(&found);
+  }
+  return out;
+}
+
+void open_records(Runner& runner, const ModeOptions& options, const std::string& heading,
+                  const std::optional<RankDevice>& device) {
+  RankPlace place = this_place(runner.group().rank());
+  place.device = device;
+  runner.open(std::nullopt, runner.group().gather(to_json(place)));
+  runner.heading(heading);
+  if (options.probe && runner.group().leads())
+    run_probe(runner.writer(), runner.table(), runner.clock());
+  runner.group().barrier();
+}
+
+CaseContext context_of(Group& group, const ModeOptions& options, const Ground& ground,
+                       const Benchmark& benchmark, std::size_t bytes) {
+  CaseContext context{.group = group,
+                      .kind = ground.kind,
+                      .memory = ground.memory,
+                      .device = ground.device,
+                      .bytes = bytes,
+                      .window = options.common.window_at(bytes),
+                      .offset = 0,
+                      .cache_bytes = ground.cache_bytes,
+                      .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}}};
+  for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.values.front();
+  return context;
+}
+
+std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
+                            std::uint64_t cache_bytes) {
+  Alone alone;
+  std::size_t most = 0;
+  for (const Benchmark* benchmark : asked)
+    for (const std::size_t bytes : options.common.ordered_sizes()) {
+      const CaseContext context =
+          context_of(alone, options, {.cache_bytes = cache_bytes}, *benchmark, bytes);
+      for (const std::uint64_t window : {std::uint64_t{1}, context.window})
+        most = std::max(most, SlotBuffer::stride(bytes) * slots_for(context, window));
+    }
+  return most;
+}
+
+void for_each_case(
+    Group& group, const ModeOptions& options, const Ground& ground,
+    const std::vector<const Benchmark*>& asked,
+    const std::function<void(const Benchmark&, const CaseContext&, const Messages&)>& measure) {
+  for (const Benchmark* benchmark : asked)
+    for (const std::size_t bytes : options.common.ordered_sizes()) {
+      if (bytes < benchmark->info.smallest) continue;
+      const CaseContext context = context_of(group, options, ground, *benchmark, bytes);
+      measure(*benchmark, context, benchmark->messages(context));
+    }
 }
 
 }  // namespace nearpeak

@@ -3,13 +3,11 @@
 // file that registers itself.
 #pragma once
 
-#include <algorithm>
-#include <iterator>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "options/options.hpp"
-#include "record/record.hpp"
+#include "benchmark/runner.hpp"
 
 namespace CLI {
 class App;
@@ -17,69 +15,96 @@ class App;
 
 namespace nearpeak {
 
-struct Metric {
-  std::string name;
-  std::string unit;    // "us" or "GB/s"
-  std::string better;  // "lower" or "higher"
+// The options that modes share.
+struct ModeOptions {
+  CommonOptions common;
+  std::vector<int> cpus;               // one for each process
+  std::vector<std::string> metrics{};  // those asked for; empty: the usual ones
+  std::vector<std::string> methods{};  // likewise; empty: all
+  bool probe = true;
+  bool as_library = false;  // the best alone is recorded, under the names of the benchmarks
+
+  // `metrics_help`, `cpus_help`: what is said of those; without the latter there is no --cpus.
+  void add_to(CLI::App& app, const std::string& metrics_help, const std::string& cpus_help);
+  // Throws BadInput for what no case may be measured with, while there is but one process to say
+  // so: sizes, the window, a file that cannot be written.
+  void check() const;
+  Naming naming(const std::string& mode, const std::string& buffers = "H,H") const;
+  // How long nothing may be heard of a process that measures.
+  double stall_s(std::size_t method_count) const;
 };
 
-struct ModeAxis {
-  std::string name;
-  std::vector<std::string> values;
-};
-
-struct ModeInfo {
-  std::string name;
-  std::string summary;
-  std::vector<Metric> metrics;  // none: it measures nothing, and --describe leaves it out
-  std::vector<ModeAxis> axes;
-};
-
+// A static object of a class made of this one makes the mode known.
 class Mode {
  public:
-  explicit Mode(ModeInfo info) : info_(std::move(info)) {}
+  Mode(std::string name, std::string summary);
   virtual ~Mode() = default;
-  const ModeInfo& info() const { return info_; }
+  Mode(const Mode&) = delete;
+  Mode& operator=(const Mode&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& summary() const { return summary_; }
+  // None: it measures nothing, and --describe leaves it out.
+  virtual std::vector<Metric> metrics() const = 0;
+  virtual std::vector<Axis> axes() const;  // beside the metrics; reuse and touch
   virtual void add_options(CLI::App& app) = 0;
   // Returns the exit status. Throws BadInput before anything is measured or written, and
   // std::runtime_error.
   virtual int run() = 0;
 
  private:
-  ModeInfo info_;
-};
-
-// A static object of this type in a mode's file makes the mode known.
-struct RegisterMode {
-  explicit RegisterMode(Mode& mode);
+  std::string name_;
+  std::string summary_;
 };
 
 std::vector<Mode*> modes();  // by name
 std::string describe_modes();
 
-// Throws BadInput for a name that is none of those known, saying what kind of name it is.
-void check_name(const std::string& name, const std::vector<std::string>& known,
-                const std::string& kind);
+// Throws BadInput for one of `names` that is none of those known, saying what kind of name it is.
+void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
+                 const std::string& kind);
+// Whether it is asked for; all are where nothing is.
+bool wanted(const std::vector<std::string>& asked, const std::string& name);
 
-// The metrics or methods of `known` that a comma list names, in its order; all where it is empty.
-// Several may have the same name. Throws BadInput.
+// Leaves the methods that are asked for. Throws BadInput for a name that none has; several may have
+// the same.
 template <class Named>
-std::vector<Named> chosen(const std::string& list, const std::vector<Named>& known,
-                          const std::string& kind) {
-  if (list.empty()) return known;
+void choose(const std::vector<std::string>& asked, std::vector<Named>& methods) {
   std::vector<std::string> names;
-  for (const Named& each : known) names.push_back(each.name);
-  std::vector<Named> out;
-  for (const std::string& name : split(list)) {
-    check_name(name, names, kind);
-    std::copy_if(known.begin(), known.end(), std::back_inserter(out),
-                 [&](const Named& each) { return each.name == name; });
-  }
-  return out;
+  for (const Named& method : methods) names.push_back(method.name);
+  check_names(asked, names, "method");
+  std::erase_if(methods, [&](const Named& method) { return !wanted(asked, method.name); });
 }
 
-// Throws BadInput where records cannot be appended to this file; an empty path is none.
-void check_writable(const std::string& path);
+// The metrics of all benchmarks that go over a transport.
+std::vector<Metric> transport_metrics();
+// The benchmarks that are asked for, or latency, bw and bibw. Throws BadInput where one is not
+// known, is none over a transport or does not fit as many ranks.
+std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, int ranks);
+
+// Where the buffers of this rank are.
+struct Ground {
+  BufferKind kind = BufferKind::kHost;
+  Memory& memory = host_memory();
+  Device* device = nullptr;
+  std::uint64_t cache_bytes = largest_cache();
+};
+
+// Begins the records, with the drift probe where one is wanted. Collective.
+void open_records(Runner& runner, const ModeOptions& options, const std::string& heading,
+                  const std::optional<RankDevice>& device = std::nullopt);
+// Calls measure(benchmark, context, messages) for every size of every benchmark. Collective.
+void for_each_case(
+    Group& group, const ModeOptions& options, const Ground& ground,
+    const std::vector<const Benchmark*>& asked,
+    const std::function<void(const Benchmark&, const CaseContext&, const Messages&)>& measure);
+// As for_each_case() makes it.
+CaseContext context_of(Group& group, const ModeOptions& options, const Ground& ground,
+                       const Benchmark& benchmark, std::size_t bytes);
+
+// Bytes that are at least taken for the slots of one end, in any of the cases.
+std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
+                            std::uint64_t cache_bytes = largest_cache());
 
 // A copy of 16 MiB on this CPU for about 50 ms: its drift over the launches of a study shows that
 // the machine has changed.

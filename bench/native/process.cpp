@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,9 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+
+#include "options/options.hpp"
+#include "record/record.hpp"
 
 namespace nearpeak {
 namespace {
@@ -57,46 +59,6 @@ void bind_to_cpu(int cpu) {
     throw std::runtime_error("bound to CPU " + std::to_string(cpu) + " but running elsewhere");
 }
 
-SharedMemory::SharedMemory(std::size_t bytes)
-    : bytes_(std::max<std::size_t>(bytes, 1)),
-      data_(static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-  if (data_ == MAP_FAILED) throw std::bad_alloc();
-}
-
-SharedMemory::~SharedMemory() { munmap(data_, bytes_); }
-
-void* SharedMemory::allocate(std::size_t bytes) {
-  if (bytes > bytes_) throw std::bad_alloc();
-  return data_;
-}
-
-std::uint64_t SharedTeam::agree(std::uint64_t value) {
-  ++round_;
-  if (leads()) {
-    desk_.value = value;
-    desk_.asked.value.store(round_, std::memory_order_release);
-    wait_.until([&] { return desk_.answered.value.load(std::memory_order_acquire) == round_; });
-    return value;
-  }
-  wait_.until([&] { return desk_.asked.value.load(std::memory_order_acquire) == round_; });
-  const std::uint64_t agreed = desk_.value;
-  desk_.answered.value.store(round_, std::memory_order_release);
-  return agreed;
-}
-
-std::string SharedTeam::tell_leader(const std::string& text) {
-  if (!leads()) {
-    if (text.size() > Desk::kMostText) throw std::runtime_error("too much to tell the leader");
-    desk_.text_bytes = text.size();
-    std::memcpy(desk_.text, text.data(), text.size());
-  }
-  agree(0);
-  std::string told = leads() ? std::string(desk_.text, desk_.text_bytes) : std::string();
-  agree(0);
-  return told;
-}
-
 namespace {
 
 struct Child {
@@ -106,11 +68,11 @@ struct Child {
   int status = kGood;
 };
 
-int run_child(int rank, pid_t parent, const std::function<int(int)>& body) {
+int run_child(int rank, pid_t parent, const std::function<int()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) return kFailed;  // it was gone before
   try {
-    return body(rank);
+    return body();
   } catch (const BadInput& error) {
     std::fprintf(stderr, "nearpeak-native: %s\n", error.what());
     return kBadInput;
@@ -145,9 +107,8 @@ void end(std::vector<Child>& children) {
 }
 
 // Waits until every child has ended, or one has failed, or there is no progress.
-int watch(std::vector<Child>& children, const std::atomic<std::uint64_t>& progress,
-          double stall_s) {
-  std::uint64_t seen = progress.load();
+int watch(std::vector<Child>& children, const Counter& progress, double stall_s) {
+  std::uint64_t seen = progress.told();
   std::int64_t since = now_ns();
   while (true) {
     std::vector<pollfd> alive;
@@ -162,7 +123,7 @@ int watch(std::vector<Child>& children, const std::atomic<std::uint64_t>& progre
       if (status != kGood && status != kWrongData) return status;
     }
     if (all_ended) break;
-    if (const std::uint64_t now = progress.load(); now != seen) {
+    if (const std::uint64_t now = progress.told(); now != seen) {
       seen = now;
       since = now_ns();
     }
@@ -178,35 +139,41 @@ int watch(std::vector<Child>& children, const std::atomic<std::uint64_t>& progre
 
 }  // namespace
 
-int run_processes(int count, const std::atomic<std::uint64_t>& progress, double stall_s,
-                  const std::function<int(int)>& body) {
+int run_group(const std::vector<int>& cpus, double stall_s,
+              const std::function<int(SharedGroup&)>& body) {
+  const auto size = static_cast<int>(cpus.size());
+  const SharedMemory memory(SharedGroup::memory_bytes(size));
+  const auto* members = reinterpret_cast<const SharedGroup::Member*>(memory.data());
+  auto distinct = cpus;
+  std::sort(distinct.begin(), distinct.end());
+  const bool shared = std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end();
   std::fflush(nullptr);  // what is still buffered would be written by each child again
   std::vector<Child> children;
   const pid_t parent = getpid();
   int status = kGood;
-  for (int rank = 0; rank < count && status == kGood; ++rank) {
+  for (int rank = 0; rank < size && status == kGood; ++rank) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-      std::perror("nearpeak-native: pipe");
-      status = kFailed;
-      break;
-    }
-    const pid_t pid = fork();
+    const bool piped = pipe2(ends, O_CLOEXEC) == 0;
+    const pid_t pid = piped ? fork() : -1;
     if (pid == 0) {
-      const int result = run_child(rank, parent, body);
+      const int result = run_child(rank, parent, [&] {
+        bind_to_cpu(cpus[static_cast<std::size_t>(rank)]);
+        SharedGroup group(memory.data(), rank, size, shared ? Wait::kYield : Wait::kPause);
+        return body(group);
+      });
       std::fflush(nullptr);
       _exit(result);
     }
-    close(ends[1]);
     if (pid < 0) {
-      std::perror("nearpeak-native: fork");
-      close(ends[0]);
+      std::perror("nearpeak-native: cannot start a process");
       status = kFailed;
-      break;
+    } else {
+      children.push_back({pid, ends[0]});
     }
-    children.push_back({pid, ends[0]});
+    if (piped) close(ends[1]);
+    if (piped && pid < 0) close(ends[0]);
   }
-  if (status == kGood) status = watch(children, progress, stall_s);
+  if (status == kGood) status = watch(children, members[kLeaderRank].met, stall_s);
   end(children);
   for (const Child& child : children) close(child.alive);
   return status;

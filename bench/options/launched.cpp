@@ -15,6 +15,8 @@ const std::vector<const char*> kRank{"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_R
                                      "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
 const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
                                           "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+const std::vector<const char*> kRanks{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
+                                      "SLURM_NTASKS"};
 
 std::optional<int> first_number(const std::vector<const char*>& names) {
   for (const char* name : names) {
@@ -34,6 +36,7 @@ std::optional<int> first_number(const std::vector<const char*>& names) {
 
 std::optional<int> launched_rank() { return first_number(kRank); }
 std::optional<int> launched_local_rank() { return first_number(kLocalRank); }
+std::optional<int> launched_ranks() { return first_number(kRanks); }
 
 int launched_rank_of_two(const std::string& mode) {
   const auto rank = launched_rank();

@@ -11,6 +11,8 @@ namespace nearpeak {
 // does not say. Throw BadInput for what is no number.
 std::optional<int> launched_rank();
 std::optional<int> launched_local_rank();
+// The number of ranks, likewise.
+std::optional<int> launched_ranks();
 
 // The rank of this process in a launch of two, for a mode of that name. Throws BadInput for others.
 int launched_rank_of_two(const std::string& mode);

@@ -15,6 +15,7 @@ namespace {
 constexpr char kInFlight[] = "64M";
 // GPUs need more to be busy, and 64 messages of 4 MiB are a window as in OMB.
 constexpr char kDeviceInFlight[] = "256M";
+constexpr double kDeviceWarmupS = 0.005;  // clocks of devices rise while they work
 constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
 
 std::size_t parse_size(const std::string& text) {
@@ -26,6 +27,16 @@ std::size_t parse_size(const std::string& text) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& reuse_values() {
+  static const std::vector<std::string> values{"fixed", "single", "rotating"};
+  return values;
+}
+
+const std::vector<std::string>& touch_values() {
+  static const std::vector<std::string> values{"none", "sender"};
+  return values;
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -107,19 +118,24 @@ std::uint64_t largest_cache() {
 
 std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 16;
   const std::uint64_t each = std::max<std::uint64_t>(bytes, 64) * window;
   const std::uint64_t wanted = 2 * cache_bytes / each + 1;
-  return std::max<std::uint64_t>(2, std::min({wanted, kMostBytes / each, kMostMessages / window}));
+  return std::max<std::uint64_t>(2, std::min(wanted, kMostBytes / each));
 }
 
 void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--sizes", sizes, "bytes of a message: 0:64M (powers of two), 8,1000,4K")
       ->capture_default_str();
   app.add_option("--reuse", reuse,
-                 "fixed: the same buffers in every iteration, as OMB does; rotating: more buffers "
-                 "than the caches hold, in turn")
-      ->check(CLI::IsMember({"fixed", "rotating"}))
+                 "single: one buffer for all messages of a window, as OMB has it; fixed: one for "
+                 "each message, the same in every window; rotating: more of them than the caches "
+                 "hold, in turn")
+      ->check(CLI::IsMember(reuse_values()))
+      ->capture_default_str();
+  app.add_option("--touch", touch,
+                 "none: nobody writes what is sent, as in OMB; sender: a byte of every cache line "
+                 "is written before it is sent, within the time, as applications do")
+      ->check(CLI::IsMember(touch_values()))
       ->capture_default_str();
   app.add_option("--window", window, "messages in flight (bw, bibw)")
       ->check(CLI::Range(1, 1 << 16))
@@ -140,6 +156,8 @@ void CommonOptions::add_to(CLI::App& app) {
                  "shuffle the sizes with this seed; without it they keep their order");
   app.add_option("--jsonl", jsonl, "append records to this file (docs/records.md)");
   app.add_flag("!--no-verify", verify, "do not check the received data");
+  app.add_flag("--keep-ranks", keep_ranks,
+               "record the samples of every rank, not the leader's alone");
 }
 
 std::vector<std::size_t> CommonOptions::ordered_sizes() const {
@@ -153,6 +171,8 @@ SamplingPolicy CommonOptions::policy() const {
   out.slot_s = slot_ms / 1e3;
   out.limit_s = limit_s;
   out.min_samples = min_samples;
+  if (with_device) out.min_warmup_s = kDeviceWarmupS;
+  out.keep_ranks = keep_ranks;
   return out;
 }
 

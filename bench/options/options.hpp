@@ -24,9 +24,14 @@ class BadInput : public std::runtime_error {
 
 enum ExitStatus { kGood = 0, kFailed = 1, kBadInput = 2, kWrongData = 3 };
 
+// The axes that every benchmark and every ceiling has.
+inline constexpr const char* kReuse = "reuse";
+inline constexpr const char* kTouch = "touch";
+
 struct CommonOptions {
   std::string sizes = "0:64M";
   std::string reuse = "fixed";
+  std::string touch = "none";
   std::uint64_t window = 64;
   std::string in_flight;  // empty: the default
   double slot_ms = 100;
@@ -35,6 +40,7 @@ struct CommonOptions {
   std::optional<std::uint64_t> seed;
   std::string jsonl;
   bool verify = true;
+  bool keep_ranks = false;
   bool with_device = false;  // some of the memory is a device's: what is the default then
 
   void add_to(CLI::App& app);
@@ -46,6 +52,10 @@ struct CommonOptions {
   // bytes; at least 1. Throws BadInput.
   std::uint64_t window_at(std::size_t size_bytes) const;
 };
+
+// The values of those axes, the default first.
+const std::vector<std::string>& reuse_values();
+const std::vector<std::string>& touch_values();
 
 // "a,b" -> {"a", "b"}; an empty part stays one, and "" is {""}.
 std::vector<std::string> split(const std::string& text, char separator = ',');
@@ -61,8 +71,7 @@ std::vector<int> parse_cpus(const std::string& text);
 std::uint64_t largest_cache();
 
 // How many windows of `window` messages of `bytes` a rotating case goes through: at least 2, more
-// than twice `cache_bytes` in all, but at most 1 GiB and about 65,536 messages, so that tiny
-// messages do not spend the slot on visiting them all.
+// than twice `cache_bytes` in all, but at most 1 GiB.
 std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window,
                                std::uint64_t cache_bytes = largest_cache());
 

@@ -9,16 +9,50 @@
 
 namespace nearpeak {
 
-// The first byte that is not what it should be.
+// Slots of `bytes` each, `stride` bytes from one to the next. Behind each, up to the next one (the
+// gap), nothing is to be written.
+struct SlotLayout {
+  std::size_t bytes;
+  std::size_t stride;
+  std::size_t count;
+};
+
+// What a sender has in its slots. Slot i has the words of seed + (i << 32); some of them, one in
+// every 4 KiB, the first and the last among them, also depend on the round (the stamps), so that
+// the payload of another round costs little to make and a message that was left out is seen.
+struct Payload {
+  std::uint64_t seed;
+  std::uint64_t round = 0;
+};
+
+// Which words are written or looked at: all of them, or the stamps.
+enum class Part { kAll, kStamps };
+
+// Where the bytes are not what they should be: the first such slot, and the first byte there, which
+// lies in the gap where it is not below SlotLayout::bytes.
 struct Mismatch {
+  std::size_t slot;
   std::size_t byte;
   unsigned expected;
   unsigned got;
 };
 
-void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed);
-// Every byte different from the pattern's, so that a message that never came is seen.
-void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed);
-std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes, std::uint64_t seed);
+// Host memory. Gaps are left alone.
+void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part = Part::kAll);
+// The inverse of the words of round 0 in the slots and their gaps, so that a message that never
+// came is seen, and so is one that came into a gap.
+void spoil(void* base, const SlotLayout& layout, std::uint64_t seed);
+// Of slots that were spoiled with this seed and have then received the payload: with Part::kAll the
+// gaps are looked at too.
+std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                      const Payload& payload, Part part = Part::kAll);
+
+// What is not as spoil() left it behind the first slot's bytes.
+std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed);
+
+// The word at `index` (in words of 8 bytes) of a slot, as the CPU stores it; what kernels on
+// devices compute too. Gaps have the inverse.
+std::uint64_t payload_word(const Payload& payload, std::size_t slot, std::size_t index,
+                           std::size_t bytes);
 
 }  // namespace nearpeak

@@ -1,66 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 // A window of messages both ways at once. An iteration is one window each way and an empty
 // exchange, after which each rank knows that the other has everything.
-#include "pt2pt/staging.hpp"
-#include "pt2pt/window.hpp"
+#include "pt2pt/windows.hpp"
+#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {
 
-template <class Road>
-class BidirectionalBandwidth final : public WindowCase {
- public:
-  explicit BidirectionalBandwidth(const CaseContext& context)
-      : WindowCase(context, true, true),
-        blocking_(context.axes.at("calls") == "blocking"),
-        road_(context, context.window, context.window) {}
+template <class T>
+class BidirectionalBandwidth final : public PairCase<T> {
+  using Base = PairCase<T>;
+  using Base::bytes, Base::next_window, Base::outgoing, Base::slot, Base::transport;
 
-  void iterate(std::uint64_t n) override {
+ public:
+  BidirectionalBandwidth(const CaseContext& context, const Messages& messages,
+                         const Buffers& buffers, T& over)
+      : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
+
+  static Messages wanted(const CaseContext& context) {
+    const int rank = context.group.rank();
+    return {.bytes = context.bytes,
+            .window = context.window,
+            .slots = slots_for(context, context.window),
+            .sends = true,
+            .receives = true,
+            .rank = rank,
+            .peer = 1 - rank};
+  }
+
+  void run(std::uint64_t n) override {
+    T& by = transport();
+    const std::uint64_t window = this->messages().window;
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (blocking_)
-        blocking_window();
-      else
-        nonblocking_window();
-      MPI_Sendrecv(nullptr, 0, MPI_BYTE, peer(), kAckTag, nullptr, 0, MPI_BYTE, peer(), kAckTag,
-                   context_.comm, MPI_STATUS_IGNORE);
+      if (blocking_) {
+        for (std::uint64_t m = 0; m < window; ++m) by.exchange(outgoing(m, bytes()), bytes());
+      } else {
+        for (std::uint64_t m = 0; m < window; ++m) by.begin_receive(slot(m), bytes());
+        for (std::uint64_t m = 0; m < window; ++m) by.begin_send(outgoing(m, bytes()), bytes());
+        by.finish();
+      }
+      by.exchange(slot(0), 0);
       next_window();
     }
   }
 
-  double value(double us) const override { return rate(us, 2 * context_.window); }
+  std::vector<double> values(const Times& times) const override {
+    return {this->rate(times.us, 2 * this->messages().window)};
+  }
 
  private:
-  void nonblocking_window() {
-    const std::uint64_t window = context_.window;
-    for (std::uint64_t m = 0; m < window; ++m) road_.begin_receive(in(m), bytes());
-    for (std::uint64_t m = 0; m < window; ++m) road_.begin_send(out(m), bytes());
-    road_.finish();
-  }
-
-  void blocking_window() {
-    for (std::uint64_t m = 0; m < context_.window; ++m) road_.exchange(out(m), in(m), bytes());
-  }
-
-  bool blocking_;
-  Road road_;
+  const bool blocking_;
 };
 
-const Register entry(
-    {"bibw",
-     "bandwidth of both directions together: a window of messages each way at once",
-     "bibw",
-     "GB/s",
-     "higher",
-     2,
-     1,
-     {{"calls",
-       {"nonblocking", "blocking"},
-       "MPI_Isend, MPI_Irecv and MPI_Waitall, or MPI_Sendrecv one by one"},
-      reuse_axis(),
-      staging_axis()},
-     true,
-     {"sendrecv", "isend"}},
-    on_road<BidirectionalBandwidth>);
+const Register entry(Over<BidirectionalBandwidth>::benchmark({
+    .name = "bibw",
+    .summary = "bandwidth of both directions together: a window of messages each way at once",
+    .metrics = {{"bibw", "GB/s", "higher"}},
+    .smallest = 1,
+    .axes = {calls_axis("MPI_Sendrecv")},
+}));
 
 }  // namespace
 }  // namespace nearpeak

@@ -1,115 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pong between two ranks. An iteration is one round trip.
-#include "pt2pt/staging.hpp"
+#include "pt2pt/pair_case.hpp"
+#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {
 
-template <class Road>
-class Latency final : public Case {
+template <class T>
+class Latency final : public PairCase<T> {
+  using Base = PairCase<T>;
+  using Base::bytes, Base::is_first, Base::next_window, Base::outgoing, Base::slot, Base::transport;
+
  public:
-  explicit Latency(const CaseContext& context)
-      : Case(context),
-        slots_(context.rotating() ? rotating_windows(context.size_bytes, 1, context.cache_bytes)
-                                  : 1),
-        blocking_(context.axes.at("calls") == "blocking"),
-        direction_(context.axes.at("direction")),
-        there_(direction_ == "1to0" ? 0 : static_cast<int>(context.size_bytes)),
-        back_(direction_ == "0to1" ? 0 : static_cast<int>(context.size_bytes)),
-        out_(context.memory, context.size_bytes, slots_, context.offset),
-        in_(context.memory, context.size_bytes, slots_, context.offset),
-        road_(context, 1, 1) {
-    out_.fill_pattern(context.seed(context.rank));
-    in_.fill_inverse(context.seed(peer()));
+  Latency(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
+      : Base(context, messages, buffers, over),
+        blocking_(context.axis("calls") == "blocking"),
+        one_way_(context.axis("direction") != "both"),
+        out_(messages.sends ? messages.bytes : 0),
+        in_(messages.receives ? messages.bytes : 0),
+        phases_ns_(one_way_ ? 2 : 0) {}
+
+  static Messages wanted(const CaseContext& context) {
+    const int rank = context.group.rank();
+    const std::string& direction = context.axis("direction");
+    const bool filled = context.bytes > 0;
+    const bool there = filled && direction != "1to0";
+    const bool back = filled && direction != "0to1";
+    return {.bytes = context.bytes,
+            .window = 1,
+            .slots = slots_for(context, 1),
+            .sends = rank == 0 ? there : back,
+            .receives = rank == 0 ? back : there,
+            .rank = rank,
+            .peer = 1 - rank};
   }
 
-  void iterate(std::uint64_t n) override { exchange(n, there_, back_); }
-
-  double value(double us) const override {
-    return direction_ == "both" ? us / 2 : us - empty_us_.value_or(0);
+  void run(std::uint64_t n) override {
+    if (!one_way_) return round_trips(n, out_, in_);
+    // The payload goes one way and the reply is empty; empty round trips tell what that costs.
+    const std::int64_t begin = now_ns();
+    round_trips(n, out_, in_);
+    const std::int64_t middle = now_ns();
+    round_trips(n, 0, 0);
+    phases_ns_[0] = static_cast<double>(middle - begin);
+    phases_ns_[1] = static_cast<double>(now_ns() - middle);
   }
 
-  std::uint64_t cycle() const override { return slots_; }
-
-  // One direction alone: the payload goes one way, the reply is empty, and the empty way's time,
-  // half an empty round trip of this launch, is taken off.
-  void calibrate(Sampler& sampler, const SamplingPolicy& policy) override {
-    if (direction_ == "both") return;
-    const auto empty = sampler.measure(policy, [this](std::uint64_t n) { exchange(n, 0, 0); });
-    if (!empty.samples_us.empty()) empty_us_ = median(empty.samples_us) / 2;
+  std::vector<double> values(const Times& times) const override {
+    if (!one_way_) return {times.us / 2};
+    // The empty way's share of a typical round trip is taken off every one: half an empty round
+    // trip.
+    const double payload = times.typical_phases_us[0];
+    const double share = (payload - times.typical_phases_us[1] / 2) / payload;
+    return {times.phases_us[0] * share};
   }
-
-  std::optional<double> subtracted_us() const override { return empty_us_; }
-
-  std::optional<Mismatch> verify() override {
-    in_.fill_inverse(context_.seed(peer()));
-    next_ = 0;
-    iterate(slots_);
-    const bool received = context_.rank == 0 ? back_ > 0 : there_ > 0;
-    return received ? in_.find_mismatch(context_.seed(peer())) : std::nullopt;
+  std::vector<std::string> phases() const override {
+    if (one_way_) return {"payload", "empty"};
+    return {};
   }
+  const std::vector<double>& phases_ns() const override { return phases_ns_; }
 
  private:
-  int peer() const { return 1 - context_.rank; }
-
-  void exchange(std::uint64_t n, int there, int back) {
-    const int to_send = context_.rank == 0 ? there : back;
-    const int to_receive = context_.rank == 0 ? back : there;
+  void round_trips(std::uint64_t n, std::size_t out, std::size_t in) {
+    T& by = transport();
     for (std::uint64_t i = 0; i < n; ++i) {
-      char* out = out_.slot(next_);
-      char* in = in_.slot(next_);
-      if (++next_ == slots_) next_ = 0;
-      if (blocking_ && context_.rank == 0) {
-        road_.send(out, to_send);
-        road_.receive(in, to_receive);
+      if (blocking_ && is_first()) {
+        by.send(outgoing(0, out), out);
+        by.receive(slot(0), in);
       } else if (blocking_) {
-        road_.receive(in, to_receive);
-        road_.send(out, to_send);
-      } else if (context_.rank == 0) {
-        road_.begin_receive(in, to_receive);
-        road_.begin_send(out, to_send);
-        road_.finish();
+        by.receive(slot(0), in);
+        by.send(outgoing(0, out), out);
+      } else if (is_first()) {
+        by.begin_receive(slot(0), in);
+        by.begin_send(outgoing(0, out), out);
+        by.finish();
       } else {
-        road_.begin_receive(in, to_receive);
-        road_.finish_one();
-        road_.begin_send(out, to_send);
-        road_.finish_one();
+        by.begin_receive(slot(0), in);
+        by.finish();
+        by.begin_send(outgoing(0, out), out);
+        by.finish();
       }
+      next_window();
     }
   }
 
-  std::size_t slots_;
-  bool blocking_;
-  std::string direction_;
-  int there_;
-  int back_;
-  SlotBuffer out_;
-  SlotBuffer in_;
-  Road road_;
-  std::size_t next_ = 0;
-  std::optional<double> empty_us_;
+  const bool blocking_;
+  const bool one_way_;
+  const std::size_t out_;
+  const std::size_t in_;
+  std::vector<double> phases_ns_;
 };
 
-const Register entry(
-    {"latency",
-     "time of one message one way: half the round trip of a ping-pong",
-     "latency",
-     "us",
-     "lower",
-     2,
-     0,
-     {{"calls",
-       {"blocking", "nonblocking"},
-       "MPI_Send and MPI_Recv, or MPI_Isend, MPI_Irecv and a wait"},
-      {"direction",
-       {"both", "0to1", "1to0"},
-       "both: the payload goes there and back; 0to1, 1to0: the payload goes one way and the reply "
-       "is empty"},
-      reuse_axis(),
-      staging_axis()},
-     true,
-     {"send", "isend"}},
-    on_road<Latency>);
+const Register entry(Over<Latency>::benchmark({
+    .name = "latency",
+    .summary = "time of one message one way: half the round trip of a ping-pong",
+    .metrics = {{"latency", "us", "lower"}},
+    .axes = {{"calls",
+              {"blocking", "nonblocking"},
+              "MPI_Send and MPI_Recv, or MPI_Isend, MPI_Irecv and a wait"},
+             {"direction",
+              {"both", "0to1", "1to0"},
+              "both: the payload goes there and back; 0to1, 1to0: the payload goes one way and the "
+              "reply is empty"}},
+}));
 
 }  // namespace
 }  // namespace nearpeak

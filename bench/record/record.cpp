@@ -20,7 +20,7 @@ Json name_json(const char* record, const CaseName& name) {
   Json out;
   out["record"] = record;
   out["benchmark"] = name.benchmark;
-  out["metric"] = name.metric;
+  out["metric"] = name.metric.name;
   out["size_bytes"] = name.size_bytes;
   out["buffers"] = name.buffers;
   out["axes"] = name.axes;
@@ -80,8 +80,8 @@ void RecordWriter::environment(const std::string& program,
 void RecordWriter::samples(const CaseResult& result) {
   const Measurement& measured = result.measurement;
   Json out = name_json("samples", result.name);
-  out["unit"] = result.unit;
-  out["better"] = result.better;
+  out["unit"] = result.name.metric.unit;
+  out["better"] = result.name.metric.better;
   out["window"] = result.window;
   out["batch"] = measured.batch;
   out["kept_every"] = measured.kept_every;
@@ -90,7 +90,16 @@ void RecordWriter::samples(const CaseResult& result) {
   out["first_use_us"] = measured.first_use_us;
   out["seconds"] = measured.seconds;
   out["limited"] = measured.limited ? Json(*measured.limited) : Json(nullptr);
-  out["subtracted_us"] = result.subtracted_us ? Json(*result.subtracted_us) : Json(nullptr);
+  out["offset"] = result.offset;
+  out["verified"] = result.verified;
+  out["together"] = result.together;
+  out["phases"] = Json::object();
+  for (std::size_t i = 0; i < result.phases.size(); ++i)
+    out["phases"][result.phases[i]] = rounded(measured.phases_us[i]);
+  if (!result.ranks.empty()) {
+    out["ranks"] = Json::array();
+    for (const auto& one : result.ranks) out["ranks"].push_back(rounded(one));
+  }
   out["samples"] = rounded(result.samples);
   line(out.dump());
 }
@@ -127,9 +136,11 @@ void RecordWriter::probe(const std::string& buffers, const std::string& operatio
 }
 
 std::string to_text(const WrongData& wrong, std::size_t size_bytes) {
+  const bool gap = wrong.where.byte >= size_bytes;
   return "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +
-         std::to_string(wrong.where.byte) + " of " + std::to_string(size_bytes) + " is " +
-         std::to_string(wrong.where.got) + ", not " + std::to_string(wrong.where.expected);
+         std::to_string(wrong.where.byte) + " of " + std::to_string(size_bytes) + " in buffer " +
+         std::to_string(wrong.where.slot) + " is " + std::to_string(wrong.where.got) + ", not " +
+         std::to_string(wrong.where.expected) + (gap ? " (written behind the message)" : "");
 }
 
 std::string to_json(const RankPlace& place) {

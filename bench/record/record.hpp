@@ -36,10 +36,17 @@ struct RankPlace {
 RankPlace this_place(int rank);
 std::string to_json(const RankPlace& place);
 
+// One figure that a benchmark gives.
+struct Metric {
+  std::string name;    // ceilings of the same name are what it is held against
+  std::string unit;    // "us", "GB/s", "M/s"
+  std::string better;  // "lower" or "higher"
+};
+
 // The case that a number belongs to.
 struct CaseName {
   std::string benchmark;
-  std::string metric;
+  Metric metric;
   std::size_t size_bytes = 0;
   std::string buffers = "H,H";
   Axes axes;
@@ -48,12 +55,14 @@ struct CaseName {
 
 struct CaseResult {
   CaseName name;
-  std::string unit;             // "us" or "GB/s"
-  std::string better;           // "lower" or "higher"
-  std::vector<double> samples;  // in `unit`
-  Measurement measurement;      // its samples_us are not written
+  std::vector<double> samples;             // in the metric's unit
+  std::vector<std::vector<double>> ranks;  // the same of every rank, where they are kept
+  Measurement measurement;                 // its samples_us are not written
+  std::vector<std::string> phases;         // names of those in `measurement`
   std::uint64_t window = 1;
-  std::optional<double> subtracted_us;
+  std::size_t offset = 0;  // of the buffers, after a page boundary
+  bool verified = true;
+  bool together = false;  // a method that moves all messages of a window at once
 };
 
 struct WrongData {
@@ -92,9 +101,11 @@ class RecordWriter {
 // One row per case on stdout, as the user expects from a benchmark.
 class Table {
  public:
+  void line(const std::string& text) const;
   void heading(const std::string& text) const;  // a comment line
-  void columns(const std::string& metric, const std::string& unit);
-  void row(const CaseResult& result) const;
+  // Of a case with a result for each metric: the first with its spread, of the others the median.
+  void columns(const std::vector<CaseResult>& results) const;
+  void row(const std::vector<CaseResult>& results) const;
   void problem(std::size_t size_bytes, const std::string& message) const;
 };
 

@@ -6,26 +6,36 @@
 
 namespace nearpeak {
 
-void Table::heading(const std::string& text) const {
-  std::printf("# %s\n", text.c_str());
+void Table::line(const std::string& text) const {
+  std::printf("%s\n", text.c_str());
   std::fflush(stdout);
 }
 
-void Table::columns(const std::string& metric, const std::string& unit) {
-  const std::string title = metric + " (" + unit + ")";
-  std::printf("# %-10s %16s %12s %12s %12s %8s %7s\n", "Size", title.c_str(), "best", "p05", "p95",
-              "samples", "window");
+void Table::heading(const std::string& text) const { line("# " + text); }
+
+void Table::columns(const std::vector<CaseResult>& results) const {
+  const auto title = [](const Metric& metric) { return metric.name + " (" + metric.unit + ")"; };
+  std::printf("# %-10s %16s %12s %12s %12s %8s %7s", "Size",
+              title(results.front().name.metric).c_str(), "best", "p05", "p95", "samples",
+              "window");
+  for (std::size_t i = 1; i < results.size(); ++i)
+    std::printf(" %12s", title(results[i].name.metric).c_str());
+  std::printf("\n");
   std::fflush(stdout);
 }
 
-void Table::row(const CaseResult& result) const {
-  const auto& s = result.samples;
-  const double best = result.better == "lower" ? *std::min_element(s.begin(), s.end())
-                                               : *std::max_element(s.begin(), s.end());
-  std::printf("%-12zu %16.4g %12.4g %12.4g %12.4g %8zu %7llu%s%s\n", result.name.size_bytes,
-              median(s), best, quantile(s, 0.05), quantile(s, 0.95), s.size(),
-              static_cast<unsigned long long>(result.window), result.name.method ? "  " : "",
-              result.name.method ? result.name.method->c_str() : "");
+void Table::row(const std::vector<CaseResult>& results) const {
+  const CaseResult& first = results.front();
+  const auto& s = first.samples;
+  const double best = first.name.metric.better == "lower" ? *std::min_element(s.begin(), s.end())
+                                                          : *std::max_element(s.begin(), s.end());
+  std::printf("%-12zu %16.4g %12.4g %12.4g %12.4g %8zu %7llu", first.name.size_bytes, median(s),
+              best, quantile(s, 0.05), quantile(s, 0.95), s.size(),
+              static_cast<unsigned long long>(first.window));
+  for (std::size_t i = 1; i < results.size(); ++i)
+    std::printf(" %12.4g", median(results[i].samples));
+  std::printf("%s%s\n", first.name.method ? "  " : "",
+              first.name.method ? first.name.method->c_str() : "");
   std::fflush(stdout);
 }
 

@@ -19,108 +19,198 @@ std::uint64_t at_least_one(double value) {
 
 // Where the foretold number of samples was far too low, every second one goes until few enough are
 // left, still spread over the slot.
-void thin(Measurement& result, std::uint64_t most) {
-  std::vector<double>& samples = result.samples_us;
-  while (samples.size() > most) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < samples.size(); i += 2) samples[kept++] = samples[i];
-    samples.resize(kept);
-    result.kept_every *= 2;
-  }
+void thin(std::vector<double>& samples) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size(); i += 2) samples[kept++] = samples[i];
+  samples.resize(kept);
 }
 
 }  // namespace
 
-double Sampler::warm_up(const SamplingPolicy& policy, const Iterate& iterate, Measurement& result) {
-  const std::int64_t begin = now_ns();
-  iterate(1);
-  result.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
-  if (policy.min_warmup > 1) iterate(policy.min_warmup - 1);
-  result.warmup_iterations = std::max<std::uint64_t>(1, policy.min_warmup);
+// One case being sampled on this rank.
+class Sampler::Run {
+ public:
+  Run(Group& group, const ClockQuality& clock, const std::optional<CommonClock>& common,
+      const SamplingPolicy& policy, Sampled& sampled)
+      : group_(group),
+        policy_(policy),
+        sampled_(sampled),
+        common_(common),
+        shortest_ns_(std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare)),
+        keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
+        apart_(policy.sync != Sync::kNone || sampled.prepares()) {}
 
-  const std::int64_t every_buffer_used = now_ns();
-  double per_iteration = 0;
-  for (std::uint64_t wanted = 1;; wanted *= 2) {
-    const std::int64_t start = now_ns();
-    const std::uint64_t count = coordinator_.agree(wanted);
-    if (count == 0) return per_iteration;
-    iterate(count);
-    const double previous = per_iteration;
-    const std::int64_t end = now_ns();
-    per_iteration = static_cast<double>(end - start) / static_cast<double>(count);
-    result.warmup_iterations += count;
-    const bool steady = std::abs(per_iteration - previous) < kSteady * per_iteration;
-    const double spent = static_cast<double>(end - every_buffer_used);
-    if (steady || spent > kWarmUpShare * policy.slot_s * kNs) wanted = 0;
+  Measurement measure() {
+    const std::int64_t begin = now_ns();
+    warm_up();
+    set_batch();
+    if (keeps_) result_.samples_us.reserve(2 * policy_.max_kept);
+    while (const std::uint64_t round = next_round(begin)) {
+      take(round);
+      // A warm-up that was disturbed promised longer samples than these: they are too short for the
+      // clock, so they are given up.
+      const double got_ns = per_iteration_ns_ * static_cast<double>(result_.batch);
+      if (group_.broadcast(got_ns < shortest_ns_ / 2 ? 1 : 0) == 0) continue;
+      result_.warmup_iterations += taken_ * result_.batch;
+      result_.samples_us.clear();
+      for (auto& phase : result_.phases_us) phase.clear();
+      taken_ = 0;
+      spent_ns_ = 0;
+      set_batch();
+    }
+    while (result_.samples_us.size() > 2 * policy_.max_kept) {
+      thin(result_.samples_us);
+      for (auto& phase : result_.phases_us) thin(phase);
+      result_.kept_every *= 2;
+    }
+    result_.iterations = taken_ * result_.batch;
+    if (taken_ >= policy_.min_samples) result_.limited.reset();
+    reduce();
+    result_.seconds = static_cast<double>(now_ns() - begin) / kNs;
+    return std::move(result_);
   }
-}
 
-Measurement Sampler::measure(const SamplingPolicy& policy, const Iterate& iterate) {
-  Measurement result;
-  const std::int64_t begin = now_ns();
-  double per_iteration = std::max(1.0, warm_up(policy, iterate, result));
+ private:
+  void warm_up() {
+    const std::int64_t begin = now_ns();
+    begin_sample();
+    sampled_.run(1);
+    result_.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
+    result_.warmup_iterations = 1;
+
+    const std::int64_t since = now_ns();
+    for (std::uint64_t wanted = 1;; wanted *= 2) {
+      const std::uint64_t count = group_.broadcast(wanted);
+      if (count == 0) break;
+      begin_sample();
+      const std::int64_t start = now_ns();
+      sampled_.run(count);
+      const std::int64_t end = now_ns();
+      const double previous = per_iteration_ns_;
+      per_iteration_ns_ = static_cast<double>(end - start) / static_cast<double>(count);
+      result_.warmup_iterations += count;
+      const double spent_s = static_cast<double>(end - since) / kNs;
+      const bool steady = std::abs(per_iteration_ns_ - previous) < kSteady * per_iteration_ns_ &&
+                          spent_s > policy_.min_warmup_s;
+      const bool used = result_.warmup_iterations >= policy_.min_warmup || spent_s > policy_.slot_s;
+      if (used && (steady || spent_s > kWarmUpShare * policy_.slot_s)) wanted = 0;
+    }
+    per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
+    per_sample_ns_ = 0;
+  }
 
   // How many iterations a sample takes, and which samples are kept, by the time per iteration that
-  // is known now.
-  const double shortest_ns = std::max(kMinTicks * clock_.tick_ns, clock_.read_ns / kMaxClockShare);
-  const auto set_batch = [&] {
-    result.batch = coordinator_.agree(at_least_one(shortest_ns / per_iteration));
-    const double sample_ns = per_iteration * static_cast<double>(result.batch);
-    result.kept_every =
-        at_least_one(policy.slot_s * kNs / sample_ns / static_cast<double>(policy.max_kept));
-  };
-  set_batch();
-  if (coordinator_.leads()) result.samples_us.reserve(2 * policy.max_kept);
+  // the leader knows now.
+  void set_batch() {
+    result_.batch = group_.broadcast(at_least_one(shortest_ns_ / per_iteration_ns_));
+    const double fit = policy_.slot_s * kNs / sample_ns();
+    result_.kept_every =
+        group_.broadcast(at_least_one(fit / static_cast<double>(policy_.max_kept)));
+  }
 
-  std::uint64_t taken = 0;
-  double timed_ns = 0;
-  while (true) {
-    // Rounds: the leader foretells how many samples fill what is left of the slot, and looks again.
-    const double sample_ns = per_iteration * static_cast<double>(result.batch);
-    const double left_ns = policy.slot_s * kNs - timed_ns;
-    const double limit_left = policy.limit_s * kNs - static_cast<double>(now_ns() - begin);
-    double wanted = std::floor(left_ns / sample_ns);
-    if (taken < policy.min_samples) wanted = std::max(wanted, double(policy.min_samples - taken));
-    const double possible = std::floor(limit_left / sample_ns);
-    if (wanted > possible && taken < policy.min_samples) result.limited = "time limit of a case";
+  double sample_ns() const {
+    return std::max(per_sample_ns_, per_iteration_ns_ * static_cast<double>(result_.batch));
+  }
+
+  // The leader foretells how many samples fill what is left of the slot, and looks again.
+  std::uint64_t next_round(std::int64_t begin) {
+    const double left_ns = policy_.slot_s * kNs - spent_ns_;
+    const double limit_left = policy_.limit_s * kNs - static_cast<double>(now_ns() - begin);
+    double wanted = std::floor(left_ns / sample_ns());
+    if (taken_ < policy_.min_samples)
+      wanted = std::max(wanted, static_cast<double>(policy_.min_samples - taken_));
+    const double possible = std::floor(limit_left / sample_ns());
+    if (wanted > possible && taken_ < policy_.min_samples) result_.limited = "time limit of a case";
     wanted = std::min(wanted, possible);
-    if (taken == 0) wanted = std::max(wanted, 1.0);
-    const bool enough = taken >= policy.min_samples && left_ns < kWarmUpShare * policy.slot_s * kNs;
-    const std::uint64_t round =
-        coordinator_.agree(wanted < 1 || enough ? 0 : std::uint64_t(wanted));
-    if (round == 0) break;
+    if (taken_ == 0) wanted = std::max(wanted, 1.0);
+    const bool enough =
+        taken_ >= policy_.min_samples && left_ns < kWarmUpShare * policy_.slot_s * kNs;
+    return group_.broadcast(wanted < 1 || enough ? 0 : static_cast<std::uint64_t>(wanted));
+  }
 
-    iterate(1);  // untimed: agreeing has put the participants out of step
+  void begin_sample() {
+    if (sampled_.prepares()) sampled_.prepare();
+    if (policy_.sync == Sync::kBarrier) group_.barrier();
+    if (policy_.sync != Sync::kClock) return;
+    constexpr int kSlack = 3;  // times what telling takes at best
+    const std::int64_t start =
+        group_.broadcast<std::int64_t>(now_ns() + kSlack * common_->telling_ns) + common_->ahead_ns;
+    while (now_ns() < start) {
+    }
+  }
+
+  void take(std::uint64_t round) {
+    begin_sample();
+    sampled_.run(1);  // untimed: agreeing has put the ranks out of step
     const std::int64_t start = now_ns();
     std::int64_t before = start;
+    double timed_ns = 0;
     for (std::uint64_t i = 0; i < round; ++i) {
-      iterate(result.batch);
+      if (apart_) {
+        begin_sample();
+        before = now_ns();
+      }
+      sampled_.run(result_.batch);
       const std::int64_t after = now_ns();
-      if (taken % result.kept_every == 0 && coordinator_.leads())
-        result.samples_us.push_back(static_cast<double>(after - before) / 1e3 /
-                                    static_cast<double>(result.batch));
-      ++taken;
+      if (keeps_ && taken_ % result_.kept_every == 0) keep(after - before);
+      timed_ns += static_cast<double>(after - before);
+      ++taken_;
       before = after;
     }
-    const double round_ns = static_cast<double>(before - start);
-    timed_ns += round_ns;
-    per_iteration = std::max(1.0, round_ns / static_cast<double>(round * result.batch));
-
-    // A warm-up that was disturbed promised longer samples than these: they are too short for the
-    // clock, so they are given up.
-    const double got_ns = per_iteration * static_cast<double>(result.batch);
-    if (coordinator_.agree(got_ns < shortest_ns / 2 ? 1 : 0) == 0) continue;
-    result.warmup_iterations += taken * result.batch;
-    result.samples_us.clear();
-    taken = 0;
-    timed_ns = 0;
-    set_batch();
+    const double all_ns = static_cast<double>(before - start);
+    spent_ns_ += all_ns;
+    per_sample_ns_ = all_ns / static_cast<double>(round);
+    per_iteration_ns_ = std::max(1.0, timed_ns / static_cast<double>(round * result_.batch));
   }
-  thin(result, 2 * policy.max_kept);
-  result.iterations = taken * result.batch;
-  if (taken >= policy.min_samples) result.limited.reset();
-  result.seconds = static_cast<double>(now_ns() - begin) / kNs;
-  return result;
+
+  void keep(std::int64_t ns) {
+    const double per_us = 1e3 * static_cast<double>(result_.batch);
+    result_.samples_us.push_back(static_cast<double>(ns) / per_us);
+    const std::vector<double>& phases = sampled_.phases_ns();
+    result_.phases_us.resize(phases.size());
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      result_.phases_us[i].push_back(phases[i] / per_us);
+  }
+
+  // To what the leader records. A phase is the leader's own.
+  void reduce() {
+    if (policy_.reduce == Reduce::kLeader && !policy_.keep_ranks) {
+      if (!group_.leads()) result_.samples_us.clear();
+      return;
+    }
+    const std::size_t count = result_.samples_us.size();
+    const std::vector<double> all = group_.gather(result_.samples_us);
+    if (!group_.leads()) {
+      result_.samples_us.clear();
+      return;
+    }
+    for (int rank = 0; rank < group_.size(); ++rank) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * count);
+      const std::vector<double> theirs(first, first + static_cast<std::ptrdiff_t>(count));
+      if (policy_.reduce == Reduce::kMaximum)
+        for (std::size_t i = 0; i < count; ++i)
+          result_.samples_us[i] = std::max(result_.samples_us[i], theirs[i]);
+      if (policy_.keep_ranks) result_.ranks_us.push_back(theirs);
+    }
+  }
+
+  Group& group_;
+  const SamplingPolicy& policy_;
+  Sampled& sampled_;
+  const std::optional<CommonClock>& common_;
+  const double shortest_ns_;  // of a sample, for the clock
+  const bool keeps_;
+  const bool apart_;  // samples do not follow each other at once
+  Measurement result_;
+  double per_iteration_ns_ = 0;
+  double per_sample_ns_ = 0;  // with what is done between samples
+  std::uint64_t taken_ = 0;
+  double spent_ns_ = 0;
+};
+
+Measurement Sampler::measure(const SamplingPolicy& policy, Sampled& sampled) {
+  if (policy.sync == Sync::kClock && !common_) common_ = measure_common_clock(group_);
+  return Run(group_, clock_, common_, policy, sampled).measure();
 }
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }

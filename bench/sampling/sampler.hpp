@@ -9,38 +9,38 @@
 #include <string>
 #include <vector>
 
+#include "group/group.hpp"
 #include "sampling/clock.hpp"
 
 namespace nearpeak {
 
-// How the participants of a case agree on what to do next. One of them, the leader, holds the
-// clock.
-class Coordinator {
- public:
-  virtual ~Coordinator() = default;
-  virtual bool leads() const = 0;
-  // Returns the leader's value to every participant; the others' argument is ignored.
-  virtual std::uint64_t agree(std::uint64_t leaders_value) = 0;
+// How the ranks begin a sample.
+enum class Sync {
+  kNone,     // as they are: their messages keep them in step
+  kBarrier,  // behind a barrier of the group
+  kClock     // at one moment of a clock that is common to all
 };
 
-// Alone: one process, one thread.
-class Alone final : public Coordinator {
- public:
-  bool leads() const override { return true; }
-  std::uint64_t agree(std::uint64_t value) override { return value; }
-};
+// Whose time a sample is.
+enum class Reduce { kLeader, kMaximum };
 
 struct SamplingPolicy {
   double slot_s = 0.1;             // time for timed samples of one case
   double limit_s = 10.0;           // one case never takes much longer, even for fewer samples
   std::uint64_t min_samples = 11;  // taken beyond the slot if need be
   std::uint64_t max_kept = 256;    // of more samples every n-th is kept, spread over the slot
-  std::uint64_t min_warmup = 1;    // iterations: at least one per buffer
+  std::uint64_t min_warmup = 1;    // iterations, if they fit into a slot
+  double min_warmup_s = 0;         // clocks of devices rise while they work
+  Sync sync = Sync::kNone;
+  Reduce reduce = Reduce::kLeader;
+  bool keep_ranks = false;  // also the samples of every rank
 };
 
 struct Measurement {
-  std::vector<double> samples_us;  // microseconds per iteration, in order; empty unless leading
-  std::uint64_t batch = 1;         // iterations in one sample
+  std::vector<double> samples_us;              // per iteration, in order; empty unless leading
+  std::vector<std::vector<double>> phases_us;  // of each phase: as many, of the same rank
+  std::vector<std::vector<double>> ranks_us;   // of each rank, where they are kept
+  std::uint64_t batch = 1;                     // iterations in one sample
   std::uint64_t kept_every = 1;
   std::uint64_t iterations = 0;  // timed
   std::uint64_t warmup_iterations = 0;
@@ -49,23 +49,45 @@ struct Measurement {
   std::optional<std::string> limited;  // why there are fewer samples than asked for
 };
 
-// Runs n iterations of a case on this participant; all participants run the same n.
-using Iterate = std::function<void(std::uint64_t n)>;
+// What is sampled, on this rank.
+class Sampled {
+ public:
+  virtual ~Sampled() = default;
+  // All ranks run the same n.
+  virtual void run(std::uint64_t n) = 0;
+  // Untimed, before every sample, where there is something to be done.
+  virtual bool prepares() const { return false; }
+  virtual void prepare() {}
+  // Nanoseconds of each phase of the last run; always as many.
+  virtual const std::vector<double>& phases_ns() const {
+    static const std::vector<double> none;
+    return none;
+  }
+};
+
+// Something simple that is done n times.
+class Repeated final : public Sampled {
+ public:
+  explicit Repeated(std::function<void(std::uint64_t n)> repeat) : repeat_(std::move(repeat)) {}
+  void run(std::uint64_t n) override { repeat_(n); }
+
+ private:
+  std::function<void(std::uint64_t n)> repeat_;
+};
 
 class Sampler {
  public:
-  Sampler(Coordinator& coordinator, const ClockQuality& clock)
-      : coordinator_(coordinator), clock_(clock) {}
+  Sampler(Group& group, const ClockQuality& clock) : group_(group), clock_(clock) {}
 
-  // Collective over the participants. The leader's result holds the samples.
-  Measurement measure(const SamplingPolicy& policy, const Iterate& iterate);
+  // Collective over the group. The leader's result holds the samples.
+  Measurement measure(const SamplingPolicy& policy, Sampled& sampled);
 
  private:
-  // Returns the leader's estimate of nanoseconds per iteration.
-  double warm_up(const SamplingPolicy& policy, const Iterate& iterate, Measurement& result);
+  class Run;
 
-  Coordinator& coordinator_;
+  Group& group_;
   ClockQuality clock_;
+  std::optional<CommonClock> common_;  // measured when first needed
 };
 
 double median(std::vector<double> values);                     // of at least one value

@@ -7,18 +7,32 @@ from pathlib import Path
 from nearpeak.errors import UserError
 
 
-def write_whole(target: Path, text: str) -> None:
-    """Writes `text` as UTF-8 to `target`, which is never seen half-written.
+def put_whole(target: Path, data: bytes) -> None:
+    """Writes `data` to `target`, which is never seen half-written and is on the disk afterwards.
 
-    A temporary file beside it is renamed over it. Raises UserError when that cannot be done.
+    A temporary file beside it is renamed over it. OSError when that cannot be done.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        try:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # else a crash may undo the renaming
+    finally:
+        os.close(folder)
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Writes `text` as UTF-8 to `target`, whole; UserError when that cannot be done."""
+    data = text.encode()
+    try:
+        put_whole(target, data)
     except OSError as error:
         raise UserError(
             f"cannot write {target}: {error.strerror}; choose a folder that can be written to"

@@ -135,3 +135,40 @@ def test_only_the_catalogues_libraries(tmp_path: Path) -> None:
     for name in ("/opt/mpi", "ucx-cuda"):
         with pytest.raises(UserError, match=f"cannot bundle '{name}': choose of .*openmpi-cuda"):
             make.make([name], HERE, tmp_path / "a.tar.xz")
+
+
+def archive_of(folder: Path, files: dict[str, str]) -> Path:
+    archive = folder / "foreign.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        for name, target in files.items():
+            entry = tarfile.TarInfo(name)
+            if target:
+                entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+    return archive
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"nearpeak-bundle/x": "", "mine": ""},
+        {"mine": ""},
+        {"../mine": ""},
+        {"nearpeak-bundle/../mine": ""},
+        {"nearpeak-bundle/link": "../..", "nearpeak-bundle/link/mine": ""},
+        {},
+    ],
+)
+def test_a_foreign_archive_leaves_nothing_outside_its_folder(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
+    folder = tmp_path / "inside" / "here"
+    folder.mkdir(parents=True)
+    (folder / "mine").write_text("kept")
+    archive = archive_of(tmp_path, files)
+    with pytest.raises(UserError, match=r"is no bundle|cannot unpack"):
+        make.unpack(archive, folder)
+    assert [one.name for one in folder.iterdir()] == ["mine"]
+    assert (folder / "mine").read_text() == "kept"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["foreign.tar.xz", "inside"]
+    assert [one.name for one in folder.parent.iterdir()] == ["here"]

@@ -12,6 +12,7 @@ import pytest
 
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
+from nearpeak.libraries.families import natives
 from nearpeak.study import prepare
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -34,6 +35,8 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     tools = module.make_tools(tmp_path)
 
     def resolve(spec: str) -> Any:
+        if spec in natives():
+            return natives()[spec]
         if spec not in ("one", "two"):
             raise UserError(f"unknown MPI library {spec!r}")
         return module.library(spec)
@@ -49,6 +52,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     paths = [
         module.data_path(),
         module.data_path("host-host tcp-loopback", "network"),
+        module.wide_path(4),
         module.data_path("host-memory node0", "local"),
     ]
     reasons = ["host-host cross-numa: the machine has one NUMA node with cores"]

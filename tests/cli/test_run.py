@@ -33,7 +33,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
         (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
         (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),
@@ -127,19 +127,22 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
         check=True,
     )
     for benchmark in json.loads(told.stdout)["benchmarks"]:
+        # Numbers have sizes of their own.
+        typed = any(axis["name"] == "type" for axis in benchmark["axes"])
+        sizes = [8, 1000, 65544, 1 << 20] if typed else [1, 1000, 65537, 1 << 20]
         for axis in benchmark["axes"]:
             if axis["name"] == "staging":  # is about devices: tests/mpi/test_staging.py
                 continue
             for value in axis["values"]:
                 name = f"{benchmark['name']}-{axis['name']}-{value}"
                 file = tmp_path / f"{name}.jsonl"
-                options = [f"--{axis['name']}", value, "--sizes", "1,1000,65537,1M"]
+                options = [f"--{axis['name']}", value, "--sizes", ",".join(map(str, sizes))]
                 options += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
                 done = run_for_real(benchmark["name"], "--mpi", library, *options)
                 assert done.returncode == 0, (name, done.stderr)
                 cases = [json.loads(line) for line in file.read_text().splitlines()][1:]
                 assert {case["record"] for case in cases} == {"samples"}, name
-                assert {case["size_bytes"] for case in cases} == {1, 1000, 65537, 1 << 20}, name
+                assert {case["size_bytes"] for case in cases} == set(sizes), name
                 assert {case["axes"][axis["name"]] for case in cases} == {value}, name
 
 
@@ -157,3 +160,23 @@ def test_bad_input_of_the_program_ends_with_status_2(
     assert done.returncode == 2
     assert done.stderr.count("nearpeak-mpi: ") == 1
     assert said in done.stderr
+
+
+def test_run_says_which_path_it_chose(nearpeak: Nearpeak) -> None:
+    code, _, err = nearpeak("run", "latency", "--mpi", "one", "--sizes", "8")
+    assert code == 0
+    assert err.startswith("Path host-host same-numa: ")
+    code, _, err = nearpeak(
+        "run", "allreduce", "--mpi", "one", "--sizes", "8", "--path", "host-all 4"
+    )
+    assert code == 0
+    assert err.startswith("Path host-all 4: ")
+    code, _, err = nearpeak("run", "bw", "--mpi", "one", "--path", "host-all 4")
+    assert code == 2
+    assert "bw runs on exactly 2 ranks" in err
+
+
+def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:
+    code, _, err = nearpeak("run", "latency", "--mpi", "ceiling", "--sizes", "8")
+    assert code == 0
+    assert "pair --cpus 0,1 --metrics latency --as-library --no-probe --sizes 8" in err

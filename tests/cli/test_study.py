@@ -86,7 +86,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
     ("words", "message"),
     [
         (("--mpi", "three"), "unknown MPI library 'three'"),
-        (("--benchmark", "latncy"), "unknown benchmark 'latncy': choose one of latency, bw"),
+        (("--benchmark", "latncy"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
         (("--sizes", "8,x"), "--sizes: 'x' is no size"),
         (("--budget", "5"), "--budget: '5' is no time"),
@@ -139,3 +139,50 @@ def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak) -> None
     assert "block 1: " not in out
     code, out, _ = nearpeak("study", "--resume", "--dry-run")
     assert (code, out) == (0, "")
+
+
+def cells_of(folder: Path) -> set[tuple[str, str, str, str]]:
+    results = json.loads((folder / "results.json").read_text())
+    return {(one["library"], one["path"], one["metric"], one["status"]) for one in results["cells"]}
+
+
+def test_the_ceiling_alone_is_a_study(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    """No build of nearpeak-mpi, no library: the self-test."""
+    words = ["--sizes", "8,100", "--launches", "2", "--paths", "host-host same-numa,host-all 4"]
+    code, out, err = nearpeak(
+        "study", "--mpi", "ceiling", "--benchmarks", "latency,mbw_mr", *words, "-o", "there"
+    )
+    assert (code, err) == (0, "")
+    assert out.count(": ok (") == 2 * 2 * 2
+    assert cells_of(tmp_path / "there") == {
+        ("ceiling", "host-host same-numa", "latency", "ok"),
+        ("ceiling", "host-host same-numa", "mbw", "ok"),
+        ("ceiling", "host-host same-numa", "mr", "ok"),
+        ("ceiling", "host-all 4", "mbw", "ok"),
+        ("ceiling", "host-all 4", "mr", "ok"),
+    }
+    fractions = {
+        one["fraction"]
+        for one in json.loads((tmp_path / "there" / "results.json").read_text())["cells"]
+    }
+    assert fractions == {1.0}
+    code, _, err = nearpeak("study", "--mpi", "ceiling", "--benchmarks", "allreduce", *words)
+    assert code == 2
+    assert "ceiling can measure nothing of what was asked for" in err
+
+
+def test_benchmarks_of_any_number_of_ranks(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    words = ["--mpi", "one", "--sizes", "8", "--launches", "2", "-o", "there"]
+    code, out, err = nearpeak("study", "--benchmarks", "latency,allreduce", *words)
+    assert (code, err) == (0, "")
+    assert "paths:      host-host same-numa, host-host tcp-loopback, host-all 4" in out
+    found = cells_of(tmp_path / "there")
+    assert ("one", "host-all 4", "allreduce", "ok") in found
+    assert ("one", "host-all 4", "latency", "ok") not in found
+    page = (tmp_path / "there" / "report.html").read_text()
+    assert "allreduce" in page
+    code, out, err = nearpeak("study", "--mpi", "one", "--dry-run")
+    assert "host-all" not in out + err
+    code, _, err = nearpeak("study", "--mpi", "one", "--paths", "host-all 4")
+    assert code == 2
+    assert "latency runs on exactly 2 ranks, and none of the paths host-all 4 (4) has so" in err

@@ -10,6 +10,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.discover import discover, find_libraries, resolve, usual_prefixes
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.launch import environment
 from nearpeak.libraries.model import Library
 
 MPICH = "MPICH Version:      4.2.1\n"
@@ -213,7 +215,8 @@ def test_unknown_name_lists_the_known_ones(
 ) -> None:
     on_path(monkeypatch, fake_library(bare / "mpi", MPICH, says=HYDRA) / "bin")
     with pytest.raises(
-        UserError, match=r"'nope': choose intel, mpich, mpich-4\.2\.1, openmpi, openmpi-cuda, or"
+        UserError,
+        match=r"'nope': choose ceiling, intel, mpich, mpich-4\.2\.1, openmpi, openmpi-cuda, or",
     ):
         resolve("nope")
 
@@ -229,3 +232,10 @@ def test_a_path_without_a_library(bare: Path) -> None:
         resolve(str(bare))
     with pytest.raises(UserError, match="no MPI library that works at"):
         resolve(str(bare / "tools/sh"))
+
+
+def test_the_ceiling_stands_in_for_a_library() -> None:
+    library = resolve("ceiling")
+    assert (library.name, library.family, is_native(library)) == ("ceiling", "ceiling", True)
+    assert resolve("mine=ceiling").name == "mine"
+    assert environment(library) == {}

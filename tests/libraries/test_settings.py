@@ -4,6 +4,7 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -53,3 +54,8 @@ def test_an_at_in_a_path_that_is_there_is_the_paths(tmp_path: Path) -> None:
     assert settings.split(str(prefix)) == (str(prefix), None)
     assert settings.split(f"mine={prefix}") == (f"mine={prefix}", None)
     assert settings.split(f"{prefix}@x") == (str(prefix), "x")
+
+
+def test_an_unknown_key_of_settings_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match="unknown field `evn`"):
+        msgspec.convert({"name": "mine", "evn": {"A": "1"}}, Settings)

@@ -52,12 +52,15 @@ def ends(path: DataPath) -> list[tuple[str, int, int]]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("dgx-a100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR]),
-        ("dgx-h100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR]),
-        ("power9-ac922", [*SAME, "gpu-gpu nvlink", "gpu-gpu cross-socket", *NEAR_FAR]),
-        ("mi250x-node", [SAME[0], "gpu-gpu xgmi", *NEAR_FAR]),
+        ("dgx-a100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR, "gpu-all"]),
+        ("dgx-h100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR, "gpu-all"]),
+        ("power9-ac922", [*SAME, "gpu-gpu nvlink", "gpu-gpu cross-socket", *NEAR_FAR, "gpu-all"]),
+        ("mi250x-node", [SAME[0], "gpu-gpu xgmi", *NEAR_FAR, "gpu-all"]),
         ("grace-hopper", [*SAME, "host-gpu near"]),
-        ("pcie-only", [SAME[0], "gpu-gpu pcie-switch", "gpu-gpu cross-socket", *NEAR_FAR]),
+        (
+            "pcie-only",
+            [SAME[0], "gpu-gpu pcie-switch", "gpu-gpu cross-socket", *NEAR_FAR, "gpu-all"],
+        ),
         ("one-gpu", [*SAME, "host-gpu near"]),
         ("epyc-nps4", []),
         ("cloud-vm", []),
@@ -67,19 +70,27 @@ def test_the_paths_of_each_machine(load: Load, name: str, expected: list[str]) -
     assert list(gpu_paths(load(name))) == expected
 
 
-def test_every_path_and_every_pair_stands_on_two_cores(any_machine: Path) -> None:
+def test_every_path_and_every_pair_stands_on_cores_of_its_own(any_machine: Path) -> None:
     machine = from_sysfs(any_machine)
     home = {cpu: core for core in machine.cores for cpu in core.cpus}
     uuids = {gpu.uuid: gpu for gpu in machine.gpus}
     for path in gpu_paths(machine, all_pairs=True).values():
-        one, other = path.ends
-        assert home[one.cpus[0]] != home[other.cpus[0]]
+        assert len({home[end.cpus[0]].cpus[0] for end in path.ends}) == len(path.ends)
         assert path.transport == "memory"
         for end in path.ends:
             assert home[end.cpus[0]].numa_node == end.numa_node
             assert (end.memory == "gpu") == (end.gpu is not None)
             if end.gpu is not None:
                 assert uuids[end.gpu].numa_node == end.numa_node
+
+
+def test_all_gpus_have_a_rank_each(load: Load) -> None:
+    machine = load("dgx-a100")
+    path = gpu_paths(machine)["gpu-all"]
+    assert [end.gpu for end in path.ends] == [gpu.uuid for gpu in machine.gpus]
+    assert len(path.ends) == 8
+    few = limited(machine, [0, 1, 2, 3])
+    assert "4 cores only; allow it one for each GPU" in missing(few)["gpu-all"]
 
 
 def test_dgx_a100(load: Load) -> None:

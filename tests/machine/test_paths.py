@@ -46,14 +46,14 @@ def test_every_path_stands_on_usable_cores(any_machine: Path) -> None:
     paths, missing = discover_paths(machine)
     home = {cpu: core for core in machine.cores for cpu in core.cpus}
     for path in paths:
-        one, other = path.ends
-        assert {*one.cpus, *other.cpus} <= set(machine.allowed_cpus)
-        assert all(home[cpu].numa_node == one.numa_node for cpu in one.cpus)
+        cpus = [end.cpus for end in path.ends]
+        assert {cpu for one in cpus for cpu in one} <= set(machine.allowed_cpus)
+        assert all(home[cpu].numa_node == path.ends[0].numa_node for cpu in cpus[0])
         if path.transport == "local":
-            assert one.cpus == other.cpus
+            assert cpus[0] == cpus[1]
         else:
-            assert home[one.cpus[0]] != home[other.cpus[0]]
-            assert [len(one.cpus), len(other.cpus)] == [1, 1]
+            assert {len(one) for one in cpus} == {1}
+            assert len({home[one[0]].cpus[0] for one in cpus}) == len(cpus)
     names = [path.id for path in paths] + [line.partition(":")[0] for line in missing]
     for name in ("same-numa", "cross-numa", "tcp-loopback", "two-nodes"):
         assert names.count(f"host-host {name}") == 1
@@ -63,7 +63,10 @@ def test_every_path_stands_on_usable_cores(any_machine: Path) -> None:
 def test_one_socket(load: Load) -> None:
     machine = load("one-socket")
     paths = by_id(machine)
-    assert list(paths) == ["host-host same-numa", "host-host tcp-loopback", "host-memory node0"]
+    assert list(paths) == [
+        *("host-host same-numa", "host-host tcp-loopback"),
+        *("host-all cores", "host-memory node0"),
+    ]
     assert ends(paths["host-host same-numa"]) == [([0], 0), ([1], 0)]
     assert paths["host-host same-numa"].transport == "memory"
     assert "one L3 cache" in paths["host-host same-numa"].summary
@@ -71,6 +74,21 @@ def test_one_socket(load: Load) -> None:
     assert reason(machine, "host-host cross-numa").endswith(
         "the machine has one NUMA node with cores"
     )
+
+
+def test_all_cores_have_a_rank_each_an_even_number_of_them(load: Load) -> None:
+    two_sockets = load("two-sockets-smt")
+    path = by_id(two_sockets)["host-all cores"]
+    assert len(path.ends) == len(two_sockets.cores)
+    nodes = [end.numa_node for end in path.ends]
+    assert nodes == sorted(nodes)  # the second half sits on the second socket
+    one_socket = load("one-socket")
+    for allowed, ranks in ((5, 4), (4, 4)):
+        paths = by_id(limited(one_socket, list(range(allowed))))
+        assert len(paths["host-all cores"].ends) == ranks
+    assert "it takes 4" in reason(limited(one_socket, [0, 1, 2]), "host-all cores")
+    _, missing = discover_paths(limited(one_socket, [0, 1]))
+    assert not any(line.startswith("host-all") for line in missing)
 
 
 def test_two_sockets_with_smt(load: Load) -> None:

@@ -46,7 +46,7 @@ class Done:
 
 @dataclass
 class Launcher:
-    """Starts two ranks of nearpeak-mpi with one library."""
+    """Starts ranks of nearpeak-mpi with one library, on two CPUs."""
 
     library: Library
     fake_cuda: Path
@@ -58,6 +58,7 @@ class Launcher:
         fake: str = "",
         rank_1: str | None = None,
         env: Mapping[str, str] | None = None,
+        ranks: int = 2,
     ) -> Done:
         """`fake` are the settings of the fake driver, `rank_1` those of rank 1's."""
         file = self.folder / "records.jsonl"
@@ -72,8 +73,8 @@ class Launcher:
             **(env or {}),
         }
         cpus = sorted(os.sched_getaffinity(0))
-        ranks = [Rank(cpus=[cpus[0]]), Rank(cpus=[cpus[-1]])]
-        launch = Launch(program=program, ranks=ranks, settings=Settings(env=variables))
+        places = [Rank(cpus=[cpus[-1 if rank % 2 else 0]]) for rank in range(ranks)]
+        launch = Launch(program=program, ranks=places, settings=Settings(env=variables))
         line = command_line(self.library, launch)
         done = subprocess.run(
             line.argv,

@@ -52,8 +52,8 @@ def test_a_wrong_byte_on_a_device_is_found(launcher: Any) -> None:
         "latency", "--buffers", "D,D", *QUICK, fake=REACHABLE, rank_1="reachable=1,corrupt=1"
     )
     assert done.code == 3, done.err
-    wrong = [(case["size_bytes"], case["rank"], case["byte"]) for case in done.of("problem")]
-    assert wrong == [(size, 0, size - 1) for size in SIZES]  # rank 1 filled its buffer wrongly
+    wrong = [(case["size_bytes"], case["status"]) for case in done.of("problem")]
+    assert wrong == [(size, "wrong data") for size in SIZES]
 
 
 def test_a_size_that_no_device_has_memory_for_is_skipped(launcher: Any) -> None:
@@ -126,9 +126,13 @@ def test_ranks_of_one_device_each_may_have_it_by_their_place(launcher: Any) -> N
             {},
             "rank 1: buffers other than H need a device, and --devices gives this rank none",
         ),
-        (("--buffers", "D"), {}, "--buffers needs one letter for each of the 2 ranks, as D,D"),
+        (
+            ("--buffers", "D,D,D"),
+            {},
+            "--buffers D,D,D does not fit 2 ranks: give one letter for all",
+        ),
         (("--buffers", "D,X"), {}, "unknown kind of buffer 'X'"),
-        (("--devices", "0,1,0"), {}, "--devices needs one device for each of the 2 ranks"),
+        (("--devices", "0,1,0"), {}, "--devices names 3 devices for 2 ranks: give one for each"),
         (("--devices", "abacus:0"), {}, "unknown backend 'abacus' in --devices: give one of "),
     ],
 )

@@ -30,6 +30,7 @@ from nearpeak.results.model import (
     Results,
     Rule,
 )
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import Awareness
 
 NASTY = "<script>alert(1)</script>"
@@ -43,6 +44,16 @@ PATHS = [
     "host-memory node0",
 ]
 _UNITS = {"latency": "us", "bw": "GB/s", "bibw": "GB/s", "copy": "GB/s", "triad": "GB/s"}
+
+
+PAIR = RankRule("exactly", 2)
+BENCHMARKS = [
+    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling=True),
+    Benchmark(
+        "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False, ceiling=True
+    ),
+    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling=True),
+]
 
 
 def curve(metric: str, size: int, peak_gbs: float, latency_us: float) -> float:
@@ -233,6 +244,7 @@ def make_results() -> Results:
             for name in libraries
         ],
         paths=[make_path(name) for name in PATHS],
+        benchmarks=BENCHMARKS,
         cells=cells,
         ceilings=ceilings,
         fits=[
@@ -241,6 +253,7 @@ def make_results() -> Results:
                 settings="default" if library else "",
                 path=path,
                 benchmark="latency",
+                metric="latency",
                 buffers="H,H",
                 axes={"calls": "blocking", "reuse": "fixed"} if library else {"reuse": "fixed"},
                 latency_us=0.31,
@@ -257,6 +270,7 @@ def make_results() -> Results:
                 second=("mpich", "default"),
                 path=path,
                 benchmark=benchmark,
+                metric=benchmark,
                 size_bytes=size,
                 buffers="H,H",
                 axes={"calls": "blocking", "reuse": "fixed"},

@@ -68,3 +68,10 @@ def test_baselines_say_so_and_facts_stay_out_of_the_tables(gpu: Results) -> None
     assert "mpich, staged by the benchmark (pinned)" in text
     assert "device" not in text
     assert "staging=pinned" in to_csv(gpu)
+
+
+def test_a_text_is_no_formula(plain: Results) -> None:
+    for cell, name in zip(plain.cells, ("=1+1", "+1", "-1", "@a"), strict=False):
+        cell.library = name
+    rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
+    assert [row["library"] for row in rows[:4]] == ["'=1+1", "'+1", "'-1", "'@a"]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from nearpeak.libraries.model import Settings
 from nearpeak.report import beside
-from nearpeak.report.page import render, write_page
+from nearpeak.report.page import _columns, render, write_page
 from nearpeak.results.findings import find
-from nearpeak.results.model import Cell, Mode, Results
+from nearpeak.results.model import Cell, Mode, Pace, Results
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 
 
 class _Reader(HTMLParser):
@@ -197,7 +198,7 @@ def test_the_page_of_gpus_has_scopes_captions_and_no_name_as_markup(gpu: Results
             message='<script>alert(1)</script>" onclick="x',
             command="by hand",
         )
-    gpu.findings = find(gpu.cells, [])
+    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
     page = render(gpu, beside.published()).split("<script>")[0]
     assert page.count("<table") == page.count("<caption>")
     assert not re.findall(r"<th(?![^>]*scope=)[ >]", page)
@@ -267,7 +268,7 @@ def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> Non
 
 
 def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results) -> None:
-    gpu.findings = find(gpu.cells, [])
+    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
     assert [one.kind for one in gpu.findings] == ["mps", "staged"]
     one = gpu.findings[0]
     gpu.findings = [type(one)(**{**_fields(one), "sentence": f"Finding {i}."}) for i in range(12)]
@@ -300,3 +301,35 @@ def test_a_model_that_does_not_fit_has_no_figures(results: Results) -> None:
 def test_what_the_settings_give_is_told(gpu: Results) -> None:
     gpu.libraries[0].given = [Settings(env={"UCX_CUDA_COPY_DMABUF": "n"}, flags=["--mca", "x"])]
     assert "UCX_CUDA_COPY_DMABUF=n --mca x" in _words(_read(gpu))
+
+
+def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
+    for point in plain.ceilings:
+        point.together = {"sm-batch": 1234.0}
+        point.modes = [
+            Pace(value=56.5, share=0.25, launches=2),
+            Pace(value=28.1, share=0.75, launches=2),
+        ]
+    page = render(plain)
+    assert "a whole window at once (sm-batch): 1230, no ceiling" in page
+    assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
+
+
+def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> None:
+    plain.benchmarks = [
+        *plain.benchmarks,
+        Benchmark(
+            "mean",
+            [Metric("mean", "us", "lower"), Metric("rest", "us", "lower")],
+            RankRule("at least", 2),
+        ),
+    ]
+    for cell in plain.cells:
+        if cell.benchmark == "bibw":
+            cell.benchmark, cell.metric, cell.unit, cell.better = "mean", "rest", "us", "lower"
+            cell.ceiling = cell.fraction = cell.fraction_ci95 = None
+    page = render(plain)
+    assert "mean rest" in page
+    assert "No believable ceiling" not in page
+    names = [column["name"] for column in _columns(plain)]
+    assert names == ["bw", "latency", "mean rest"]

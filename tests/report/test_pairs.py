@@ -79,4 +79,4 @@ def test_two_benchmarks_of_one_metric_are_kept_apart(gpu: Results) -> None:
         if " pair " in cell.path and cell.benchmark == "latency":
             cell.metric = "bw"
     gpu.ceilings = [point for point in gpu.ceilings if point.metric == "bw"]
-    assert [matrix.case for matrix in pairs.matrices(gpu)] == ["latency D,D", "bw D,D"]
+    assert [matrix.case for matrix in pairs.matrices(gpu)] == ["latency bw D,D", "bw D,D"]

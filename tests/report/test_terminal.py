@@ -83,7 +83,7 @@ def test_no_cells_at_all(plain: Results) -> None:
 
 
 def test_gpu_studies_say_what_stands_out(gpu: Results) -> None:
-    gpu.findings = find(gpu.cells, [])
+    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
     text = _printed(gpu)
     assert max(len(line) for line in text.splitlines()) <= 80
     words = " ".join(text.split())

@@ -13,10 +13,28 @@ from nearpeak.machine import model as machine
 from nearpeak.results.build import build_results
 from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
 
 PATH = "host-host same-numa"
-UNITS = {"latency": ("us", "lower")}
+UNITS = {"latency": ("us", "lower"), "allreduce": ("us", "lower"), "mr": ("M/s", "higher")}
+PAIR = RankRule("exactly", 2)
+BENCHMARKS = [
+    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling=True),
+    Benchmark(
+        "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False, ceiling=True
+    ),
+    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling=True),
+    Benchmark(
+        "mbw_mr",
+        [Metric("mbw", "GB/s", "higher"), Metric("mr", "M/s", "higher")],
+        RankRule("even", 2),
+        smallest=1,
+        symmetric=False,
+        ceiling=True,
+    ),
+    Benchmark("allreduce", [Metric("allreduce", "us", "lower")], RankRule("at least", 2)),
+]
 
 
 def make_machine() -> machine.Machine:
@@ -99,7 +117,7 @@ class Study:
         self.planned: list[PlannedLaunch] = []
         self.variants = [
             Variant(benchmark=benchmark, axes={"calls": "blocking"})
-            for benchmark in ("latency", "bw")
+            for benchmark in ("latency", "bw", "mbw_mr", "allreduce")
         ]
         self.records: list[records.Record] = [
             records.StudyRecord(
@@ -255,6 +273,7 @@ class Study:
             hosts=[],
             remote_shell=None,
             contenders=contenders,
+            benchmarks=BENCHMARKS,
             variants=self.variants,
             paths=[path],
             launches=self.planned,

@@ -226,3 +226,66 @@ def test_the_probe_is_no_ceiling(make_study: MakeStudy) -> None:
     study.ceiling(0, {("copy", "memcpy", 4096): 10.0})
     study.launch(0, "alpha", "bw", {1024: 5.0})
     assert [point.size_bytes for point in study.results().ceilings] == [4096]
+
+
+def test_a_ceiling_counts_with_the_median_of_a_launch(make_study: MakeStudy) -> None:
+    """As a library does: one that does what the ceiling does reaches 1."""
+    study = make_study()
+    samples = [8.0, 9.0, 10.0, 10.0, 10.5, 10.6, 10.7, 11.0, 12.0, 13.0, 9.5]
+    for block in range(6):
+        number = study.ceiling(block, {})
+        study.records.insert(
+            -1, study.samples("pair", 8, samples, launch=number, metric="bw", method="m", axes={})
+        )
+        number = study.launch(block, "alpha", "bw")
+        study.records.insert(-1, study.samples("bw", 8, samples, launch=number))
+    cell = study.cell("bw", 8)
+    assert cell.ceiling is not None
+    assert cell.ceiling.value == 10.5
+    assert cell.fraction == 1.0
+
+
+def test_both_paces_of_a_ceiling_are_told(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(2):
+        number = study.ceiling(block, {("latency", "other", 8): 3.0})
+        torn = [2.0] * 9 + [1.0] * (3 + 6 * block)
+        study.records.insert(
+            -1,
+            study.samples("pair", 8, torn, launch=number, metric="latency", method="m", axes={}),
+        )
+    study.launch(0, "alpha", "latency", {8: 1.0})
+    (point,) = [one for one in study.results().ceilings if one.method == "m"]
+    assert point.value == 1.0
+    assert [(pace.value, pace.launches) for pace in point.modes] == [(1.0, 2), (2.0, 2)]
+    assert [pace.share for pace in point.modes] == pytest.approx([0.375, 0.625])
+
+
+def test_what_moves_a_window_at_once_is_a_fact_and_no_ceiling(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(2):
+        study.ceiling(block, {("bw", "one", 8): 2.0, ("bw", "all", 8): 90.0})
+        for record in study.records[-3:]:
+            if getattr(record, "method", "") == "all":
+                record.together = True
+        study.launch(block, "alpha", "bw", {8: 1.0})
+    results = study.results()
+    (point,) = results.ceilings
+    assert (point.method, point.methods, point.together) == ("one", {"one": 2.0}, {"all": 90.0})
+    assert study.find(results, "bw", 8, "alpha").fraction == pytest.approx(0.5)
+
+
+def test_each_metric_of_a_benchmark_has_its_own_ceiling(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(2):
+        study.ceiling(block, {("mbw", "ring", 8): 4.0, ("mr", "ring", 8): 0.5})
+        number = study.launch(block, "alpha", "mbw_mr")
+        for metric, value in (("mbw", 2.0), ("mr", 0.4)):
+            record = study.samples("mbw_mr", 8, [value], launch=number, metric=metric)
+            study.records.insert(-1, record)
+    results = study.results()
+    cells = {cell.metric: cell for cell in results.cells}
+    assert list(cells) == ["mbw", "mr"]  # in their order
+    assert (cells["mbw"].fraction, cells["mbw"].unit) == (0.5, "GB/s")
+    assert (cells["mr"].fraction, cells["mr"].unit) == (0.8, "M/s")
+    assert {cell.status for cell in results.cells} == {"ok"}

@@ -147,7 +147,7 @@ def test_a_library_that_always_fails_has_cells_without_numbers(make_study: MakeS
     assert cell.command == "run beta latency #1"
 
 
-def test_when_everything_failed_the_units_come_from_the_name(make_study: MakeStudy) -> None:
+def test_when_everything_failed_the_units_come_from_the_plan(make_study: MakeStudy) -> None:
     study = make_study()
     study.sizes = [0, 8]
     study.launch(0, "alpha", "latency", status="hung")
@@ -228,3 +228,24 @@ def test_cases_that_were_cut_short_are_flagged(make_study: MakeStudy) -> None:
         -1, study.samples("bw", 8, [1.0, 1.0], launch=number, limited="the slot was too short")
     )
     assert study.cell("bw", 8).flags == ["few launches", "few samples"]
+
+
+def test_a_benchmark_that_can_have_no_ceiling_lacks_none(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        for library in study.libraries:
+            study.launch(block, library, "allreduce", {8: 5.0, 1024: 9.0})
+    results = study.results()
+    assert {(c.status, c.fraction, c.unit) for c in results.cells} == {("ok", None, "us")}
+    assert {c.benchmark for c in results.comparisons} == {"allreduce"}
+    bound = next(rule for rule in results.checklist if "upper bound" in rule.rule)
+    assert bound.state == "not applicable"
+
+
+def test_a_problem_of_a_case_is_one_of_all_its_metrics(make_study: MakeStudy) -> None:
+    study = make_study()
+    number = study.launch(0, "alpha", "mbw_mr", status=None)
+    study.problem(number, "mbw_mr", 8, "skipped")
+    study.end(number, "ok")
+    found = {(cell.metric, cell.status) for cell in study.results().cells}
+    assert found == {("mbw", "skipped"), ("mr", "skipped")}

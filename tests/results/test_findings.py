@@ -11,8 +11,17 @@ import pytest
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.results import findings
 from nearpeak.results.model import CeilingValue, Cell, Finding
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import Contender
 
+PAIR = RankRule("exactly", 2)
+BENCHMARKS = [
+    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling=True),
+    Benchmark(
+        "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False, ceiling=True
+    ),
+    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling=True),
+]
 NVLINK, SAME, MPS = "gpu-gpu nvlink", "gpu-gpu same-gpu", "gpu-gpu same-gpu mps"
 NEAR = "host-gpu near"
 MIB = 1 << 20
@@ -85,7 +94,7 @@ def found(cells: list[Cell], ceilings: Ceilings | None = None, **kind: Any) -> l
     for cell in cells:
         value = (ceilings or {}).get((cell.metric, cell.buffers))
         cell.ceiling = None if value is None else CeilingValue(value=value, method="ce")
-    return findings.find(cells, kind.get("contenders", []))
+    return findings.find(cells, kind.get("contenders", []), BENCHMARKS)
 
 
 def host_to_gpu(latency: float, bw: float, **axes: str) -> list[Cell]:

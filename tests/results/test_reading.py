@@ -86,8 +86,8 @@ def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
     study.launch(0, "alpha", "bw", {8: 1.0})
     file = study.write() / name
     text = file.read_text()
-    file.write_text(text.replace('"schema":1', '"schema":7', 1))
-    with pytest.raises(UserError, match=r"schema 7.* schema 1.*use the nearpeak that wrote it"):
+    file.write_text(text.replace('"schema":2', '"schema":7', 1))
+    with pytest.raises(UserError, match=r"schema 7.* schema 2.*use the nearpeak that wrote it"):
         load(study.folder)
     # Also when the other schema has other fields.
     first, _, rest = text.partition("\n")
@@ -97,6 +97,32 @@ def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
     assert first
     with pytest.raises(UserError, match="schema 7"):
         load(study.folder)
+
+
+def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
+    """It has no benchmarks in its plan, and `metric` in its variants; records lack what came."""
+    study = make_study()
+    study.variants = study.variants[:2]
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    folder = study.write()
+    plan = json.loads((folder / "plan.json").read_text())
+    del plan["benchmarks"]
+    for variant in plan["variants"]:
+        variant["metric"] = variant["benchmark"]
+    (folder / "plan.json").write_text(json.dumps({**plan, "schema": 1}))
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    lines[0]["schema"] = 1
+    for line in lines:
+        if line["record"] == "samples":
+            for key in ("offset", "verified", "together", "phases", "ranks"):
+                del line[key]
+            line["subtracted_us"] = None
+    (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data = load(folder)
+    latency, bw = data.plan.benchmarks
+    assert (latency.main.unit, latency.one_message, bw.one_way) == ("us", True, True)
+    (case,) = data.launches[0].cases
+    assert (case.record.verified, case.record.together) == (True, False)
 
 
 def test_folders_that_hold_no_study(make_study: MakeStudy, tmp_path: Any) -> None:

@@ -11,6 +11,7 @@ from nearpeak.results.statistics import (
     p_values,
     rejects_normality,
     two_modes,
+    two_paces,
 )
 
 
@@ -155,3 +156,20 @@ def test_hockney_refuses_what_cannot_be_fitted() -> None:
     assert hockney(large, [size / 12e3 for size in large]) is None  # no latency to be seen
     assert hockney(large, [(size - 1e5) / 12e3 for size in large]) is None  # less than none
     assert hockney([10**9, 10**9 + 1, 10**9 + 2], [1.0, 1.5, 3.0]) is None  # all but one size
+
+
+@pytest.mark.parametrize(
+    ("samples", "upper"),
+    [
+        ([1.0] * 6 + [2.0] * 4, 4),
+        ([1.0, 1.01, 1.02, 0.99] * 5 + [1.2, 1.21, 1.19, 1.2] * 2, 8),
+        ([1.0] * 6 + [1.04] * 6, None),  # nearer than 5 %
+        ([1.0] * 18 + [2.0] * 2, None),  # a few outliers are no pace
+        ([1.0] * 4 + [2.0] * 4, None),  # too few samples
+        (list(np.linspace(1.0, 2.0, 40)), None),  # no valley
+        ([0.0] * 6 + [2.0] * 6, None),
+    ],
+)
+def test_two_paces(samples: list[float], upper: int | None) -> None:
+    found = two_paces(samples)
+    assert (None if found is None else int(found.sum())) == upper

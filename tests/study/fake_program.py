@@ -3,7 +3,7 @@
 
 NEARPEAK_FAKE says how it fails: crash, hang, orphan (hang with a child in a session of its own),
 lie, wrong, misplaced, silent, other device; `probe KINDS OPERATION END` lets that trial end so.
-NEARPEAK_FAKE_CPUS says what CPUs it claims to have run on.
+NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
 """
 
 import json
@@ -14,38 +14,42 @@ import sys
 import time
 
 DESCRIPTION = {
-    "schema": 1,
+    "schema": 2,
     "program": "nearpeak-mpi",
     "version": "0",
-    "operations": [{"name": name} for name in ("send", "isend", "bcast")],
+    "operations": [{"name": name} for name in ("bcast", "put")],
     "benchmarks": [
         {
             "name": name,
             "summary": name,
-            "ranks": 2,
-            "metric": name,
-            "unit": unit,
-            "better": better,
+            "ranks": {"rule": rule, "count": 2},
+            "metrics": [
+                {"name": metric, "unit": unit, "better": better} for metric, unit in metrics
+            ],
+            "smallest": int(better == "higher"),
             "axes": [
                 {"name": "calls", "values": ["blocking", "nonblocking"], "default": "blocking"},
                 {"name": "reuse", "values": ["fixed", "rotating"], "default": "fixed"},
+                {"name": "touch", "values": ["none", "sender"], "default": "none"},
                 {"name": "staging", "values": ["none", "pinned"], "default": "none"},
             ],
-            "symmetric": name != "bw",
-            "operations": ["send", "isend"],
+            "symmetric": name not in ("bw", "mbw_mr"),
+            "ceiling": name != "allreduce",
         }
-        for name, unit, better in (
-            ("latency", "us", "lower"),
-            ("bw", "GB/s", "higher"),
-            ("bibw", "GB/s", "higher"),
+        for name, rule, better, metrics in (
+            ("allreduce", "at least", "lower", [("allreduce", "us")]),
+            ("bibw", "exactly", "higher", [("bibw", "GB/s")]),
+            ("bw", "exactly", "higher", [("bw", "GB/s")]),
+            ("latency", "exactly", "lower", [("latency", "us")]),
+            ("mbw_mr", "even", "higher", [("mbw", "GB/s"), ("mr", "M/s")]),
         )
     ],
 }
 
 
-def devices(options: dict[str, str]) -> list[dict[str, str] | None]:
+def devices(options: dict[str, str], ranks: int) -> list[dict[str, str] | None]:
     """Those that were asked for."""
-    asked = options.get("--devices", "-,-").split(",")
+    asked = options.get("--devices", ",".join("-" * ranks)).split(",")
     if os.environ.get("NEARPEAK_FAKE") == "other device":
         asked = asked[::-1]
     return [None if one == "-" else {"uuid": one} for one in asked]
@@ -84,32 +88,59 @@ def parse(words: list[str]) -> tuple[list[tuple[str, dict[str, str]]], dict[str,
     options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
+        if word in ("--as-library", "--no-probe"):
+            options[word] = ""
+            continue
         if not word.startswith("--"):
             benchmarks.append((word, {}))
             continue
         options[word] = next(rest)
-        if word in ("--calls", "--reuse", "--staging"):
+        if word in ("--calls", "--reuse", "--touch", "--staging") and benchmarks:
             benchmarks[-1][1][word[2:]] = options[word]
     return benchmarks, options
 
 
-def sample(
+MODES = ("pair", "tcp", "memory", "gpu", "verbs")
+
+
+def samples(
     benchmark: str, axes: dict[str, str], size: int, options: dict[str, str]
-) -> dict[str, object]:
-    """The record of one case."""
-    ceiling = benchmark in ("pair", "tcp", "memory", "gpu", "verbs")
-    metric = "latency" if ceiling else benchmark
+) -> list[dict[str, object]]:
+    """The records of one case: one for each metric."""
+    mode = benchmark if benchmark in MODES else None
+    names = [benchmark]
+    if mode:
+        names = [one for one in options.get("--metrics", "latency").split(",") if one in METRICS]
+        axes = {"reuse": options.get("--reuse", "fixed"), "touch": options.get("--touch", "none")}
+    if "--as-library" in options:
+        mode, axes = None, {**axes, "calls": "blocking"}
+    return [
+        {**sample(metric, size, options), "benchmark": mode or name, "axes": axes, "method": mode}
+        for name in names
+        for metric in METRICS[name]
+    ]
+
+
+METRICS: dict[str, list[dict[str, str]]] = {
+    one["name"]: one["metrics"]  # type: ignore[misc]
+    for one in DESCRIPTION["benchmarks"]  # type: ignore[attr-defined]
+}
+
+
+def sample(metric: dict[str, str], size: int, options: dict[str, str]) -> dict[str, object]:
+    """One record."""
     return {
         "record": "samples",
-        "benchmark": metric,
-        "metric": metric,
+        "metric": metric["name"],
         "size_bytes": size,
         "buffers": options.get("--buffers", "H,H"),
-        "axes": {"reuse": options.get("--reuse", "fixed")} if ceiling else axes,
-        "method": benchmark if ceiling else None,
-        "unit": "us",
-        "better": "lower",
+        "unit": metric["unit"],
+        "better": metric["better"],
         "samples": [1.0, 1.1, 1.2],
+        "offset": 0,
+        "verified": True,
+        "together": False,
+        "phases": {},
         "batch": 1,
         "kept_every": 1,
         "iterations": 3,
@@ -135,8 +166,13 @@ def main() -> int:
         out.flush()
 
     cpus = json.loads(os.environ.get("NEARPEAK_FAKE_CPUS", "[[0], [1]]"))
-    if sys.argv[1] == "gpu":
+    if "--cpus" in options and sys.argv[1] != "memory":
         cpus = [[int(cpu)] for cpu in options["--cpus"].split(",")]
+    hosts = json.loads(os.environ.get("NEARPEAK_FAKE_HOSTS", "[]")) or ["h"] * len(cpus)
+    if mode == "one host":
+        hosts = ["h"] * len(cpus)
+    if mode == "other host":
+        hosts = ["h", "g"]
     if mode == "misplaced":
         cpus = [[99], cpus[1]]
     write(
@@ -146,8 +182,10 @@ def main() -> int:
             "version": "0",
             "library_version": None,
             "ranks": [
-                {"rank": rank, "host": "h", "cpus": one, "device": device}
-                for rank, (one, device) in enumerate(zip(cpus, devices(options), strict=True))
+                {"rank": rank, "host": host, "cpus": one, "device": device}
+                for rank, (host, one, device) in enumerate(
+                    zip(hosts, cpus, devices(options, len(cpus)), strict=True)
+                )
             ],
             "clock": {"tick_ns": 1.0},
             "env": {},
@@ -157,7 +195,8 @@ def main() -> int:
         if mode == f"crash in {benchmark}":
             os.kill(os.getpid(), signal.SIGSEGV)
         for size in options["--sizes"].split(","):
-            write(sample(benchmark, axes, 77 if mode == "lie" else int(size), options))
+            for record in samples(benchmark, axes, 77 if mode == "lie" else int(size), options):
+                write(record)
             if mode == "late crash":
                 os.kill(os.getpid(), signal.SIGSEGV)
             if mode == "fill":
@@ -171,6 +210,8 @@ def main() -> int:
     if mode == "orphan":
         subprocess.Popen(["sleep", "601"], start_new_session=True)
         time.sleep(600)
+    if mode == "late exit 1":
+        return 1
     if mode == "half":
         out.write('{"record": "samp')
     if mode == "wrong":

@@ -3,13 +3,17 @@
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
+
+import msgspec
 
 from nearpeak.libraries.model import CommandLine, Launch, Library, Settings
 from nearpeak.machine.model import Endpoint
 from nearpeak.machine.model import Path as DataPath
 from nearpeak.study.commands import Tools
+from nearpeak.study.describe import Description
 from nearpeak.study.journal import Journal, read_records
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
@@ -18,6 +22,10 @@ from nearpeak.study.records import LaunchEndRecord, Record, StudyEndRecord
 from nearpeak.study.run import StudyRun
 
 FAKE = Path(__file__).with_name("fake_program.py")
+BENCHMARKS = msgspec.json.decode(
+    subprocess.run([sys.executable, FAKE, "--describe"], check=True, capture_output=True).stdout,
+    type=Description,
+).benchmarks
 
 
 def data_path(path_id: str = "host-host same-numa", transport: str = "memory") -> DataPath:
@@ -34,6 +42,21 @@ def gpu_path(path_id: str = "gpu-gpu nvlink", *, mps: bool = False) -> DataPath:
         for cpu in (0, 1)
     ]
     return DataPath(id=path_id, summary="", transport="memory", ends=(ends[0], ends[1]), mps=mps)
+
+
+def wide_path(ranks: int, *, gpus: bool = False) -> DataPath:
+    """With more than two ends."""
+    ends = tuple(
+        Endpoint(
+            memory="gpu" if gpus else "host",
+            cpus=[cpu],
+            numa_node=0,
+            gpu=f"GPU-{cpu}" if gpus else None,
+        )
+        for cpu in range(ranks)
+    )
+    name = f"{'gpu' if gpus else 'host'}-all {ranks}"
+    return DataPath(id=name, summary="", transport="memory", ends=ends)
 
 
 def library(name: str = "fake") -> Library:
@@ -54,9 +77,11 @@ def contender(name: str = "fake", mode: str = "") -> Contender:
 
 def fake_command_line(_library: Library, launch: Launch) -> CommandLine:
     cpus = json.dumps([rank.cpus for rank in launch.ranks])
+    hosts = json.dumps([rank.host or "h" for rank in launch.ranks])
+    places = {"NEARPEAK_FAKE_CPUS": cpus, "NEARPEAK_FAKE_HOSTS": hosts}
     return CommandLine(
         argv=[sys.executable, "-S", *launch.program],
-        env={**launch.settings.env, **launch.env, "NEARPEAK_FAKE_CPUS": cpus},
+        env={**launch.settings.env, **launch.env, **places},
     )
 
 
@@ -90,12 +115,11 @@ def small_plan(
         Variant(
             benchmark=benchmark,
             axes={"calls": "blocking", "reuse": "fixed"},
-            metric=benchmark,
             buffers=buffers,
         )
         for benchmark in benchmarks
     ]
-    return make_plan(options, contenders or [contender()], variants, paths)
+    return make_plan(options, contenders or [contender()], variants, paths, BENCHMARKS)
 
 
 class Quiet:

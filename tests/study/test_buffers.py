@@ -9,12 +9,15 @@ from nearpeak.errors import UserError
 from nearpeak.study import buffers
 
 
-@pytest.mark.parametrize(("text", "kinds"), [("D,D", "D,D"), (" h, d ", "H,D"), ("p,M", "P,M")])
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [("D,D", "D,D"), (" h, d ", "H,D"), ("p,M", "P,M"), ("D", "D,D"), ("D,D,D", "D,D")],
+)
 def test_buffers_have_one_spelling(text: str, kinds: str) -> None:
     assert buffers.parse_buffers(text) == kinds
 
 
-@pytest.mark.parametrize("text", ["", "D", "D,D,D", "X,D", "DD", "D;D"])
+@pytest.mark.parametrize("text", ["", "X,D", "DD", "D;D", "D,"])
 def test_other_words_are_refused_with_what_would_do(text: str) -> None:
     with pytest.raises(UserError, match="H \\(host\\), P"):
         buffers.parse_buffers(text)
@@ -63,3 +66,14 @@ def test_a_ceiling_is_the_paths_however_memory_was_allocated() -> None:
         "D,H",
         "D,D",
     ]
+
+
+def test_letters_are_of_halves_of_the_ranks(standins: ModuleType) -> None:
+    assert buffers.kinds_of("H,D", 4) == ["H", "H", "D", "D"]
+    assert buffers.kinds_of("D,D", 3) == ["D", "D", "D"]
+    assert buffers.kinds_of("H,D,D,H", 4) == ["H", "D", "D", "H"]
+    assert buffers.kinds_of("H,D,D", 4) is None
+    four = standins.wide_path(4, gpus=True)
+    assert buffers.rank_ends(four, "M,D") == four.ends
+    assert buffers.rank_ends(four, "H,D") is None
+    assert buffers.rank_devices(four.ends) == ["GPU-0", "GPU-1", "GPU-2", "GPU-3"]

@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.study.benchmarks import RankRule
 from nearpeak.study.describe import Description, describe, parse_variant
 
 
@@ -21,17 +22,23 @@ def test_a_variant_has_a_value_for_every_axis(description: Description) -> None:
     assert parse_variant(description, "latency").axes == {
         "calls": "blocking",
         "reuse": "fixed",
+        "touch": "none",
         "staging": "none",
     }
     variant = parse_variant(description, "bw:calls=nonblocking, reuse=rotating")
     assert variant.benchmark == "bw"
-    assert variant.axes == {"calls": "nonblocking", "reuse": "rotating", "staging": "none"}
+    assert variant.axes == {
+        "calls": "nonblocking",
+        "reuse": "rotating",
+        "touch": "none",
+        "staging": "none",
+    }
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("latncy", "unknown benchmark 'latncy': choose one of latency, bw"),
+        ("latncy", "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         ("bw:cals=blocking", "benchmark bw has no axis 'cals'; did you mean 'calls'?"),
         ("bw:calls=fast", "calls cannot be 'fast': choose one of blocking, nonblocking"),
         ("bw:calls", "write 'calls' as AXIS=VALUE"),
@@ -46,3 +53,27 @@ def test_what_there_is_not_is_bad_input(description: Description, text: str, mes
 def test_a_program_that_does_not_answer_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not describe itself"):
         describe(tmp_path / "missing", {})
+
+
+@pytest.mark.parametrize(
+    ("rule", "count", "fitting"),
+    [
+        ("exactly", 2, [2]),
+        ("at least", 3, [3, 4, 5, 6, 7, 8, 9]),
+        ("even", 2, [2, 4, 6, 8]),
+        ("even", 4, [4, 6, 8]),
+        ("square", 4, [4, 9]),
+    ],
+)
+def test_rules_of_ranks(rule: str, count: int, fitting: list[int]) -> None:
+    known = RankRule(rule, count)
+    assert [ranks for ranks in range(1, 10) if known.fits(ranks)] == fitting
+    assert str(count) in known.text
+
+
+def test_an_older_description_is_bad_input(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\necho \'{"schema": 1, "modes": []}\'\n')
+    program.chmod(0o755)
+    with pytest.raises(UserError, match="describes itself in schema 1, not 2"):
+        describe(program, {})

@@ -178,8 +178,8 @@ def test_a_library_that_is_not_gpu_aware_is_measured_with_staging(
     results = run_study(standins, tmp_path / "study", monkeypatch, "mpich", fake_cuda, "")
     assert results.failures == []
     direct = {one.operation: one for one in results.awareness if one.buffers == "D,D"}
-    assert direct["send"].status == "crashed"
-    assert "SIGSEGV" in direct["send"].message
+    assert direct["latency"].status == "crashed"
+    assert "SIGSEGV" in direct["latency"].message
     staged = {(c.path, c.axes["staging"]) for c in results.cells if c.benchmark == "latency"}
     assert staged == {
         (path, staging)

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.model import CommandLine
+from nearpeak.libraries.families import natives
+from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
 from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import Estimate, key_of
-from nearpeak.study.model import Plan, Variant
+from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import SIZES, make_plan, summary
 
@@ -26,7 +27,7 @@ TOOLS = Tools(
 
 def latency(**axes: str) -> Variant:
     axes = {"calls": "blocking", "reuse": "fixed", **axes}
-    return Variant(benchmark="latency", axes=axes, metric="latency")
+    return Variant(benchmark="latency", axes=axes)
 
 
 def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
@@ -36,7 +37,9 @@ def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
         standins.data_path("host-memory node0", "local"),
     ]
     contenders = [standins.contender("a"), standins.contender("b")]
-    return make_plan(Options(**options), contenders, variants or [latency()], paths)
+    return make_plan(
+        Options(**options), contenders, variants or [latency()], paths, standins.BENCHMARKS
+    )
 
 
 def seconds(plan: Plan, blocks: int) -> float:
@@ -82,7 +85,7 @@ def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
 def test_two_contenders_cannot_share_a_name(standins: ModuleType) -> None:
     twice = [standins.contender("a"), standins.contender("a")]
     with pytest.raises(UserError, match="two contenders are called 'a'"):
-        make_plan(Options(), twice, [latency()], [standins.data_path()])
+        make_plan(Options(), twice, [latency()], [standins.data_path()], standins.BENCHMARKS)
 
 
 def test_a_budget_takes_the_slot_first(standins: ModuleType) -> None:
@@ -139,7 +142,9 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
     variants = [
         msgspec.structs.replace(latency(), buffers=one) for one in ("H,H", "D,D", "M,M", "P,D")
     ]
-    plan = make_plan(Options(launches=2), [standins.contender()], variants, paths)
+    plan = make_plan(
+        Options(launches=2), [standins.contender()], variants, paths, standins.BENCHMARKS
+    )
     block = [one for one in plan.launches if one.block == 0]
     assert sorted((one.path, one.role, one.buffers) for one in block) == [
         ("gpu-gpu nvlink", "ceiling", "D,D"),  # one for both kinds of a GPU's memory
@@ -157,7 +162,9 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
 
     def in_flight(**options: int) -> dict[str, set[str]]:
-        plan = make_plan(Options(**options), [standins.contender()], variants, paths)
+        plan = make_plan(
+            Options(**options), [standins.contender()], variants, paths, standins.BENCHMARKS
+        )
         given: dict[str, set[str]] = {}
         for one in plan.launches:
             words = make_command(plan, one, TOOLS).argv
@@ -176,7 +183,7 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
         standins.gpu_path("gpu-gpu same-gpu mps", mps=True),
     ]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
-    plan = make_plan(Options(), [standins.contender()], variants, paths)
+    plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
     given = {(one.buffers, str(make_command(plan, one, TOOLS).env)) for one in plan.launches}
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
@@ -198,6 +205,7 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
         contenders,
         [latency(), staged],
         [standins.data_path()],
+        standins.BENCHMARKS,
         lambda who, variant: (who.library.name == "a") == (variant == staged),
     )
     launched = {(one.contender, *one.variants) for one in plan.launches if one.role == "mpi"}
@@ -206,9 +214,7 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
 
 def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -> None:
     def variant(benchmark: str, buffers: str = "D,D", **axes: str) -> Variant:
-        return msgspec.structs.replace(
-            latency(**axes), benchmark=benchmark, metric=benchmark, buffers=buffers
-        )
+        return msgspec.structs.replace(latency(**axes), benchmark=benchmark, buffers=buffers)
 
     variants = [
         variant("latency"),
@@ -218,6 +224,94 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
         variant("bw", reuse="rotating"),  # an option of the launch
         variant("bw", buffers="M,M"),
     ]
-    plan = make_plan(Options(launches=2), [standins.contender()], variants, [standins.gpu_path()])
+    plan = make_plan(
+        Options(launches=2),
+        [standins.contender()],
+        variants,
+        [standins.gpu_path()],
+        standins.BENCHMARKS,
+    )
     groups = sorted(one.variants for one in plan.launches if one.block == 0 and one.variants)
     assert groups == [[0, 1, 3], [2], [4], [5]]
+
+
+def of(benchmark: str, buffers: str = "H,H", **axes: str) -> Variant:
+    return msgspec.structs.replace(latency(**axes), benchmark=benchmark, buffers=buffers)
+
+
+def asked_of(words: list[str]) -> list[str]:
+    return words[words.index("--metrics") + 1].split(",")
+
+
+def launched(plan: Plan) -> list[tuple[str, str, list[str]]]:
+    """Of a block: path, role, and the benchmarks; those of a ceiling by its command line."""
+    found = []
+    for one in plan.launches:
+        if one.block == 0:
+            words = make_command(plan, one, TOOLS).argv
+            names = [plan.variants[number].benchmark for number in one.variants]
+            found.append((one.path, one.role, names or asked_of(words)))
+    return sorted(found)
+
+
+def test_paths_of_many_ranks_are_for_benchmarks_that_run_on_so_many(standins: ModuleType) -> None:
+    variants = [of("latency"), of("allreduce"), of("mbw_mr")]
+    paths = [standins.data_path(), standins.wide_path(4), standins.wide_path(3)]
+    plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
+    assert launched(plan) == [
+        ("host-all 3", "mpi", ["allreduce"]),  # and no ceiling
+        ("host-all 4", "ceiling", ["mbw_mr"]),
+        ("host-all 4", "mpi", ["allreduce", "mbw_mr"]),
+        ("host-host same-numa", "ceiling", ["latency", "mbw_mr"]),
+        ("host-host same-numa", "mpi", ["latency", "allreduce", "mbw_mr"]),
+    ]
+    ceiling = next(one for one in plan.launches if one.path == "host-all 4" and not one.variants)
+    assert " ".join(make_command(plan, ceiling, TOOLS).argv).startswith(
+        "nearpeak-native pair --cpus 0,1,2,3 --reuse fixed --touch none --metrics mbw_mr --sizes"
+    )
+
+
+def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:
+    variants = [of("mbw_mr", "D,D"), of("allreduce", "D,D")]
+    path = standins.wide_path(4, gpus=True)
+    plan = make_plan(Options(), [standins.contender()], variants, [path], standins.BENCHMARKS)
+    assert launched(plan) == [("gpu-all 4", "mpi", ["mbw_mr", "allreduce"])]
+    (planned,) = [one for one in plan.launches if one.block == 0]
+    line = " ".join(make_command(plan, planned, TOOLS).argv)
+    assert "--buffers D,D --devices GPU-0,GPU-1,GPU-2,GPU-3" in line
+
+
+def test_what_touched_a_message_has_its_own_ceiling(standins: ModuleType) -> None:
+    plan = plan_for(standins, latency(), latency(touch="sender"))
+    block = [one for one in plan.launches if one.block == 0]
+    touched = {one.axes["touch"] for one in block if one.role == "ceiling" and one.axes}
+    assert touched == {"none", "sender"}
+    assert sum(one.role == "mpi" for one in block) == 2 * 2 * 2  # a launch for each state
+
+
+def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
+    ceiling = Contender(library=natives()["ceiling"], settings=Settings())
+    variants = [
+        *(of("latency"), of("latency", reuse="rotating"), of("latency", calls="nonblocking")),
+        *(of("allreduce"), of("bw", "D,D"), of("bw", "M,M"), of("bw", "D,D", staging="pinned")),
+    ]
+    paths = [
+        standins.data_path(),
+        standins.data_path("host-host tcp-loopback", "network"),
+        standins.gpu_path(),
+    ]
+    plan = make_plan(Options(), [ceiling], variants, paths, standins.BENCHMARKS)
+    lines = [
+        " ".join(make_command(plan, one, TOOLS).argv).partition(" --sizes")[0]
+        for one in plan.launches
+        if one.block == 0 and one.role == "mpi"
+    ]
+    host = "--metrics latency --as-library --no-probe --reuse"
+    assert sorted(lines) == [
+        "nearpeak-native gpu --cpus 0,1 --buffers D,D --devices GPU-0,GPU-1 --metrics bw"
+        " --as-library --no-probe --reuse fixed --touch none",
+        f"nearpeak-native pair --cpus 0,1 {host} fixed --touch none",
+        f"nearpeak-native pair --cpus 0,1 {host} rotating --touch none",
+        f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} fixed --touch none",
+        f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} rotating --touch none",
+    ]

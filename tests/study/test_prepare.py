@@ -9,8 +9,11 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
 from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.prepare import fitting_path, select_paths
 
+PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
+ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))
 MACHINES = Path(__file__).parent.parent / "machines"
 
 
@@ -43,8 +46,27 @@ def test_one_pair_can_be_named(dgx: Machine) -> None:
 
 def test_a_launch_takes_the_first_path_that_its_buffers_fit(dgx: Machine) -> None:
     paths = select_paths(dgx, [], [])
-    assert fitting_path(paths, "H,H")[0].id == "host-host same-numa"
-    path, (one, other) = fitting_path(paths, "D,H")
+    assert fitting_path(paths, PAIR, "H,H")[0].id == "host-host same-numa"
+    path, (one, other) = fitting_path(paths, PAIR, "D,H")
     assert (path.id, one.memory, other.memory) == ("host-gpu near", "gpu", "host")
     with pytest.raises(UserError, match="buffers M,M need a GPU, and none of the paths host-host"):
-        fitting_path(paths[:1], "M,M")
+        fitting_path(paths[:1], PAIR, "M,M")
+
+
+def test_two_gpus_come_before_one(dgx: Machine) -> None:
+    """`gpu-gpu same-gpu` is listed first, and is not what D,D on several GPUs means."""
+    paths = select_paths(dgx, [], [])
+    path, (one, other) = fitting_path(paths, PAIR, "D,D")
+    assert path.id == "gpu-gpu nvlink"
+    assert one.gpu != other.gpu
+    alone = msgspec.structs.replace(dgx, gpus=dgx.gpus[:1], gpu_links=[])
+    assert fitting_path(select_paths(alone, [], []), PAIR, "D,D")[0].id == "gpu-gpu same-gpu"
+
+
+def test_ranks_that_no_path_has_are_bad_input(dgx: Machine) -> None:
+    wide = select_paths(dgx, [], ["gpu-all"])
+    said = r"pair runs on exactly 2 ranks, and none of the paths gpu-all \(8\) has so many"
+    with pytest.raises(UserError, match=said):
+        fitting_path(wide, PAIR, "D,D")
+    assert len(fitting_path(wide, ANY, "D,D")[1]) == 8
+    assert fitting_path(select_paths(dgx, [], []), ANY, "H,H")[0].id == "host-host same-numa"

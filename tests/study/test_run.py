@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.families import natives
 from nearpeak.study import mps
 from nearpeak.study.journal import Journal
 from nearpeak.study.records import (
@@ -64,6 +65,7 @@ def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -
         ("lie", "failed", "2 of its records were not understood: size 77 was not asked for"),
         ("half", "failed", "1 of its records were not understood"),
         ("misplaced", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
+        ("other host", "failed", "rank 1 ran on host g, wanted that of rank 0, h"),
     ],
 )
 def test_a_launch_that_fails_costs_no_other(
@@ -213,7 +215,7 @@ def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleT
     mpi = next(one.command for one in begun if one.role == "mpi")
     ceiling = next(one.command for one in begun if one.role == "ceiling")
     assert "--buffers D,H --devices GPU-1,GPU-1" in mpi
-    assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed" in ceiling
+    assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed --touch none" in ceiling
     ranks = next(one.ranks for one in study.records() if isinstance(one, EnvironmentRecord))
     assert [one["cpus"] for one in ranks] == [[1], [0]]
 
@@ -264,3 +266,62 @@ def test_a_launch_measures_its_benchmarks_one_after_the_other(
     }
     assert measured == {"good": {"latency", "bw", "bibw"}, "crashing": {"latency"}}
     assert {end.status for end in ends_of(study, "crashing")} == {"crashed"}
+
+
+def test_ranks_of_two_hosts_on_one_are_a_failed_launch(study: Any, standins: ModuleType) -> None:
+    path = standins.data_path("host-host two-nodes", "network")
+    ends = tuple(
+        standins.msgspec.structs.replace(end, host=host)
+        for end, host in zip(path.ends, "ab", strict=True)
+    )
+    paths = (standins.msgspec.structs.replace(path, ends=ends),)
+    good, bad = standins.contender("good"), standins.contender("bad", "one host")
+    tools = study.tools
+    study.tools = standins.Tools(
+        command_line=tools.command_line,
+        mpi_program=tools.mpi_program,
+        native_program=lambda: standins.FAKE,
+    )
+    study.run(standins.small_plan(good, bad, paths=paths))
+    assert {(end.status, end.message) for end in ends_of(study, "good")} == {("ok", "")}
+    assert {(end.status, end.message) for end in ends_of(study, "bad")} == {
+        ("failed", "all ranks ran on host h, wanted a and b")
+    }
+
+
+def test_what_was_verified_before_an_exit_status_of_1_counts(
+    study: Any, standins: ModuleType
+) -> None:
+    study.run(standins.small_plan(standins.contender("late", "late exit 1"), launches=4))
+    bad = ends_of(study, "late")
+    assert len(bad) == 4  # it is not given up
+    assert {(end.status, end.exit_status) for end in bad} == {("crashed", 1)}
+    assert bad[0].message.startswith("exit status 1")
+    assert all(len(samples_of(study, end.launch)) == 2 for end in bad)
+
+
+def test_a_launch_writes_every_metric_of_a_benchmark(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(paths=(standins.wide_path(4),), benchmarks=("allreduce", "mbw_mr"))
+    study.run(plan)
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
+    measured = [one for one in study.records() if isinstance(one, SamplesRecord)]
+    assert {(one.benchmark, one.metric) for one in measured} == {
+        *(("allreduce", "allreduce"), ("mbw_mr", "mbw"), ("mbw_mr", "mr")),
+        *(("pair", "mbw"), ("pair", "mr")),
+    }
+
+
+def test_the_ceiling_stands_beside_libraries(study: Any, standins: ModuleType) -> None:
+    ceiling = standins.Contender(library=natives()["ceiling"], settings=standins.Settings())
+    study.run(standins.small_plan(ceiling, standins.contender("lib")))
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
+    axes = {
+        library: {
+            tuple(sorted(one.axes.items()))
+            for end in ends_of(study, library)
+            for one in samples_of(study, end.launch)
+        }
+        for library in ("ceiling", "lib")
+    }
+    # It is given the axes that it has no choice of, so that both are of one case.
+    assert axes["ceiling"] == axes["lib"]

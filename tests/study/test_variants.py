@@ -30,7 +30,7 @@ def test_what_could_not_be_tried_is_measured_all_the_same(
     assert known.takes(standins.contender("a"), variants[0])
 
 
-def tried(name: str, status: str, *, buffers: str = "D,D", operation: str = "send") -> Awareness:
+def tried(name: str, status: str, *, buffers: str = "D,D", operation: str = "latency") -> Awareness:
     return Awareness(
         library=name,
         settings="default",
@@ -107,3 +107,24 @@ def test_staging_asked_for_is_measured_beside_the_librarys_own_way(
     )
     known = Awarenesses([tried("good", "ok")], described)
     assert [known.runs(standins.contender("good"), one, asked) for one in asked] == [True, True]
+
+
+def test_a_library_is_judged_by_the_benchmark_itself(
+    standins: ModuleType, described: Description
+) -> None:
+    """What crashes in another benchmark, or in an operation that has none, says nothing of it."""
+    latency, allreduce = choose_variants(
+        described, ["latency", "allreduce"], [], [standins.gpu_path()]
+    )
+    found = [tried("a", "crashed", operation=name) for name in ("allreduce", "put")]
+    known = Awarenesses(found, described)
+    assert known.takes(standins.contender("a"), latency)
+    assert not known.takes(standins.contender("a"), allreduce)
+
+
+def test_ranks_that_no_path_has_are_bad_input(standins: ModuleType, described: Description) -> None:
+    said = "bw runs on exactly 2 ranks, and none of the paths gpu-all 3"
+    with pytest.raises(UserError, match=said):
+        choose_variants(described, ["bw"], [], [standins.wide_path(3, gpus=True)])
+    (found,) = choose_variants(described, ["allreduce"], [], [standins.wide_path(3, gpus=True)])
+    assert found.buffers == "D,D"

@@ -44,14 +44,16 @@ def two_hosts(memories: str, adapter: str | None = "mlx5_0:1") -> DataPath:
 
 
 def variant(buffers: str, reuse: str = "fixed", metric: str = "latency") -> Variant:
-    return Variant(benchmark=metric, axes={"reuse": reuse}, metric=metric, buffers=buffers)
+    return Variant(benchmark=metric, axes={"reuse": reuse}, buffers=buffers)
 
 
 def plan_of(
     standins: ModuleType, paths: list[DataPath], variants: list[Variant], perftest: bool = True
 ) -> Plan:
     options = Options(launches=2, sizes=[8, 100], seed=5)
-    return make_plan(options, [standins.contender()], variants, paths, perftest=perftest)
+    return make_plan(
+        options, [standins.contender()], variants, paths, standins.BENCHMARKS, perftest=perftest
+    )
 
 
 def ceilings(plan: Plan) -> list[PlannedLaunch]:
@@ -105,7 +107,7 @@ def test_rotating_buffers_are_not_what_perftest_measures(standins: ModuleType) -
     assert planned(plan) == []
     both = plan_of(standins, [two_hosts("host-host")], [variant("H,H"), variant("H,H", "rotating")])
     over_adapter = [one for one in ceilings(both) if one.adapter]
-    assert [one.axes for one in over_adapter] == [{"reuse": "fixed"}]
+    assert [one.axes for one in over_adapter] == [{"reuse": "fixed", "touch": "none"}]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,9 @@ def test_the_command_line(
     verbs = next(one for one in ceilings(plan) if one.adapter)
     line = " ".join(make_command(plan, verbs, tools).argv)
     assert line.startswith(f"nearpeak-native verbs --peer {hosts[0]} --port 2")
-    assert f"--adapter mlx5_0:1 {words} fixed --metrics bw,latency --sizes 8,100 " in line
+    assert (
+        f"--adapter mlx5_0:1 {words} fixed --touch none --metrics bw,latency --sizes 8,100 " in line
+    )
     assert [rank.host for rank in launches[0].ranks] == list(hosts)
     assert wanted_devices(plan, verbs) == [None, None]
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "accel/accelerator.hpp"
-#include "accel/cuda/copy_kernels.hpp"
 #include "accel/cuda/driver.hpp"
 #include "accel/cuda/nvrtc.hpp"
-#include "accel/cuda/pattern_kernels.hpp"
+#include "accel/cuda/prelude.hpp"
 #include "accel/host_payload.hpp"
+#include "accel/kernels/kernels.hpp"
 #include "options/options.hpp"
 
 namespace nearpeak::cuda {
@@ -53,8 +53,12 @@ class Context {
       fail(result, call, {shown(arguments)...});
   }
 
-  ContextHandle handle() const { return handle_; }
-  DeviceNumber number() const { return number_; }
+  int attribute(DeviceAttribute which) const {
+    int value = 0;
+    check(use().cuDeviceGetAttribute(&value, which, number_), "cuDeviceGetAttribute",
+          std::to_string(which));
+    return value;
+  }
 
  private:
   [[noreturn]] void fail(int result, const char* call,
@@ -91,7 +95,6 @@ class CudaStream final : public Stream {
   void synchronize() override {
     context_.check(context_.use().cuStreamSynchronize(handle_), "cuStreamSynchronize");
   }
-  void wait_for(Event& event) override;
   bool finished() override {
     const int result = context_.use().cuStreamQuery(handle_);
     if (result == kNotReady) return false;
@@ -118,32 +121,17 @@ class CudaEvent final : public Event {
     const StreamHandle on = static_cast<CudaStream&>(stream).handle();
     context_.check(context_.use().cuEventRecord(handle_, on), "cuEventRecord");
   }
-  void synchronize() override {
-    context_.check(context_.use().cuEventSynchronize(handle_), "cuEventSynchronize");
-  }
   bool reached() override {
     const int result = context_.use().cuEventQuery(handle_);
     if (result == kNotReady) return false;
     context_.check(result, "cuEventQuery");
     return true;
   }
-  double microseconds_since(Event& start) override {
-    float ms = 0;
-    const EventHandle from = static_cast<CudaEvent&>(start).handle_;
-    context_.check(context_.use().cuEventElapsedTime(&ms, from, handle_), "cuEventElapsedTime");
-    return static_cast<double>(ms) * 1e3;
-  }
-  EventHandle handle() const { return handle_; }
 
  private:
   const Context& context_;
   EventHandle handle_ = nullptr;
 };
-
-void CudaStream::wait_for(Event& event) {
-  const EventHandle of = static_cast<CudaEvent&>(event).handle();
-  context_.check(context_.use().cuStreamWaitEvent(handle_, of, 0), "cuStreamWaitEvent");
-}
 
 class CudaKernel final : public Kernel {
  public:
@@ -155,7 +143,7 @@ class CudaKernel final : public Kernel {
     const StreamHandle on = static_cast<CudaStream&>(stream).handle();
     auto** values = const_cast<void**>(arguments.begin());
     context_.check(context_.use().cuLaunchKernel(handle_, shape.blocks, 1, 1, shape.threads, 1, 1,
-                                                 shape.shared_bytes, on, values, nullptr),
+                                                 0, on, values, nullptr),
                    "cuLaunchKernel", name_);
   }
 
@@ -190,7 +178,10 @@ class CudaOpenedMemory final : public OpenedMemory {
  public:
   CudaOpenedMemory(const Context& context, const IpcHandle& handle) : context_(context) {
     MemoryHandle bytes;
-    std::memcpy(bytes.bytes, handle.data(), handle.size());
+    if (handle.length != sizeof(bytes.bytes))
+      throw AcceleratorError("this is no handle of CUDA: it has " + std::to_string(handle.length) +
+                             " bytes");
+    std::memcpy(bytes.bytes, handle.bytes.data(), sizeof(bytes.bytes));
     context_.check(context_.use().cuIpcOpenMemHandle_v2(&data_, bytes, kIpcLazyPeerAccess),
                    "cuIpcOpenMemHandle_v2");
   }
@@ -245,47 +236,87 @@ class PinnedMemory final : public HostReachable {
   const Context& context_;
 };
 
-// The kernels of pattern_kernels.hpp on one device.
+// Payloads by kernels::kPattern on one device.
 class PatternKernels {
  public:
-  PatternKernels(Device& device, Memory& memory, unsigned multiprocessors)
+  PatternKernels(Device& device, Kernels& kernels, Memory& memory)
       : device_(device),
         stream_(device.new_stream()),
-        program_(device.compile(kPatternKernels)),
+        program_(kernels.compile(kernels::kPattern)),
         fill_(program_->kernel("fill")),
+        spoil_(program_->kernel("spoil")),
         find_mismatch_(program_->kernel("find_mismatch")),
         first_(memory, sizeof(std::uint64_t), 1),
-        blocks_(multiprocessors * 8) {}
+        shape_{.blocks = kernels.multiprocessors() * 8, .threads = 256} {
+    // Once for nothing, so that they are loaded: later that may wait for kernels that do not end.
+    const SlotLayout none{.bytes = 0, .stride = 0, .count = 0};
+    fill(somewhere(), none, {}, Part::kAll);
+    spoil(somewhere(), none, 0);
+    find_mismatch(somewhere(), none, {}, Part::kAll);
+  }
 
-  void fill(void* target, std::uint64_t bytes, std::uint64_t seed, std::uint64_t flip) {
-    fill_->launch({blocks_, kThreads}, {&target, &bytes, &seed, &flip}, *stream_);
+  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) {
+    const Numbers n(layout, payload, part);
+    fill_->launch(shape_, {&base, &n.bytes, &n.stride, &n.count, &n.seed, &n.round, &n.stamps},
+                  *stream_);
     stream_->synchronize();
   }
 
-  // The index of the first wrong byte.
-  std::optional<std::uint64_t> find_mismatch(const void* data, std::uint64_t bytes,
-                                             std::uint64_t seed) {
+  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
+    const Numbers n(layout, {.seed = seed}, Part::kAll);
+    spoil_->launch(shape_, {&base, &n.stride, &n.count, &n.seed}, *stream_);
+    stream_->synchronize();
+  }
+
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) {
     constexpr std::uint64_t kNone = ~std::uint64_t{0};
     std::uint64_t first = kNone;
     void* const target = first_.slot(0);
     device_.copy(target, &first, sizeof(first));
-    find_mismatch_->launch({blocks_, kThreads}, {&data, &bytes, &seed, &target}, *stream_);
+    const Numbers n(layout, payload, part);
+    find_mismatch_->launch(
+        shape_, {&base, &n.bytes, &n.stride, &n.count, &n.seed, &n.round, &n.stamps, &target},
+        *stream_);
     stream_->synchronize();
     device_.copy(&first, target, sizeof(first));
     if (first == kNone) return std::nullopt;
-    return first;
+    const std::uint64_t slot = first / layout.stride;
+    const std::uint64_t byte = first % layout.stride;
+    // The gap has words of its own, also behind a payload that ends within one.
+    const std::uint64_t word =
+        payload_word(payload, slot, byte / 8, byte < layout.bytes ? layout.bytes : 0);
+    unsigned char got = 0;
+    device_.copy(&got, static_cast<const char*>(base) + first, 1);
+    return Mismatch{.slot = slot,
+                    .byte = byte,
+                    .expected = static_cast<unsigned char>(word >> (8 * (byte % 8))),
+                    .got = got};
   }
 
  private:
-  static constexpr unsigned kThreads = 256;
+  // Of a launch; each is 64 bits wide.
+  struct Numbers {
+    std::uint64_t bytes, stride, count, seed, round, stamps;
+    Numbers(const SlotLayout& layout, const Payload& payload, Part part)
+        : bytes(layout.bytes),
+          stride(layout.stride),
+          count(layout.count),
+          seed(payload.seed),
+          round(payload.round),
+          stamps(part == Part::kStamps ? 1 : 0) {}
+  };
+
+  void* somewhere() const { return first_.slot(0); }
 
   Device& device_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Kernel> fill_;
+  std::unique_ptr<Kernel> spoil_;
   std::unique_ptr<Kernel> find_mismatch_;
   SlotBuffer first_;
-  unsigned blocks_;
+  LaunchShape shape_;
 };
 
 class CudaDevice;
@@ -298,21 +329,94 @@ class DeviceMemory final : public Memory {
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) override { context_.use_last().cuMemFree_v2(address(memory)); }
-  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
-    fill(target, bytes, seed, 0);
-  }
-  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
-    fill(target, bytes, seed, ~std::uint64_t{0});
-  }
-  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                        std::uint64_t seed) override;
+  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override;
+  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override;
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) override;
+  void to_host(void* host, const void* from, std::size_t bytes) override;
+  void from_host(void* to, const void* host, std::size_t bytes) override;
 
  private:
-  void fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip);
-
   CudaDevice& device_;
   const Context& context_;
   bool managed_;
+};
+
+class CudaIpc final : public Ipc {
+ public:
+  explicit CudaIpc(const Context& context) : context_(context) {}
+
+  IpcHandle export_memory(void* memory) override {
+    // A handle stands for a whole allocation: whoever opened it would be silently elsewhere.
+    const Driver& driver = context_.use();
+    DevicePointer base = 0;
+    std::size_t bytes = 0;
+    context_.check(driver.cuMemGetAddressRange_v2(&base, &bytes, address(memory)),
+                   "cuMemGetAddressRange_v2");
+    if (base != address(memory))
+      throw AcceleratorError("device memory can be given to another process only from its start");
+    MemoryHandle given;
+    context_.check(driver.cuIpcGetMemHandle(&given, address(memory)), "cuIpcGetMemHandle");
+    IpcHandle handle;
+    handle.length = sizeof(given.bytes);
+    std::memcpy(handle.bytes.data(), given.bytes, sizeof(given.bytes));
+    return handle;
+  }
+  std::unique_ptr<OpenedMemory> open(const IpcHandle& handle) override {
+    return std::make_unique<CudaOpenedMemory>(context_, handle);
+  }
+
+ private:
+  const Context& context_;
+};
+
+class CudaRegistration final : public Registration {
+ public:
+  explicit CudaRegistration(const Context& context) : context_(context) {}
+  std::unique_ptr<RegisteredMemory> register_memory(void* memory, std::size_t bytes) override {
+    return std::make_unique<CudaRegisteredMemory>(context_, memory, bytes);
+  }
+
+ private:
+  const Context& context_;
+};
+
+class CudaKernels final : public Kernels {
+ public:
+  CudaKernels(Device& device, const Context& context) : device_(device), context_(context) {}
+
+  const std::string& unavailable() override {
+    if (pattern_ || !unavailable_.empty()) return unavailable_;
+    try {
+      pattern_.emplace(device_, *this, device_.memory(BufferKind::kDevice));
+    } catch (const BackendUnavailable& error) {
+      unavailable_ = error.what();
+    } catch (const AcceleratorError& error) {
+      const std::string text = error.what();
+      unavailable_ = text.substr(0, text.find('\n'));
+    }
+    return unavailable_;
+  }
+  unsigned multiprocessors() const override {
+    return static_cast<unsigned>(context_.attribute(kMultiprocessors));
+  }
+  std::unique_ptr<Program> compile(const std::string& source) override {
+    if (!compiler_) compiler_.emplace();
+    return std::make_unique<CudaProgram>(
+        context_, compiler_->compile(kPrelude + source, context_.attribute(kCapabilityMajor),
+                                     context_.attribute(kCapabilityMinor)));
+  }
+  std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
+
+  // Null where kernels cannot run.
+  PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
+
+ private:
+  Device& device_;
+  const Context& context_;
+  std::optional<Nvrtc> compiler_;
+  std::string unavailable_;
+  std::optional<PatternKernels> pattern_;
 };
 
 class CudaDevice final : public Device {
@@ -354,108 +458,25 @@ class CudaDevice final : public Device {
     context_.check(context_.use().cuMemcpyAsync(address(to), address(from), bytes, on),
                    "cuMemcpyAsync", Bytes{bytes});
   }
-  void synchronize() override {
-    context_.check(context_.use().cuCtxSynchronize(), "cuCtxSynchronize");
-  }
 
   std::unique_ptr<Stream> new_stream() override { return std::make_unique<CudaStream>(context_); }
   std::unique_ptr<Event> new_event() override { return std::make_unique<CudaEvent>(context_); }
 
-  IpcHandle ipc_export(void* memory) override {
-    // A handle stands for a whole allocation: whoever opened it would be silently elsewhere.
-    const Driver& driver = context_.use();
-    DevicePointer base = 0;
-    std::size_t bytes = 0;
-    context_.check(driver.cuMemGetAddressRange_v2(&base, &bytes, address(memory)),
-                   "cuMemGetAddressRange_v2");
-    if (base != address(memory))
-      throw AcceleratorError("device memory can be given to another process only from its start");
-    MemoryHandle bytes_of_handle;
-    context_.check(driver.cuIpcGetMemHandle(&bytes_of_handle, address(memory)),
-                   "cuIpcGetMemHandle");
-    IpcHandle handle;
-    std::memcpy(handle.data(), bytes_of_handle.bytes, handle.size());
-    return handle;
-  }
-  std::unique_ptr<OpenedMemory> ipc_open(const IpcHandle& handle) override {
-    return std::make_unique<CudaOpenedMemory>(context_, handle);
-  }
-
-  std::unique_ptr<RegisteredMemory> register_host(void* memory, std::size_t bytes) override {
-    return std::make_unique<CudaRegisteredMemory>(context_, memory, bytes);
-  }
-
-  PointerKind pointer_kind(const void* pointer) override {
-    const Driver& driver = context_.use();
-    unsigned type = 0;
-    const int result = driver.cuPointerGetAttribute(&type, kMemoryType, address(pointer));
-    if (result == kInvalidValue) return PointerKind::kHost;  // unknown to the driver
-    context_.check(result, "cuPointerGetAttribute");
-    unsigned managed = 0;  // the driver writes fewer bytes
-    context_.check(driver.cuPointerGetAttribute(&managed, kIsManaged, address(pointer)),
-                   "cuPointerGetAttribute");
-    if (managed != 0) return PointerKind::kManaged;
-    return type == kTypeDevice ? PointerKind::kDevice : PointerKind::kPinned;
-  }
-
-  bool can_access(const Device& peer) override {
-    const DeviceNumber other = static_cast<const CudaDevice&>(peer).context_.number();
-    int can = 0;
-    context_.check(context_.use().cuDeviceCanAccessPeer(&can, context_.number(), other),
-                   "cuDeviceCanAccessPeer", "GPU " + std::to_string(peer.info().index));
-    return can != 0;
-  }
-  void enable_access(Device& peer) override {
-    const ContextHandle other = static_cast<CudaDevice&>(peer).context_.handle();
-    const int result = context_.use().cuCtxEnablePeerAccess(other, 0);
-    if (result == kPeerAccessAlreadyEnabled) return;  // an MPI library may have done it
-    context_.check(result, "cuCtxEnablePeerAccess", "GPU " + std::to_string(peer.info().index));
-  }
-
-  const std::string& why_no_kernels() override {
-    if (pattern_ || !why_no_kernels_.empty()) return why_no_kernels_;
-    try {
-      const auto processors = static_cast<unsigned>(attribute(kMultiprocessors));
-      pattern_.emplace(*this, device_, processors);
-    } catch (const BackendUnavailable& error) {
-      why_no_kernels_ = error.what();
-    } catch (const AcceleratorError& error) {
-      const std::string text = error.what();
-      why_no_kernels_ = text.substr(0, text.find('\n'));
-    }
-    return why_no_kernels_;
-  }
-  std::unique_ptr<Program> compile(const std::string& source) override {
-    if (!compiler_) compiler_.emplace();
-    return std::make_unique<CudaProgram>(
-        context_,
-        compiler_->compile(source, attribute(kCapabilityMajor), attribute(kCapabilityMinor)));
-  }
-
-  std::unique_ptr<Program> motion_kernels() override {
-    return compile(std::string(kCopyKernels) + kFlagKernels);
-  }
-
-  // Null where kernels cannot run.
-  PatternKernels* pattern() { return has_kernels() ? &*pattern_ : nullptr; }
+  Ipc* ipc() override { return &ipc_; }
+  Registration* registration() override { return &registration_; }
+  Kernels* kernels() override { return &kernels_; }
+  PatternKernels* pattern() { return kernels_.pattern(); }
 
  private:
-  int attribute(DeviceAttribute which) const {
-    int value = 0;
-    context_.check(context_.use().cuDeviceGetAttribute(&value, which, context_.number()),
-                   "cuDeviceGetAttribute", std::to_string(which));
-    return value;
-  }
-
   const DeviceInfo info_;
   const Context context_;
   CudaStream copies_;
   PinnedMemory pinned_;
   DeviceMemory device_;
   DeviceMemory managed_;
-  std::optional<Nvrtc> compiler_;
-  std::string why_no_kernels_;
-  std::optional<PatternKernels> pattern_;
+  CudaIpc ipc_{context_};
+  CudaRegistration registration_{context_};
+  CudaKernels kernels_{*this, context_};
 };
 
 void* DeviceMemory::allocate(std::size_t bytes) {
@@ -470,23 +491,30 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   return pointer_to(memory);
 }
 
-void DeviceMemory::fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip) {
-  if (PatternKernels* kernels = device_.pattern()) return kernels->fill(target, bytes, seed, flip);
-  fill_through_host(device_, target, bytes, seed, flip);
+void DeviceMemory::fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) {
+  if (PatternKernels* kernels = device_.pattern())
+    return kernels->fill(base, layout, payload, part);
+  fill_through_host(device_, base, layout, payload, part);
 }
 
-std::optional<Mismatch> DeviceMemory::find_mismatch(const void* data, std::size_t bytes,
-                                                    std::uint64_t seed) {
-  if (PatternKernels* kernels = device_.pattern()) {
-    const auto first = kernels->find_mismatch(data, bytes, seed);
-    if (!first) return std::nullopt;
-    unsigned char expected[8];
-    nearpeak::fill_pattern(expected, 8, seed + *first / 8);
-    unsigned char got = 0;
-    device_.copy(&got, static_cast<const char*>(data) + *first, 1);
-    return Mismatch{*first, expected[*first % 8], got};
-  }
-  return find_mismatch_through_host(device_, data, bytes, seed);
+void DeviceMemory::spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
+  if (PatternKernels* kernels = device_.pattern()) return kernels->spoil(base, layout, seed);
+  spoil_through_host(device_, base, layout, seed);
+}
+
+std::optional<Mismatch> DeviceMemory::find_mismatch(const void* base, const SlotLayout& layout,
+                                                    const Payload& payload, Part part) {
+  if (PatternKernels* kernels = device_.pattern())
+    return kernels->find_mismatch(base, layout, payload, part);
+  return find_mismatch_through_host(device_, base, layout, payload, part);
+}
+
+void DeviceMemory::to_host(void* host, const void* from, std::size_t bytes) {
+  device_.copy(host, from, bytes);
+}
+
+void DeviceMemory::from_host(void* to, const void* host, std::size_t bytes) {
+  device_.copy(to, host, bytes);
 }
 
 // A device that does not answer is listed with the reason; the others can be used.

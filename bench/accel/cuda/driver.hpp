@@ -29,7 +29,6 @@ enum Result {
   kOutOfMemory = 2,
   kNoDevice = 100,
   kNotReady = 600,
-  kPeerAccessAlreadyEnabled = 704,
 };
 
 enum DeviceAttribute {
@@ -43,9 +42,6 @@ enum DeviceAttribute {
   kCapabilityMinor = 76,
 };
 constexpr int kComputeProhibited = 2;
-
-enum PointerAttribute { kMemoryType = 2, kIsManaged = 8 };
-enum MemoryType { kTypeHost = 1, kTypeDevice = 2 };
 
 constexpr unsigned kHostAllocPortable = 1;
 constexpr unsigned kHostRegisterPortable = 1;
@@ -65,12 +61,9 @@ constexpr unsigned kIpcLazyPeerAccess = 1;
   X(cuDeviceGetName, char*, int, DeviceNumber)                                                  \
   X(cuDeviceTotalMem_v2, std::size_t*, DeviceNumber)                                            \
   X(cuDeviceGetAttribute, int*, int, DeviceNumber)                                              \
-  X(cuDeviceCanAccessPeer, int*, DeviceNumber, DeviceNumber)                                    \
   X(cuDevicePrimaryCtxRetain, ContextHandle*, DeviceNumber)                                     \
   X(cuDevicePrimaryCtxRelease_v2, DeviceNumber)                                                 \
   X(cuCtxSetCurrent, ContextHandle)                                                             \
-  X(cuCtxSynchronize)                                                                           \
-  X(cuCtxEnablePeerAccess, ContextHandle, unsigned)                                             \
   X(cuMemAlloc_v2, DevicePointer*, std::size_t)                                                 \
   X(cuMemFree_v2, DevicePointer)                                                                \
   X(cuMemHostAlloc, void**, std::size_t, unsigned)                                              \
@@ -81,18 +74,14 @@ constexpr unsigned kIpcLazyPeerAccess = 1;
   X(cuMemAllocManaged, DevicePointer*, std::size_t, unsigned)                                   \
   X(cuMemGetAddressRange_v2, DevicePointer*, std::size_t*, DevicePointer)                       \
   X(cuMemcpyAsync, DevicePointer, DevicePointer, std::size_t, StreamHandle)                     \
-  X(cuPointerGetAttribute, void*, int, DevicePointer)                                           \
   X(cuStreamCreate, StreamHandle*, unsigned)                                                    \
   X(cuStreamDestroy_v2, StreamHandle)                                                           \
   X(cuStreamSynchronize, StreamHandle)                                                          \
   X(cuStreamQuery, StreamHandle)                                                                \
-  X(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned)                                     \
   X(cuEventCreate, EventHandle*, unsigned)                                                      \
   X(cuEventDestroy_v2, EventHandle)                                                             \
   X(cuEventRecord, EventHandle, StreamHandle)                                                   \
   X(cuEventQuery, EventHandle)                                                                  \
-  X(cuEventSynchronize, EventHandle)                                                            \
-  X(cuEventElapsedTime, float*, EventHandle, EventHandle)                                       \
   X(cuIpcGetMemHandle, MemoryHandle*, DevicePointer)                                            \
   X(cuIpcOpenMemHandle_v2, DevicePointer*, MemoryHandle, unsigned)                              \
   X(cuIpcCloseMemHandle, DevicePointer)                                                         \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host pageable memory. It is placed on the NUMA node of the CPU that first writes it.
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "accel/memory.hpp"
@@ -21,6 +22,14 @@ class HostMemory final : public HostReachable {
 };
 
 }  // namespace
+
+void HostReachable::to_host(void* host, const void* from, std::size_t bytes) {
+  std::memcpy(host, from, bytes);
+}
+
+void HostReachable::from_host(void* to, const void* host, std::size_t bytes) {
+  std::memcpy(to, host, bytes);
+}
 
 Memory& host_memory() {
   static HostMemory memory;

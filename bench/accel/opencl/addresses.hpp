@@ -16,7 +16,7 @@ namespace nearpeak::opencl {
 class OpenClDevice;
 
 struct Allocation {
-  PointerKind kind;
+  BufferKind kind;
   char* address;
   std::size_t bytes;
   OpenClDevice* owner;

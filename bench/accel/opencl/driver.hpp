@@ -60,7 +60,6 @@ constexpr Bits kTypeAccelerator = 8;
 constexpr Bits kSvmCoarse = 1;
 constexpr Bits kSvmFine = 2;
 
-constexpr Bits kQueueProfiling = 2;
 constexpr Bits kMemReadWrite = 1;
 constexpr Bits kMemAllocHost = 16;
 constexpr Bits kMemSvmFine = 1024;
@@ -77,9 +76,8 @@ enum Query : unsigned {
   kArgumentSpace = 0x1196,
   kArgumentType = 0x1198,
   kExecutionStatus = 0x11D3,
-  kEndTime = 0x1283,
 };
-enum ArgumentSpace : unsigned { kGlobal = 0x119B, kLocal = 0x119C, kConstant = 0x119D };
+enum ArgumentSpace : unsigned { kGlobal = 0x119B, kConstant = 0x119D };
 
 // Waiting for events, and the event of the command.
 #define NEARPEAK_OPENCL_EVENTS unsigned, const EventHandle*, EventHandle*
@@ -112,10 +110,7 @@ enum ArgumentSpace : unsigned { kGlobal = 0x119B, kLocal = 0x119C, kConstant = 0
     NEARPEAK_OPENCL_EVENTS, int*)                                                                \
   X(int, clEnqueueUnmapMemObject, QueueHandle, MemHandle, void*, NEARPEAK_OPENCL_EVENTS)         \
   X(int, clEnqueueMarkerWithWaitList, QueueHandle, NEARPEAK_OPENCL_EVENTS)                       \
-  X(int, clEnqueueBarrierWithWaitList, QueueHandle, NEARPEAK_OPENCL_EVENTS)                      \
-  X(int, clWaitForEvents, unsigned, const EventHandle*)                                          \
   X(int, clGetEventInfo, EventHandle, unsigned, std::size_t, void*, std::size_t*)                \
-  X(int, clGetEventProfilingInfo, EventHandle, unsigned, std::size_t, void*, std::size_t*)       \
   X(int, clReleaseEvent, EventHandle)                                                            \
   X(ProgramHandle, clCreateProgramWithSource, ContextHandle, unsigned, const char**,             \
     const std::size_t*, int*)                                                                    \

@@ -65,11 +65,8 @@ class Context {
   }
   std::string named() const { return "OpenCL device " + std::to_string(listed_.info.index); }
 
-  // All that was given to the device is done.
-  void finish() const {
-    for (const QueueHandle queue : queues_) check(driver_.clFinish(queue), "clFinish");
-  }
-  void finish_last() const noexcept {  // for destructors
+  // All that was given to the device is done; for destructors.
+  void finish_last() const noexcept {
     for (const QueueHandle queue : queues_) driver_.clFinish(queue);
   }
 
@@ -89,8 +86,8 @@ class OpenClStream final : public Stream {
   explicit OpenClStream(Context& context)
       : context_(context), handle_(nullptr, context.driver().clReleaseCommandQueue) {
     int result = kSuccess;
-    handle_.reset(context_.driver().clCreateCommandQueue(
-        context_.handle(), context_.listed().handle, kQueueProfiling, &result));
+    handle_.reset(context_.driver().clCreateCommandQueue(context_.handle(),
+                                                         context_.listed().handle, 0, &result));
     context_.check(result, "clCreateCommandQueue");
     context_.queues().insert(handle());
   }
@@ -99,7 +96,6 @@ class OpenClStream final : public Stream {
   OpenClStream& operator=(const OpenClStream&) = delete;
 
   void synchronize() override { context_.check(context_.driver().clFinish(handle()), "clFinish"); }
-  void wait_for(Event& event) override;
 
   // A queue may keep commands to itself until somebody asks for them.
   void start() { context_.check(context_.driver().clFlush(handle()), "clFlush"); }
@@ -124,11 +120,6 @@ class OpenClEvent final : public Event {
     on.start();
   }
   // An event that was never recorded is a point that was reached.
-  void synchronize() override {
-    if (!handle_) return;
-    const EventHandle event = handle();
-    context_.check(context_.driver().clWaitForEvents(1, &event), "clWaitForEvents");
-  }
   bool reached() override {
     if (!handle_) return true;
     int status = 0;  // what is left to do, or an error
@@ -138,33 +129,13 @@ class OpenClEvent final : public Event {
     context_.check(std::min(status, 0), "a command");
     return status == 0;
   }
-  double microseconds_since(Event& start) override {
-    // Unsigned, and so also right across the counter's end.
-    const std::uint64_t ns = end_time() - static_cast<OpenClEvent&>(start).end_time();
-    return static_cast<double>(static_cast<std::int64_t>(ns)) / 1e3;
-  }
-  EventHandle handle() const { return handle_.get(); }
 
  private:
-  // Nanoseconds of the device's clock.
-  std::uint64_t end_time() const {
-    std::uint64_t ns = 0;
-    context_.check(
-        context_.driver().clGetEventProfilingInfo(handle(), kEndTime, sizeof(ns), &ns, nullptr),
-        "clGetEventProfilingInfo");
-    return ns;
-  }
+  EventHandle handle() const { return handle_.get(); }
 
   const Context& context_;
   Held<EventHandle> handle_;
 };
-
-void OpenClStream::wait_for(Event& event) {
-  const EventHandle of = static_cast<OpenClEvent&>(event).handle();
-  if (of == nullptr) return;
-  context_.check(context_.driver().clEnqueueBarrierWithWaitList(handle(), 1, &of, nullptr),
-                 "clEnqueueBarrierWithWaitList");
-}
 
 // Bytes of a scalar or vector type by OpenCL C's name; 0 for any other.
 std::size_t type_bytes(std::string name) {
@@ -185,7 +156,7 @@ std::size_t type_bytes(std::string name) {
 }
 
 struct Parameter {
-  enum Kind { kMemory, kLocal, kValue } kind;
+  enum Kind { kMemory, kValue } kind;
   std::size_t bytes;  // of a value
 };
 
@@ -206,8 +177,7 @@ class OpenClKernel final : public Kernel {
                const std::string& name);
 
   // A parameter `global T*` takes memory of the kinds D and M of this device; in D it begins at a
-  // multiple of the device's alignment, or at the start of its allocation. A parameter `local T*`
-  // takes the shape's shared bytes, and what its argument's address points to is not read.
+  // multiple of the device's alignment, or at the start of its allocation.
   void launch(const LaunchShape& shape, std::initializer_list<const void*> arguments,
               Stream& stream) override;
 
@@ -244,18 +214,15 @@ class DeviceMemory final : public Memory {
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) override;
-  void fill_pattern(void* target, std::size_t bytes, std::uint64_t seed) override {
-    fill(target, bytes, seed, 0);
-  }
-  void fill_inverse(void* target, std::size_t bytes, std::uint64_t seed) override {
-    fill(target, bytes, seed, ~std::uint64_t{0});
-  }
-  std::optional<Mismatch> find_mismatch(const void* data, std::size_t bytes,
-                                        std::uint64_t seed) override;
+  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override;
+  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override;
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) override;
+  void to_host(void* host, const void* from, std::size_t bytes) override;
+  void from_host(void* to, const void* host, std::size_t bytes) override;
 
  private:
   void* allocate_managed(std::size_t bytes);
-  void fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip);
 
   OpenClDevice& device_;
   bool managed_;
@@ -264,62 +231,111 @@ class DeviceMemory final : public Memory {
 // The kernels of pattern_kernels.hpp on one device.
 class PatternKernels {
  public:
-  PatternKernels(Device& device, const Addresses& addresses, const Listed& listed)
+  PatternKernels(Device& device, Kernels& kernels, const Addresses& addresses, const Listed& listed)
       : device_(device),
         addresses_(addresses),
         stream_(device.new_stream()),
-        program_(device.compile(kPatternKernels)),
+        program_(kernels.compile(kPatternKernels)),
         fill_(program_->kernel("fill")),
-        find_wrong_block_(program_->kernel("find_wrong_block")),
+        spoil_(program_->kernel("spoil")),
+        find_wrong_slot_(program_->kernel("find_wrong_slot")),
         first_(device.memory(BufferKind::kDevice), sizeof(std::uint32_t), 1),
-        shape_{listed.compute_units * 8,
-               static_cast<unsigned>(std::min<std::size_t>(listed.largest_group, 256))} {}
+        shape_{.blocks = kernels.multiprocessors() * 8,
+               .threads = static_cast<unsigned>(std::min<std::size_t>(listed.largest_group, 256))} {
+  }
 
-  void fill(const void* target, std::uint64_t bytes, std::uint64_t seed, std::uint64_t flip) {
-    const auto [base, offset] = split(target);
-    fill_->launch(shape_, {&base, &offset, &bytes, &seed, &flip}, *stream_);
+  void fill(const void* base, const SlotLayout& layout, const Payload& payload, Part part) {
+    const Numbers n(*this, base, layout, payload, part);
+    fill_->launch(shape_,
+                  {&n.base, &n.offset, &n.bytes, &n.stride, &n.count, &n.seed, &n.round, &n.stamps},
+                  *stream_);
     stream_->synchronize();
   }
 
-  std::optional<Mismatch> find_mismatch(const void* data, std::uint64_t bytes, std::uint64_t seed) {
+  void spoil(const void* base, const SlotLayout& layout, std::uint64_t seed) {
+    const Numbers n(*this, base, layout, {.seed = seed}, Part::kAll);
+    spoil_->launch(shape_, {&n.base, &n.offset, &n.stride, &n.count, &n.seed}, *stream_);
+    stream_->synchronize();
+  }
+
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) {
     constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::uint32_t first = kNone;
     const void* const target = first_.slot(0);
     device_.copy(first_.slot(0), &first, sizeof(first));
-    const auto [base, offset] = split(data);
-    find_wrong_block_->launch(shape_, {&base, &offset, &bytes, &seed, &kBlockWords, &target},
-                              *stream_);
+    const Numbers n(*this, base, layout, payload, part);
+    find_wrong_slot_->launch(
+        shape_,
+        {&n.base, &n.offset, &n.bytes, &n.stride, &n.count, &n.seed, &n.round, &n.stamps, &target},
+        *stream_);
     stream_->synchronize();
     device_.copy(&first, first_.slot(0), sizeof(first));
     if (first == kNone) return std::nullopt;
-    const std::uint64_t word = first * kBlockWords;
-    const auto part = std::min(bytes - 8 * word, 8 * kBlockWords);
-    auto wrong = find_mismatch_through_host(device_, static_cast<const char*>(data) + 8 * word,
-                                            part, seed + word);
+    // The byte is found by the host.
+    const std::size_t slot = first;
+    const SlotLayout one{.bytes = layout.bytes, .stride = layout.stride, .count = 1};
+    auto wrong = find_mismatch_through_host(
+        device_, static_cast<const char*>(base) + slot * layout.stride, one,
+        {.seed = payload.seed + (std::uint64_t{slot} << 32), .round = payload.round}, part);
     if (!wrong)
       throw AcceleratorError(device_.info().name + " sees a wrong byte, and a copy of it does not");
-    wrong->byte += 8 * word;
+    wrong->slot = slot;
     return wrong;
   }
 
  private:
-  static constexpr std::uint64_t kBlockWords = 512;
-
-  std::pair<const void*, std::uint64_t> split(const void* address) const {
-    const auto allocation = addresses_.find(address);
-    if (!allocation) throw AcceleratorError("the payload is not in memory of this backend");
-    return {allocation->address,
-            static_cast<std::uint64_t>(static_cast<const char*>(address) - allocation->address)};
-  }
+  // Of a launch; all but the base is 64 bits wide.
+  struct Numbers {
+    const void* base;
+    std::uint64_t offset, bytes, stride, count, seed, round, stamps;
+    Numbers(const PatternKernels& kernels, const void* address, const SlotLayout& layout,
+            const Payload& payload, Part part)
+        : bytes(layout.bytes),
+          stride(layout.stride),
+          count(layout.count),
+          seed(payload.seed),
+          round(payload.round),
+          stamps(part == Part::kStamps ? 1 : 0) {
+      const auto allocation = kernels.addresses_.find(address);
+      if (!allocation) throw AcceleratorError("the payload is not in memory of this backend");
+      base = allocation->address;
+      offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - allocation->address);
+    }
+  };
 
   Device& device_;
   const Addresses& addresses_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Kernel> fill_;
-  std::unique_ptr<Kernel> find_wrong_block_;
+  std::unique_ptr<Kernel> spoil_;
+  std::unique_ptr<Kernel> find_wrong_slot_;
   SlotBuffer first_;
   LaunchShape shape_;
+};
+
+class OpenClKernels final : public Kernels {
+ public:
+  OpenClKernels(OpenClDevice& device, const Context& context)
+      : device_(device), context_(context) {}
+
+  const std::string& unavailable() override;
+  unsigned multiprocessors() const override { return context_.listed().compute_units; }
+  std::unique_ptr<Program> compile(const std::string& source) override {
+    if (!context_.listed().has_compiler)
+      throw BackendUnavailable("the driver of " + context_.named() + " has no compiler");
+    return std::make_unique<OpenClProgram>(device_, context_, source);
+  }
+
+  // Null where kernels cannot run.
+  PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
+
+ private:
+  OpenClDevice& device_;
+  const Context& context_;
+  std::string unavailable_;
+  std::optional<PatternKernels> pattern_;
 };
 
 }  // namespace
@@ -388,57 +404,20 @@ class OpenClDevice final : public Device {
       // A queue has no command that copies within host memory.
       const Held<MemHandle> between = new_buffer(kMemReadWrite, bytes);
       const End middle{
-          Allocation{PointerKind::kDevice, nullptr, bytes, this, between.get(), nullptr}, nullptr};
+          Allocation{BufferKind::kDevice, nullptr, bytes, this, between.get(), nullptr}, nullptr};
       enqueue_copy(middle, source, bytes, on);
       enqueue_copy(target, middle, bytes, on);
     }
     on.start();
   }
-  void synchronize() override { context_.finish(); }
 
   std::unique_ptr<Stream> new_stream() override { return std::make_unique<OpenClStream>(context_); }
   std::unique_ptr<Event> new_event() override { return std::make_unique<OpenClEvent>(context_); }
 
-  IpcHandle ipc_export(void*) override { throw AcceleratorError(kNoIpc); }
-  std::unique_ptr<OpenedMemory> ipc_open(const IpcHandle&) override {
-    throw AcceleratorError(kNoIpc);
-  }
-
-  PointerKind pointer_kind(const void* pointer) override {
-    const auto allocation = addresses_.find(pointer);
-    return allocation ? allocation->kind : PointerKind::kHost;
-  }
-
-  bool can_access(const Device& peer) override { return &peer == this; }
-  void enable_access(Device& peer) override {
-    if (&peer == this) return;
-    throw AcceleratorError(context_.named() + " cannot reach the memory of device " +
-                           std::to_string(peer.info().index) +
-                           ": OpenCL has no access between contexts");
-  }
+  Kernels* kernels() override { return &kernels_; }
+  PatternKernels* pattern() { return kernels_.pattern(); }
 
   bool shares_addresses() const override { return false; }
-
-  const std::string& why_no_kernels() override {
-    if (pattern_ || !why_no_kernels_.empty()) return why_no_kernels_;
-    try {
-      pattern_.emplace(*this, addresses_, context_.listed());
-    } catch (const BackendUnavailable& error) {
-      why_no_kernels_ = error.what();
-    } catch (const AcceleratorError& error) {
-      const std::string text = error.what();
-      why_no_kernels_ = text.substr(0, text.find('\n'));
-    }
-    return why_no_kernels_;
-  }
-  std::unique_ptr<Program> compile(const std::string& source) override {
-    if (!context_.listed().has_compiler)
-      throw BackendUnavailable("the driver of " + context_.named() + " has no compiler");
-    return std::make_unique<OpenClProgram>(*this, context_, source);
-  }
-
-  // Null where kernels cannot run.
-  PatternKernels* pattern() { return has_kernels() ? &*pattern_ : nullptr; }
 
   Context& context() { return context_; }
   QueueHandle copies() const { return copies_.handle(); }
@@ -458,15 +437,13 @@ class OpenClDevice final : public Device {
 
  private:
   static constexpr std::size_t kPartBytes = std::size_t{4} << 20;
-  static constexpr const char* kNoIpc =
-      "OpenCL has no device memory that another process could open";
 
   // One end of a copy.
   struct End {
     std::optional<Allocation> memory;  // none: host memory that is not this backend's
     char* address;
 
-    bool on_device() const { return memory && memory->kind == PointerKind::kDevice; }
+    bool on_device() const { return memory && memory->kind == BufferKind::kDevice; }
     OpenClDevice* owner() const { return memory->owner; }
     bool of_other(const OpenClDevice* device) const { return on_device() && owner() != device; }
     std::size_t offset() const { return static_cast<std::size_t>(address - memory->address); }
@@ -506,11 +483,23 @@ class OpenClDevice final : public Device {
   PinnedMemory pinned_;
   DeviceMemory device_;
   DeviceMemory managed_;
-  std::string why_no_kernels_;
-  std::optional<PatternKernels> pattern_;
+  OpenClKernels kernels_{*this, context_};
 };
 
 namespace {
+
+const std::string& OpenClKernels::unavailable() {
+  if (pattern_ || !unavailable_.empty()) return unavailable_;
+  try {
+    pattern_.emplace(device_, *this, device_.addresses(), context_.listed());
+  } catch (const BackendUnavailable& error) {
+    unavailable_ = error.what();
+  } catch (const AcceleratorError& error) {
+    const std::string text = error.what();
+    unavailable_ = text.substr(0, text.find('\n'));
+  }
+  return unavailable_;
+}
 
 void* PinnedMemory::allocate(std::size_t bytes) {
   const Context& context = device_.context();
@@ -523,7 +512,7 @@ void* PinnedMemory::allocate(std::size_t bytes) {
   context.check_allocation(result, "clEnqueueMapBuffer", bytes);
   char* const address = align_up(origin, kPage);
   device_.addresses().add(
-      {PointerKind::kPinned, address, bytes, &device_, buffer.release(), origin});
+      {BufferKind::kPinned, address, bytes, &device_, buffer.release(), origin});
   return address;
 }
 
@@ -551,7 +540,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   context.check_allocation(driver.clFinish(device_.copies()), "clFinish", bytes);
   char* const address = reserve_addresses(bytes);
   device_.addresses().add(
-      {PointerKind::kDevice, address, bytes, &device_, buffer.release(), nullptr});
+      {BufferKind::kDevice, address, bytes, &device_, buffer.release(), nullptr});
   return address;
 }
 
@@ -575,7 +564,7 @@ void* DeviceMemory::allocate_managed(std::size_t bytes) {
     context.check_allocation(result, "clEnqueueSVMMap", bytes);
   }
   char* const address = align_up(origin, kPage);
-  device_.addresses().add({PointerKind::kManaged, address, bytes, &device_, nullptr, origin});
+  device_.addresses().add({BufferKind::kManaged, address, bytes, &device_, nullptr, origin});
   return address;
 }
 
@@ -597,17 +586,33 @@ void DeviceMemory::release(void* memory) {
   driver.clSVMFree(context.handle(), allocation->origin);
 }
 
-void DeviceMemory::fill(void* target, std::size_t bytes, std::uint64_t seed, std::uint64_t flip) {
-  if (bytes == 0) return;
-  if (PatternKernels* kernels = device_.pattern()) return kernels->fill(target, bytes, seed, flip);
-  fill_through_host(device_, target, bytes, seed, flip);
+void DeviceMemory::fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) {
+  if (layout.bytes == 0) return;
+  if (PatternKernels* kernels = device_.pattern())
+    return kernels->fill(base, layout, payload, part);
+  fill_through_host(device_, base, layout, payload, part);
 }
 
-std::optional<Mismatch> DeviceMemory::find_mismatch(const void* data, std::size_t bytes,
-                                                    std::uint64_t seed) {
-  if (bytes == 0) return std::nullopt;
-  if (PatternKernels* kernels = device_.pattern()) return kernels->find_mismatch(data, bytes, seed);
-  return find_mismatch_through_host(device_, data, bytes, seed);
+void DeviceMemory::spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
+  if (layout.stride == 0) return;
+  if (PatternKernels* kernels = device_.pattern()) return kernels->spoil(base, layout, seed);
+  spoil_through_host(device_, base, layout, seed);
+}
+
+std::optional<Mismatch> DeviceMemory::find_mismatch(const void* base, const SlotLayout& layout,
+                                                    const Payload& payload, Part part) {
+  if (layout.stride == 0) return std::nullopt;
+  if (PatternKernels* kernels = device_.pattern())
+    return kernels->find_mismatch(base, layout, payload, part);
+  return find_mismatch_through_host(device_, base, layout, payload, part);
+}
+
+void DeviceMemory::to_host(void* host, const void* from, std::size_t bytes) {
+  device_.copy(host, from, bytes);
+}
+
+void DeviceMemory::from_host(void* to, const void* host, std::size_t bytes) {
+  device_.copy(to, host, bytes);
 }
 
 OpenClProgram::OpenClProgram(OpenClDevice& device, const Context& context,
@@ -673,8 +678,6 @@ std::vector<Parameter> OpenClKernel::parameters() const {
     const auto space = asked<unsigned>(i, kArgumentSpace);
     if (space == kGlobal || space == kConstant) {
       parameters.push_back({Parameter::kMemory, 0});
-    } else if (space == kLocal) {
-      parameters.push_back({Parameter::kLocal, 0});
     } else {
       const std::array<char, 64> type = asked<std::array<char, 64>>(i, kArgumentType);
       const std::size_t bytes = type_bytes(type.data());
@@ -696,10 +699,10 @@ std::optional<Allocation> OpenClKernel::set_memory(unsigned parameter, const cha
   const Driver& driver = context_.driver();
   const std::string at = "(" + name_ + ", " + std::to_string(parameter) + ")";
   const auto memory = device_.addresses().find(address);
-  if (!memory || memory->owner != &device_ || memory->kind == PointerKind::kPinned)
+  if (!memory || memory->owner != &device_ || memory->kind == BufferKind::kPinned)
     throw AcceleratorError("launch" + at + " on " + context_.named() +
                            ": the address is not in its memory of the kinds D and M");
-  if (memory->kind == PointerKind::kManaged) {
+  if (memory->kind == BufferKind::kManaged) {
     context_.check(driver.clSetKernelArgSVMPointer(handle_.get(), parameter, address),
                    "clSetKernelArgSVMPointer" + at);
     return memory;
@@ -738,9 +741,6 @@ void OpenClKernel::launch(const LaunchShape& shape, std::initializer_list<const 
     switch (parameters_[i].kind) {
       case Parameter::kValue:
         set(i, parameters_[i].bytes, argument);
-        break;
-      case Parameter::kLocal:
-        set(i, shape.shared_bytes, nullptr);
         break;
       case Parameter::kMemory:
         const auto memory = set_memory(i, *static_cast<const char* const*>(argument));

@@ -4,10 +4,9 @@
 // when somebody waits for it and not before, a context must be current, copies must stay within an
 // allocation, and a process forked after cuInit cannot use it. For one thread.
 //
-// Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. One of several blocks
-// is work like any other. One of a single block may wait for the host or for another process, so it
-// runs from its launch on, in a thread of its own that ends before somebody has waited for it; what
-// its stream had before is finished first.
+// Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. Most are work like any
+// other. One that may wait for CPUs or other kernels runs from its launch on, in threads of its own
+// that end before somebody has waited for it; what its stream had before is finished first.
 //
 // The environment's NEARPEAK_FAKE_CUDA, read by cuInit, is a comma list of
 //   CALL:ERROR     this call always fails with this error
@@ -66,7 +65,6 @@ enum Error {
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
-  kPeerAlready = 704,
   kHostMemoryRegistered = 712,
 };
 
@@ -92,7 +90,6 @@ const Text kTexts[] = {
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
-    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
 };
 
 struct Device;
@@ -115,20 +112,19 @@ struct Device {
   int number;
   int retained = 0;
   std::size_t used = 0;
-  std::set<Device*> peers;
 };
 
 struct Event {
   Stream* stream = nullptr;
   std::uint64_t recorded = 0;
   std::uint64_t reached = 0;
-  double ms = 0;
 };
 
 constexpr const char* kCodeBegin = "kernels on the CPU: ";  // as in fake_nvrtc.cpp
 
 struct Kernel {  // as in fake_nvrtc.cpp
   unsigned arguments;
+  bool waits;
   const bool* pointers;
   void (*run)(unsigned blocks, unsigned threads, const Address* values);
 };
@@ -189,7 +185,7 @@ struct State {
   bool corrupt = false;
   bool reversed = false;
   std::map<std::string, Fault> faults;
-  Device device[kMostDevices] = {{0, 0, 0, {}}, {1, 0, 0, {}}};
+  Device device[kMostDevices] = {{0}, {1}};
   std::map<char*, Allocation> allocations;  // by the address handed out
   std::set<Stream*> streams;
   std::set<Event*> events;
@@ -334,12 +330,6 @@ int release(Address address, std::initializer_list<Kind> kinds) {
   return kGood;
 }
 
-double now_ms() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
 struct Handle {
   std::uint64_t magic;
   pid_t pid;
@@ -358,13 +348,11 @@ static_assert(sizeof(Handle) <= sizeof(Handle64));
 bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
 
 // Makes an address that a kernel was given one for the CPU. False where the device does not reach
-// it: pageable memory, and another device's without peer access.
+// it: pageable memory, and another device's that was not opened.
 bool on_cpu(Address& address) {
   const Allocation* found = find(address);
   if (found == nullptr) return false;
-  if (found->kind == Kind::kDevice && found->device != current &&
-      current->peers.count(found->device) == 0)
-    return false;
+  if (found->kind == Kind::kDevice && found->device != current) return false;
   const auto offset = reinterpret_cast<char*>(address) - found->seen;
   address = reinterpret_cast<Address>(found->storage + offset);
   return true;
@@ -472,12 +460,6 @@ EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
   return kGood;
 }
 
-EXPORT int cuDeviceCanAccessPeer(int* can, int device, int peer) {
-  BEGIN_CALL();
-  *can = device != peer && state().peer ? 1 : 0;
-  return kGood;
-}
-
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   BEGIN_CALL();
   ++state().device[device].retained;
@@ -489,7 +471,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   BEGIN_CALL();
   Device& released = state().device[device];
   if (released.retained == 0) return kInvalidContext;
-  if (--released.retained == 0) released.peers.clear();
+  --released.retained;
   return kGood;
 }
 
@@ -497,21 +479,6 @@ EXPORT int cuCtxSetCurrent(void* context) {
   BEGIN_CALL();
   current = static_cast<Device*>(context);
   return kGood;
-}
-
-EXPORT int cuCtxSynchronize() {
-  BEGIN_CONTEXT_CALL();
-  for (Stream* stream : state().streams)
-    if (stream->device == current) stream->finish();
-  return kGood;
-}
-
-EXPORT int cuCtxEnablePeerAccess(void* context, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
-  auto* const peer = static_cast<Device*>(context);
-  if (flags != 0 || peer == nullptr || peer == current) return kInvalidValue;
-  if (!state().peer) return kPeerUnsupported;
-  return current->peers.insert(peer).second ? kGood : kPeerAlready;
 }
 
 EXPORT int cuMemAlloc_v2(void** memory, std::size_t bytes) {
@@ -594,19 +561,6 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   return kGood;
 }
 
-EXPORT int cuPointerGetAttribute(unsigned* value, int which, Address pointer) {
-  BEGIN_CONTEXT_CALL();
-  const Allocation* found = find(pointer);
-  if (found == nullptr) return kInvalidValue;
-  if (which == 2)
-    *value = found->kind == Kind::kPinned || found->kind == Kind::kRegistered ? 1 : 2;
-  else if (which == 8)
-    *value = found->kind == Kind::kManaged;
-  else
-    return kInvalidValue;
-  return kGood;
-}
-
 EXPORT int cuStreamCreate(Stream** stream, unsigned) {
   BEGIN_CONTEXT_CALL();
   *stream = new Stream{current, {}};
@@ -638,15 +592,6 @@ EXPORT int cuStreamQuery(Stream* stream) {
   return stream->poll() ? kNotReady : kGood;
 }
 
-EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
-  BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
-  stream->work.push_back({[event, until = event->recorded] {
-    while (event->reached < until && event->stream != nullptr) event->stream->step();
-  }});
-  return kGood;
-}
-
 EXPORT int cuEventCreate(Event** event, unsigned) {
   BEGIN_CONTEXT_CALL();
   *event = new Event;
@@ -667,10 +612,7 @@ EXPORT int cuEventRecord(Event* event, Stream* stream) {
   if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
   event->stream = stream;
   const std::uint64_t record = ++event->recorded;
-  stream->work.push_back({[event, record] {
-    event->reached = record;
-    event->ms = now_ms();
-  }});
+  stream->work.push_back({[event, record] { event->reached = record; }});
   return kGood;
 }
 
@@ -681,23 +623,6 @@ EXPORT int cuEventQuery(Event* event) {
   if (event->reached == event->recorded) return kGood;
   if (event->stream != nullptr) event->stream->poll();
   return kNotReady;
-}
-
-EXPORT int cuEventSynchronize(Event* event) {
-  BEGIN_CONTEXT_CALL();
-  if (state().events.count(event) == 0) return kInvalidHandle;
-  while (event->reached < event->recorded) event->stream->step();
-  return kGood;
-}
-
-EXPORT int cuEventElapsedTime(float* ms, Event* start, Event* stop) {
-  BEGIN_CONTEXT_CALL();
-  if (state().events.count(start) == 0 || state().events.count(stop) == 0 || start->recorded == 0 ||
-      stop->recorded == 0)
-    return kInvalidHandle;
-  if (start->reached < start->recorded || stop->reached < stop->recorded) return kNotReady;
-  *ms = static_cast<float>(stop->ms - start->ms);
-  return kGood;
 }
 
 EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
@@ -792,7 +717,7 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
     std::memcpy(&values[i], arguments[i], sizeof(Address));
     if (kernel->pointers[i] && !on_cpu(values[i])) return kIllegalAddress;
   }
-  if (blocks > 1) {
+  if (!kernel->waits) {
     stream->work.push_back({[=] { kernel->run(blocks, threads, values.data()); }});
     return kGood;
   }
@@ -800,7 +725,7 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
   const auto running = std::make_shared<Running>();
   running->thread = std::thread([=] {
     leave_cpu();
-    kernel->run(1, threads, values.data());
+    kernel->run(blocks, threads, values.data());
     running->done = true;
   });
   stream->work.push_back({[running] { running->thread.join(); }, running});

@@ -3,8 +3,9 @@
 // words), for the fake driver (fake_cuda.cpp) to run on the CPU. What stands for machine code names
 // a shared object, which lies beside this library and is compiled once for each source.
 //
-// A grid of several blocks runs its threads one after the other; a block alone runs up to
-// kMostThreads at once, so that they can meet at barriers.
+// A KERNEL runs its threads one after the other. A WAITING_KERNEL runs all of them at once, up to
+// kMostThreads of each block, so that they can wait for each other and for others. A warp is one
+// thread.
 //
 // The environment's NEARPEAK_FAKE_NVRTC, "FROM=>TO", puts a defect into kernels: TO in place of
 // each FROM in their source.
@@ -23,6 +24,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -35,21 +37,28 @@ enum Error { kGood = 0, kInvalidInput = 3, kCompilation = 6 };
 
 constexpr const char* kCodeBegin = "kernels on the CPU: ";  // as in fake_cuda.cpp
 
-// What CUDA C++ has and C++ has not.
+// The prelude (accel/cuda/prelude.cpp) for threads on CPUs, and what is built in.
 constexpr const char* kPrologue = R"cpp(
+#define NEARPEAK_PRELUDE
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
-#define __device__
+  typedef unsigned char u8;
+  typedef unsigned int u32;
+  typedef unsigned long long u64;
+
 #define __global__
-  struct uint4 {
-    unsigned x, y, z, w;
-  };
+#define DEVICE inline
+#define KERNEL void
+#define WAITING_KERNEL void
+#define OF_BLOCK(type, name) type& name = *static_cast<type*>(fake::memory_of_block(sizeof(type)))
+
   struct Dim {
     unsigned x;
   };
@@ -57,51 +66,100 @@ constexpr const char* kPrologue = R"cpp(
 
   namespace fake {
 
-  using Value = unsigned long long;
   constexpr unsigned kMostThreads = 4;
+  constexpr std::size_t kBlockMemory = 48 << 10;
 
   struct Block {
     pthread_barrier_t barrier;
     int votes[3] = {};
+    alignas(16) char memory[kBlockMemory];
   };
   static thread_local Block* block;  // none where threads run one after the other
   static thread_local unsigned votings;
+  static thread_local std::size_t memory_used;
 
-  static void meet() {
-    if (block == nullptr) {
-      std::fprintf(stderr, "fake NVRTC: a barrier in a grid of several blocks\n");
-      std::abort();
-    }
+  [[noreturn]] inline void refuse(const char* what) {
+    std::fprintf(stderr, "fake NVRTC: %s\n", what);
+    std::abort();
+  }
+
+  inline void meet() {
+    if (block == nullptr) refuse("a barrier in a kernel that is no WAITING_KERNEL");
     pthread_barrier_wait(&block->barrier);
   }
 
-  // A kernel that waits for others lets them run: there may be fewer CPUs than threads.
-  static Value now_ns() {
-    sched_yield();
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return Value(now.tv_sec) * 1000000000 + Value(now.tv_nsec);
+  inline void* memory_of_block(std::size_t bytes) {
+    if (block == nullptr) refuse("memory of a block in a kernel that is no WAITING_KERNEL");
+    void* const here = block->memory + memory_used;
+    memory_used += (bytes + 15) / 16 * 16;
+    if (memory_used > kBlockMemory) refuse("a block with more memory than GPUs have");
+    return here;
   }
 
   }  // namespace fake
 
-  [[maybe_unused]] static void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-  [[maybe_unused]] static void __syncthreads() { fake::meet(); }
-  // Votes are counted in three places in turn: nobody is at the one that is cleared.
-  [[maybe_unused]] static int __syncthreads_or(int vote) {
-    int* const votes = fake::block != nullptr ? fake::block->votes : &vote;
-    const unsigned voting = fake::votings++;
-    if (vote != 0) __atomic_store_n(&votes[voting % 3], 1, __ATOMIC_SEQ_CST);
-    fake::meet();
-    const int any = __atomic_load_n(&votes[voting % 3], __ATOMIC_SEQ_CST);
-    __atomic_store_n(&votes[(voting + 2) % 3], 0, __ATOMIC_SEQ_CST);
-    return any;
+  template <class T>
+  T look(const T* at) {
+    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
   }
-  [[maybe_unused]] static void atomicMin(unsigned long long* least, unsigned long long value) {
-    unsigned long long old = __atomic_load_n(least, __ATOMIC_SEQ_CST);
+  template <class T>
+  void put(T* at, std::type_identity_t<T> value) {
+    __atomic_store_n(at, value, __ATOMIC_RELEASE);
+  }
+  // The halves as CPUs write them: who sees a new second half sees the first.
+  struct alignas(16) Quad {
+    u32 x, y, z, w;
+  };
+  inline Quad quad(u32 x, u32 y, u32 z, u32 w) { return {x, y, z, w}; }
+  inline Quad look(const Quad* at) {
+    const u64* const halves = (const u64*)at;
+    const u64 high = look(halves + 1);
+    const u64 low = look(halves);
+    return {(u32)low, (u32)(low >> 32), (u32)high, (u32)(high >> 32)};
+  }
+  inline void put(Quad* at, Quad value) {
+    u64* const halves = (u64*)at;
+    put(halves, (u64)value.y << 32 | value.x);
+    put(halves + 1, (u64)value.w << 32 | value.z);
+  }
+  inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+  inline void smallest(u64* least, u64 value) {
+    u64 old = __atomic_load_n(least, __ATOMIC_SEQ_CST);
     while (value < old && !__atomic_compare_exchange_n(least, &old, value, false, __ATOMIC_SEQ_CST,
                                                        __ATOMIC_SEQ_CST)) {
     }
+  }
+  inline u64 now_ns() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+  }
+  inline void breathe() { sched_yield(); }
+
+  constexpr u32 kWarp = 1;
+  typedef u32 Lanes;
+  inline Lanes lanes_where(bool here) { return here ? 1 : 0; }
+  template <class T>
+  T of_lane(T value, u32) {
+    return value;
+  }
+  inline void warp_meets() {}
+  inline u32 count_of(Lanes lanes) { return lanes; }
+  inline u32 first_of(Lanes) { return 0; }
+  inline u32 leading(Lanes lanes) { return lanes; }
+  inline u32 count_before(Lanes, u32) { return 0; }
+
+  inline void block_meets() { fake::meet(); }
+  // Votes are counted in three places in turn: nobody is at the one that is cleared.
+  inline bool any_in_block(bool here) {
+    if (fake::block == nullptr) fake::meet();
+    int* const votes = fake::block->votes;
+    const unsigned voting = fake::votings++;
+    if (here) __atomic_store_n(&votes[voting % 3], 1, __ATOMIC_SEQ_CST);
+    fake::meet();
+    const int any = __atomic_load_n(&votes[voting % 3], __ATOMIC_SEQ_CST);
+    __atomic_store_n(&votes[(voting + 2) % 3], 0, __ATOMIC_SEQ_CST);
+    return any != 0;
   }
 )cpp";
 
@@ -111,13 +169,14 @@ constexpr const char* kEpilogue = R"cpp(
 
   struct Kernel {  // as in fake_cuda.cpp
     unsigned arguments;
+    bool waits;
     const bool* pointers;  // which arguments are
-    void (*run)(unsigned blocks, unsigned threads, const Value* values);
+    void (*run)(unsigned blocks, unsigned threads, const u64* values);
   };
 
   template <class... Arguments>
   struct Types {
-    static_assert(((sizeof(Arguments) == sizeof(Value)) && ...));
+    static_assert(((sizeof(Arguments) == sizeof(u64)) && ...));
     static constexpr bool kPointers[] = {std::is_pointer_v<Arguments>...};
   };
 
@@ -125,8 +184,8 @@ constexpr const char* kEpilogue = R"cpp(
   struct Of;
   template <class... Arguments, void (*kernel)(Arguments...)>
   struct Of<kernel> {
-    static void call(const Value* values) {
-      const Value* next = values;
+    static void call(const u64* values) {
+      const u64* next = values;
       const auto each = [&](auto* type) { return (std::remove_pointer_t<decltype(type)>)(*next++); };
       struct Call {
         Call(Arguments... arguments) { kernel(arguments...); }
@@ -135,52 +194,58 @@ constexpr const char* kEpilogue = R"cpp(
 
     struct Thread {
       Block* block;
-      unsigned threads;
-      unsigned index;
-      const Value* values;
+      unsigned blocks, threads;
+      unsigned in_grid, in_block;
+      const u64* values;
       pthread_t handle;
     };
     static void* run_thread(void* argument) {
       const auto* thread = static_cast<Thread*>(argument);
       block = thread->block;
       votings = 0;
-      gridDim.x = 1;
-      blockIdx.x = 0;
+      memory_used = 0;
+      gridDim.x = thread->blocks;
+      blockIdx.x = thread->in_grid;
       blockDim.x = thread->threads;
-      threadIdx.x = thread->index;
+      threadIdx.x = thread->in_block;
       call(thread->values);
       block = nullptr;
       return nullptr;
     }
 
-    static void run_block(unsigned threads, const Value* values) {
-      Block shared;
-      pthread_barrier_init(&shared.barrier, nullptr, threads);
-      std::vector<Thread> all(threads);
-      for (unsigned i = 0; i < threads; ++i) all[i] = {&shared, threads, i, values, {}};
-      for (unsigned i = 1; i < threads; ++i)
-        if (pthread_create(&all[i].handle, nullptr, run_thread, &all[i]) != 0) std::abort();
+    static void run_at_once(unsigned blocks, unsigned threads, const u64* values) {
+      if (threads > kMostThreads) threads = kMostThreads;
+      const auto of_blocks = std::make_unique<Block[]>(blocks);
+      std::vector<Thread> all(blocks * threads);
+      for (unsigned i = 0; i < blocks; ++i)
+        pthread_barrier_init(&of_blocks[i].barrier, nullptr, threads);
+      for (unsigned i = 0; i < all.size(); ++i) {
+        all[i] = {&of_blocks[i / threads], blocks, threads, i / threads, i % threads, values, {}};
+        if (i > 0 && pthread_create(&all[i].handle, nullptr, run_thread, &all[i]) != 0) std::abort();
+      }
       run_thread(&all[0]);
-      for (unsigned i = 1; i < threads; ++i) pthread_join(all[i].handle, nullptr);
-      pthread_barrier_destroy(&shared.barrier);
+      for (unsigned i = 1; i < all.size(); ++i) pthread_join(all[i].handle, nullptr);
+      for (unsigned i = 0; i < blocks; ++i) pthread_barrier_destroy(&of_blocks[i].barrier);
     }
 
-    static void run(unsigned blocks, unsigned threads, const Value* values) {
-      if (blocks == 1) return run_block(threads < kMostThreads ? threads : kMostThreads, values);
+    static void run_in_turn(unsigned blocks, unsigned threads, const u64* values) {
       gridDim.x = blocks;
       blockDim.x = threads;
       for (blockIdx.x = blocks; blockIdx.x-- > 0;)  // the last first: their order is not to matter
         for (threadIdx.x = threads; threadIdx.x-- > 0;) call(values);
     }
 
-    static constexpr Kernel kKernel{sizeof...(Arguments), Types<Arguments...>::kPointers, run};
+    static constexpr Kernel in_turn{sizeof...(Arguments), false, Types<Arguments...>::kPointers,
+                                    run_in_turn};
+    static constexpr Kernel at_once{sizeof...(Arguments), true, Types<Arguments...>::kPointers,
+                                    run_at_once};
   };
 
   }  // namespace fake
 )cpp";
 
 const std::vector<std::string> kCompiler{
-    CXX_COMPILER, "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden"};
+    CXX_COMPILER, "-std=c++20", "-O2", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden"};
 
 struct Program {
   std::string source;
@@ -199,17 +264,16 @@ std::string as_cpp(std::string source) {
     const std::size_t arrow = text.find("=>");
     replace_all(source, text.substr(0, arrow), text.substr(arrow + 2));
   }
-  replace_all(source, R"(asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));)",
-              "now = fake::now_ns();");
-  const std::string begin = "extern \"C\" __global__ void ";
   std::string exported;
-  for (std::size_t at = 0; (at = source.find(begin, at)) != source.npos;) {
-    at += begin.size();
-    const std::string name = source.substr(at, source.find('(', at) - at);
-    const std::string object = "const fake::Kernel kernel_" + name;
-    exported += "extern \"C\" __attribute__((visibility(\"default\"))) " + object + ";\n" + object +
-                " = fake::Of<" + name + ">::kKernel;\n";
-  }
+  for (const auto& [word, kind] :
+       {std::pair{"\nKERNEL ", "in_turn"}, {"\nWAITING_KERNEL ", "at_once"}})
+    for (std::size_t at = 0; (at = source.find(word, at)) != source.npos;) {
+      at += std::strlen(word);
+      const std::string name = source.substr(at, source.find('(', at) - at);
+      const std::string object = "const fake::Kernel kernel_" + name;
+      exported += "extern \"C\" __attribute__((visibility(\"default\"))) " + object + ";\n" +
+                  object + " = fake::Of<" + name + ">::" + kind + ";\n";
+    }
   return kPrologue + ("#line 1 \"nearpeak.cu\"\n" + source) + kEpilogue + exported;
 }
 

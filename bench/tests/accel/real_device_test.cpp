@@ -7,9 +7,10 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "accel/resident.hpp"
 #include "tests/accel/fake.hpp"
 
 using namespace nearpeak;
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::array<std::size_t, 8> kSizes{1, 7, 8, 9, 4095, 65536, 1000003, 64 << 20};
 constexpr std::uint64_t kSeed = 0x5EED;
+constexpr std::size_t kOpenedBytes = 1000003;
 
 // The devices that can be used here, in a process of their own: a driver does not survive a fork.
 // Returns how many there were, or -1 where a check failed.
@@ -37,7 +39,7 @@ int on_every_device(Check check) {
         for (const DeviceInfo& info : accelerator->devices()) {
           if (!info.unusable.empty()) continue;
           ++count;
-          if (!check(backend.name, *accelerator, accelerator->device(info.index))) _exit(255);
+          if (!check(backend.name, accelerator->device(info.index))) _exit(255);
         }
       }
     } catch (const std::exception& error) {
@@ -61,8 +63,9 @@ bool expect(bool good, const char* what, const Device& device) {
 }  // namespace
 
 TEST_CASE("a real device: kernels fill and verify, and see a wrong byte") {
-  CHECK(on_every_device([](const std::string&, Accelerator&, Device& device) {
-          if (!expect(device.has_kernels(), device.why_no_kernels().c_str(), device)) return false;
+  CHECK(on_every_device([](const std::string&, Device& device) {
+          const std::string why = why_no_kernels(device);
+          if (!expect(why.empty(), why.c_str(), device)) return false;
           for (const BufferKind kind :
                {BufferKind::kDevice, BufferKind::kManaged, BufferKind::kPinned}) {
             Memory& memory = device.memory(kind);
@@ -75,22 +78,25 @@ TEST_CASE("a real device: kernels fill and verify, and see a wrong byte") {
               return false;
             }
             for (const std::size_t bytes : kSizes) {
-              auto* data = static_cast<char*>(memory.allocate(bytes));
-              memory.fill_pattern(data, bytes, kSeed);
-              bool good = expect(!memory.find_mismatch(data, bytes, kSeed), "filled", device);
+              SlotBuffer slots(memory, bytes, bytes > 1000000 ? 1 : 5);
+              slots.spoil(kSeed);
+              slots.fill({kSeed});
+              slots.fill({kSeed, 3}, Part::kStamps);
+              bool good = expect(!slots.find_mismatch({kSeed, 3}), "filled", device);
               // What the device wrote is what the host would have written.
-              std::vector<char> host(bytes);
-              device.copy(host.data(), data, bytes);
-              good &= expect(!find_mismatch(host.data(), bytes, kSeed), "same on the host", device);
-              const std::size_t place = bytes / 2;
-              host[place] = static_cast<char>(host[place] ^ 0x40);
-              device.copy(data, host.data(), bytes);
-              const auto wrong = memory.find_mismatch(data, bytes, kSeed);
-              good &= expect(wrong && wrong->byte == place, "the wrong byte", device);
-              memory.fill_inverse(data, bytes, kSeed);
-              const auto first = memory.find_mismatch(data, bytes, kSeed);
-              good &= expect(first && first->byte == 0, "the inverse", device);
-              memory.release(data);
+              std::vector<char> host(slots.layout().stride * slots.layout().count);
+              memory.to_host(host.data(), slots.slot(0), host.size());
+              good &= expect(!find_mismatch(host.data(), slots.layout(), {kSeed, 3}),
+                             "same on the host", device);
+              const std::size_t place = slots.layout().stride * (slots.layout().count - 1);
+              const char byte = static_cast<char>(host[place] ^ 0x40);
+              memory.from_host(slots.slot(0) + place, &byte, 1);
+              const auto wrong = slots.find_mismatch({kSeed, 3}, Part::kStamps);
+              good &= expect(wrong && wrong->slot == slots.layout().count - 1 && wrong->byte == 0,
+                             "the wrong byte", device);
+              slots.spoil(kSeed);
+              const auto first = slots.find_mismatch({kSeed, 3});
+              good &= expect(first && first->slot == 0 && first->byte == 0, "spoiled", device);
               if (!good) return false;
             }
           }
@@ -98,78 +104,90 @@ TEST_CASE("a real device: kernels fill and verify, and see a wrong byte") {
         }) >= 0);
 }
 
-TEST_CASE("a real device: streams, events, peers and pointer kinds") {
-  CHECK(on_every_device([](const std::string&, Accelerator& accelerator, Device& device) {
-          constexpr std::size_t kBytes = 64 << 20;
+TEST_CASE("a real device: streams and events") {
+  CHECK(on_every_device([](const std::string&, Device& device) {
           Memory& memory = device.memory(BufferKind::kDevice);
-          void* from = memory.allocate(kBytes);
-          void* to = memory.allocate(kBytes);
-          memory.fill_pattern(from, kBytes, kSeed);
+          SlotBuffer from(memory, 64 << 20, 1);
+          SlotBuffer to(memory, 64 << 20, 1);
+          from.fill({kSeed});
           const auto stream = device.new_stream();
-          const auto start = device.new_event();
-          const auto stop = device.new_event();
-          start->record(*stream);
-          device.copy_async(to, from, kBytes, *stream);
-          stop->record(*stream);
-          stop->synchronize();
-          bool good =
-              expect(stop->reached() && stop->microseconds_since(*start) > 0, "events", device);
-          good &= expect(!memory.find_mismatch(to, kBytes, kSeed), "asynchronous copy", device);
-          good &= expect(device.pointer_kind(to) == PointerKind::kDevice, "pointer kind", device);
-          char host = 0;
-          good &= expect(device.pointer_kind(&host) == PointerKind::kHost, "host pointer", device);
-          for (const DeviceInfo& other : accelerator.devices()) {
-            if (other.index == device.info().index || !other.unusable.empty()) continue;
-            Device& peer = accelerator.device(other.index);
-            if (!device.can_access(peer)) continue;
-            device.enable_access(peer);
-            Memory& peer_memory = peer.memory(BufferKind::kDevice);
-            void* far = peer_memory.allocate(kBytes);
-            peer_memory.fill_inverse(far, kBytes, kSeed);
-            device.copy(far, from, kBytes);
-            good &= expect(!peer_memory.find_mismatch(far, kBytes, kSeed), "peer copy", device);
-            peer_memory.release(far);
+          const auto event = device.new_event();
+          device.copy_async(to.slot(0), from.slot(0), 64 << 20, *stream);
+          event->record(*stream);
+          while (!event->reached()) {
           }
-          memory.release(to);
-          memory.release(from);
+          return expect(!to.find_mismatch({kSeed}), "asynchronous copy", device);
+        }) >= 0);
+}
+
+TEST_CASE("a real device: a resident kernel moves messages, leaves and comes back") {
+  CHECK(on_every_device([](const std::string&, Device& device) {
+          if (device.registration() == nullptr || !why_no_kernels(device).empty()) return true;
+          constexpr std::size_t kSlots = 8;
+          auto* const queue =
+              static_cast<ResidentQueue*>(std::aligned_alloc(4096, sizeof(ResidentQueue)));
+          std::memset(static_cast<void*>(queue), 0, sizeof(*queue));
+          bool good = true;
+          {
+            const auto registered =
+                device.registration()->register_memory(queue, sizeof(ResidentQueue));
+            const auto program = device.kernels()->motion();
+            for (const std::size_t bytes : {8u, 1000u, 20000u, 1000003u}) {
+              std::memset(static_cast<void*>(queue), 0, sizeof(*queue));
+              SlotBuffer out(device.memory(BufferKind::kDevice), bytes, kSlots);
+              SlotBuffer in(device.memory(BufferKind::kDevice), bytes, kSlots);
+              out.fill({kSeed});
+              in.spoil(kSeed);
+              const auto shape =
+                  ResidentShape::of(device.kernels()->multiprocessors(), out.layout().stride);
+              ResidentSender sender(*queue, shape, ResidentSender::Inside::kNo);
+              ResidentReceiver receiver(*queue, shape, false);
+              const ResidentKernel::Direction direction{.queue = queue,
+                                                        .on_device = registered->on_device(),
+                                                        .from = out.slot(0),
+                                                        .to = in.slot(0)};
+              ResidentKernel kernel(device, *program, shape, direction, nullptr, 50'000'000);
+              // Alone, after it has left, and all at once.
+              for (const std::size_t each : {std::size_t{1}, std::size_t{1}, kSlots}) {
+                for (std::size_t i = 0; i < each; ++i)
+                  while (!sender.ring(i, bytes, nullptr)) kernel.keep();
+                for (std::size_t i = 0; i < each; ++i)
+                  while (!receiver.receive(bytes, nullptr)) kernel.keep();
+                usleep(100'000);
+                good &= expect(queue->left.load() != 0, "it left", device);
+              }
+              good &= expect(sender.all_there() && !in.find_mismatch({kSeed}), "moved", device);
+            }
+          }
+          std::free(queue);
           return good;
         }) >= 0);
 }
 
 TEST_CASE("a real device: memory of another process") {
-  CHECK(on_every_device([](const std::string& backend, Accelerator&, Device& device) {
-          constexpr std::size_t kBytes = 1000003;
-          Memory& memory = device.memory(BufferKind::kDevice);
-          void* mine = memory.allocate(kBytes);
-          memory.fill_pattern(mine, kBytes, kSeed);
-          IpcHandle handle{};
-          try {
-            handle = device.ipc_export(mine);
-          } catch (const AcceleratorError& error) {
-            memory.release(mine);
-            return expect(std::string(error.what()).rfind("OpenCL has no ", 0) == 0, error.what(),
-                          device);
-          }
+  CHECK(on_every_device([](const std::string& backend, Device& device) {
+          if (device.ipc() == nullptr) return true;
+          SlotBuffer mine(device.memory(BufferKind::kDevice), kOpenedBytes, 1);
+          mine.spoil(kSeed);
+          mine.fill({kSeed});
+          const IpcHandle handle = device.ipc()->export_memory(mine.slot(0));
           // A second process from the start: the driver works in it only if it was never loaded.
           char file[] = "/tmp/nearpeak-ipc-XXXXXX";
           const int out = mkstemp(file);
-          const bool told =
-              write(out, handle.data(), handle.size()) == static_cast<ssize_t>(handle.size());
+          const bool told = write(out, &handle, sizeof(handle)) == sizeof(handle);
           close(out);
-          const std::string command = std::string("/proc/self/exe");
           const pid_t other = fork();
           if (other == 0) {
             setenv("NEARPEAK_TEST_IPC", file, 1);
             setenv("NEARPEAK_TEST_BACKEND", backend.c_str(), 1);
             setenv("NEARPEAK_TEST_UUID", device.info().uuid.c_str(), 1);
-            execl(command.c_str(), "nearpeak-tests", "-tc=opens memory of another process",
+            execl("/proc/self/exe", "nearpeak-tests", "-tc=opens memory of another process",
                   nullptr);
             _exit(127);
           }
           int status = 0;
           waitpid(other, &status, 0);
           unlink(file);
-          memory.release(mine);
           return expect(told && WIFEXITED(status) && WEXITSTATUS(status) == 0, "opened", device);
         }) >= 0);
 }
@@ -178,13 +196,15 @@ TEST_CASE("a real device: memory of another process") {
 TEST_CASE("opens memory of another process") {
   const char* file = std::getenv("NEARPEAK_TEST_IPC");
   if (file == nullptr) return;
-  IpcHandle handle{};
+  IpcHandle handle;
   FILE* in = std::fopen(file, "rb");
   REQUIRE(in != nullptr);
-  REQUIRE(std::fread(handle.data(), 1, handle.size(), in) == handle.size());
+  REQUIRE(std::fread(&handle, sizeof(handle), 1, in) == 1);
   std::fclose(in);
   const auto accelerator = load_backend(std::getenv("NEARPEAK_TEST_BACKEND"));
   Device& device = accelerator->device(accelerator->find_device(std::getenv("NEARPEAK_TEST_UUID")));
-  const auto opened = device.ipc_open(handle);
-  CHECK_FALSE(device.memory(BufferKind::kDevice).find_mismatch(opened->data(), 1000003, kSeed));
+  const auto opened = device.ipc()->open(handle);
+  const SlotLayout layout{.bytes = kOpenedBytes, .stride = kOpenedBytes, .count = 1};
+  CHECK_FALSE(device.memory(BufferKind::kDevice)
+                  .find_mismatch(opened->data(), layout, {kSeed}, Part::kAll));
 }

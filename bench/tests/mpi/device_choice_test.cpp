@@ -12,8 +12,8 @@ using namespace nearpeak;
 
 namespace {
 
-const Kinds kDeviceDevice{BufferKind::kDevice, BufferKind::kDevice};
-const Kinds kHostPinned{BufferKind::kHost, BufferKind::kPinned};
+const Kinds kDeviceDevice("D,D");
+const Kinds kHostPinned("H,P");
 
 // This process as a rank of two, on one host.
 struct AsRank {
@@ -25,30 +25,46 @@ struct AsRank {
 
 int taken(const std::string& rank, const std::string& devices, const Kinds& kinds) {
   const AsRank self(rank);
-  const DeviceChoice choice({kinds}, parse_devices(devices, 2));
+  const DeviceChoice choice({kinds}, parse_devices(devices));
   return choice.device() == nullptr ? -1 : choice.device()->info().index;
 }
 
 }  // namespace
 
-TEST_CASE("--buffers is a letter for each rank") {
-  CHECK(parse_kinds("D,D", 2) == kDeviceDevice);
-  CHECK(parse_kinds("H,P", 2) == kHostPinned);
-  CHECK(parse_kinds("M", 1) == Kinds{BufferKind::kManaged});
-  for (const char* bad : {"", "D", "D,", "DD,D", "D,D,D", "D;D", "d,d"})
-    CHECK_THROWS_AS(parse_kinds(bad, 2), BadInput);
+TEST_CASE("--buffers is one letter for all, one for each half, or one for each rank") {
+  CHECK(Kinds("D").of(5, 8) == BufferKind::kDevice);
+  CHECK_FALSE(Kinds("D").differ());
+  CHECK(Kinds("H,P").of(0, 2) == BufferKind::kHost);
+  CHECK(Kinds("H,P").of(1, 4) == BufferKind::kHost);
+  CHECK(Kinds("H,P").of(2, 4) == BufferKind::kPinned);
+  CHECK(Kinds("H,H,M").of(2, 3) == BufferKind::kManaged);
+  CHECK_NOTHROW(Kinds("D").check(7));
+  CHECK_NOTHROW(Kinds("H,D").check(6));
+  CHECK_NOTHROW(Kinds("H,D,M").check(3));
+  CHECK_THROWS_AS(Kinds("H,D").check(3), BadInput);
+  CHECK_THROWS_AS(Kinds("H,D,M").check(2), BadInput);
+  for (const char* bad : {"", "D,", "DD,D", "D;D", "d,d"}) CHECK_THROWS_AS(Kinds{bad}, BadInput);
 }
 
 TEST_CASE("--devices is one for each rank or one for all, of a backend or of cuda") {
-  const auto two = parse_devices("1,GPU-ab", 2);
+  const auto two = parse_devices("1,GPU-ab");
   CHECK(two[0].device == "1");
   CHECK(two[1].device == "GPU-ab");
   CHECK(two[0].backend == "cuda");
-  CHECK(parse_devices("cuda:3", 2)[1].device == "3");
-  CHECK(parse_devices("-,0", 2)[0].none);
-  CHECK(parse_devices("", 2)[1].device.empty());
-  for (const char* bad : {"0,1,2", ",", "0,", "cuda:", "abacus:0"})
-    CHECK_THROWS_AS(parse_devices(bad, 2), BadInput);
+  CHECK(parse_devices("cuda:3")[0].device == "3");
+  CHECK(parse_devices("-,0")[0].none);
+  CHECK(parse_devices("")[0].device.empty());
+  for (const char* bad : {",", "0,", "cuda:", "abacus:0"})
+    CHECK_THROWS_AS(parse_devices(bad), BadInput);
+}
+
+TEST_CASE("more ranks than two take devices where all have the same kind of buffers") {
+  const FakeCuda fake;
+  CHECK(taken("2", "", Kinds("D")) == 0);
+  CHECK(taken("3", "0,1,0,1", Kinds("D")) == 1);
+  const Variable four("PMI_SIZE", "4");
+  CHECK(taken("1", "", Kinds("H,D")) == -1);
+  CHECK(taken("3", "", Kinds("H,D")) == 1);
 }
 
 TEST_CASE("a rank takes its own device, and none where it needs none") {
@@ -74,7 +90,7 @@ TEST_CASE("local ranks beyond the devices begin again") {
 TEST_CASE("a rank's memory is of its kind, and its device is named in the records") {
   const FakeCuda fake;
   const AsRank self("1");
-  const DeviceChoice choice({kDeviceDevice}, parse_devices("", 2));
+  const DeviceChoice choice({kDeviceDevice}, parse_devices(""));
   CHECK(&choice.memory(BufferKind::kHost) == &host_memory());
   CHECK(&choice.memory(BufferKind::kDevice) == &choice.device()->memory(BufferKind::kDevice));
   REQUIRE(choice.place());
@@ -85,7 +101,7 @@ TEST_CASE("a rank's memory is of its kind, and its device is named in the record
 
 TEST_CASE("host memory needs no launcher and no driver") {
   const FakeCuda none("", "/nowhere/libcuda.so");
-  const DeviceChoice choice({parse_kinds("H,H", 2)}, parse_devices("", 2));
+  const DeviceChoice choice({Kinds("H,H")}, parse_devices(""));
   CHECK(choice.device() == nullptr);
   CHECK(!choice.place());
 }
@@ -93,7 +109,7 @@ TEST_CASE("host memory needs no launcher and no driver") {
 TEST_CASE("a missing driver is said with what needs it") {
   const FakeCuda none("", "/nowhere/libcuda.so");
   const AsRank self("0");
-  CHECK_THROWS_WITH_AS(DeviceChoice({kDeviceDevice}, parse_devices("", 2)),
+  CHECK_THROWS_WITH_AS(DeviceChoice({kDeviceDevice}, parse_devices("")),
                        doctest::Contains("buffers other than H need a device, and cuda has none"),
                        BackendUnavailable);
 }
@@ -102,6 +118,6 @@ TEST_CASE("an unknown device is said with those that are visible, and what hides
   const FakeCuda fake;
   const AsRank self("0");
   const Variable visible("CUDA_VISIBLE_DEVICES", "3,4");
-  CHECK_THROWS_WITH_AS(DeviceChoice({kDeviceDevice}, parse_devices("GPU-12", 2)),
+  CHECK_THROWS_WITH_AS(DeviceChoice({kDeviceDevice}, parse_devices("GPU-12")),
                        doctest::Contains("; CUDA_VISIBLE_DEVICES is '3,4'"), BadInput);
 }

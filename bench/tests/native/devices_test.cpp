@@ -15,7 +15,7 @@ namespace {
 std::string devices(const std::string& arguments) {
   Mode* found = nullptr;
   for (Mode* mode : modes())
-    if (mode->info().name == "devices") found = mode;
+    if (mode->name() == "devices") found = mode;
   REQUIRE(found != nullptr);
   CLI::App app;
   found->add_options(app);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "native/process.hpp"
 #include "options/options.hpp"
 #include "record/record.hpp"
 
@@ -55,4 +56,15 @@ inline int await_process(pid_t child) {
 
 inline int in_own_process(const std::function<int()>& body, const std::string& said = "/dev/null") {
   return await_process(start_process(body, said));
+}
+
+// A group of so many processes on the CPUs that this one may use, in a process of its own: its exit
+// status.
+inline int in_group(int size, const std::function<int(nearpeak::SharedGroup&)>& body,
+                    double stall_s = 60) {
+  const auto usable = nearpeak::this_place(0).cpus;
+  std::vector<int> cpus;
+  for (int i = 0; i < size; ++i)
+    cpus.push_back(usable[static_cast<std::size_t>(i) % usable.size()]);
+  return in_own_process([&] { return nearpeak::run_group(cpus, stall_s, body); });
 }

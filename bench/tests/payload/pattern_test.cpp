@@ -3,48 +3,107 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "accel/memory.hpp"
 
 using namespace nearpeak;
 
+namespace {
+
+SlotLayout one_slot(std::size_t bytes) { return {.bytes = bytes, .stride = bytes, .count = 1}; }
+
+}  // namespace
+
 TEST_CASE("a pattern is found right at every length, and nothing beyond it is written") {
-  for (const std::size_t bytes : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 1000u}) {
+  for (const std::size_t bytes : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 1000u, 5000u}) {
     std::vector<unsigned char> data(bytes + 8, 0xA5);
-    fill_pattern(data.data(), bytes, 5);
-    CHECK_FALSE(find_mismatch(data.data(), bytes, 5));
+    fill(data.data(), one_slot(bytes), {5, 3});
+    CHECK_FALSE(find_mismatch(data.data(), one_slot(bytes), {5, 3}));
+    CHECK_FALSE(find_mismatch(data.data(), one_slot(bytes), {5, 3}, Part::kStamps));
     for (std::size_t i = bytes; i < data.size(); ++i) CHECK(data[i] == 0xA5);
   }
 }
 
 TEST_CASE("each single wrong byte is found, and named with what it is and should be") {
-  std::vector<unsigned char> data(1101);  // blocks of words, words and bytes
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    fill_pattern(data.data(), data.size(), 9);
+  std::vector<unsigned char> data(5003);  // blocks of words, words, bytes and stamps
+  const SlotLayout layout = one_slot(data.size());
+  fill(data.data(), layout, {9, 1});
+  for (std::size_t i = 0; i < data.size(); i += i % 64 < 60 ? 7 : 1) {
     const unsigned right = data[i];
     data[i] ^= 1;
-    const auto wrong = find_mismatch(data.data(), data.size(), 9);
+    const auto wrong = find_mismatch(data.data(), layout, {9, 1});
     REQUIRE(wrong);
     CHECK(wrong->byte == i);
     CHECK(wrong->expected == right);
     CHECK(wrong->got == (right ^ 1));
+    data[i] ^= 1;
   }
 }
 
-TEST_CASE("the inverse differs from the pattern in every byte") {
-  std::vector<unsigned char> pattern(100);
-  std::vector<unsigned char> inverse(100);
-  fill_pattern(pattern.data(), pattern.size(), 3);
-  fill_inverse(inverse.data(), inverse.size(), 3);
-  for (std::size_t i = 0; i < pattern.size(); ++i) CHECK(pattern[i] != inverse[i]);
+TEST_CASE("another round costs only its stamps, and the payload of the round before is wrong") {
+  for (const std::size_t bytes : {1u, 8u, 100u, 4096u, 20'000u}) {
+    std::vector<unsigned char> whole(bytes);
+    std::vector<unsigned char> renewed(bytes);
+    fill(whole.data(), one_slot(bytes), {4, 7});
+    fill(renewed.data(), one_slot(bytes), {4, 0});
+    CHECK(find_mismatch(renewed.data(), one_slot(bytes), {4, 7}, Part::kStamps));
+    fill(renewed.data(), one_slot(bytes), {4, 7}, Part::kStamps);
+    CHECK(whole == renewed);
+  }
+}
+
+TEST_CASE("a page that was left out is seen by its stamp") {
+  constexpr std::size_t kBytes = 64 << 10;
+  std::vector<unsigned char> sent(kBytes);
+  std::vector<unsigned char> got(kBytes);
+  fill(sent.data(), one_slot(kBytes), {4, 2});
+  for (std::size_t page = 0; page < kBytes; page += 4096) {
+    fill(got.data(), one_slot(kBytes), {4, 2});
+    std::vector<unsigned char> before(kBytes);
+    fill(before.data(), one_slot(kBytes), {4, 1});
+    std::memcpy(got.data() + page, before.data() + page, 4096);
+    CHECK(find_mismatch(got.data(), one_slot(kBytes), {4, 2}, Part::kStamps));
+  }
+}
+
+TEST_CASE("what was spoiled is wrong in every byte, and gaps are to stay so") {
+  const SlotLayout layout{.bytes = 100, .stride = 128, .count = 2};
+  std::vector<unsigned char> pattern(256);
+  std::vector<unsigned char> spoiled(256);
+  fill(pattern.data(), layout, {3});
+  spoil(spoiled.data(), layout, 3);
+  for (std::size_t i = 0; i < 256; ++i)
+    if (i % 128 < 100) CHECK(pattern[i] != spoiled[i]);
+  for (std::size_t slot = 0; slot < 2; ++slot)
+    std::memcpy(spoiled.data() + 128 * slot, pattern.data() + 128 * slot, 100);
+  CHECK_FALSE(find_mismatch(spoiled.data(), layout, {3}));
+  spoiled[128 + 110] ^= 1;
+  const auto wrong = find_mismatch(spoiled.data(), layout, {3});
+  REQUIRE(wrong);
+  CHECK(wrong->slot == 1);
+  CHECK(wrong->byte == 110);
 }
 
 TEST_CASE("another seed, and data that has moved, are wrong") {
   std::vector<unsigned char> data(64);
-  fill_pattern(data.data(), 64, 1);
-  CHECK(find_mismatch(data.data(), 64, 2));
-  CHECK(find_mismatch(data.data() + 8, 56, 1));
+  fill(data.data(), one_slot(64), {1});
+  CHECK(find_mismatch(data.data(), one_slot(64), {2}));
+  CHECK(find_mismatch(data.data() + 8, one_slot(56), {1}));
+}
+
+TEST_CASE("every word is the one that payload_word tells, in the slots and behind them") {
+  const SlotLayout layout{.bytes = 4104, .stride = 4160, .count = 2};
+  std::vector<unsigned char> data(layout.stride * layout.count);
+  spoil(data.data(), layout, 6);
+  fill(data.data(), layout, {6, 5});
+  for (std::size_t slot = 0; slot < layout.count; ++slot)
+    for (std::size_t i = 0; i < layout.stride / 8; ++i) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, data.data() + slot * layout.stride + 8 * i, 8);
+      CHECK(word == payload_word({6, 5}, slot, i, layout.bytes));
+    }
 }
 
 TEST_CASE("slots are whole cache lines with payloads of their own") {
@@ -54,12 +113,16 @@ TEST_CASE("slots are whole cache lines with payloads of their own") {
     CHECK(stride == SlotBuffer::stride(bytes));
     CHECK(stride % 64 == 0);
     CHECK(stride >= bytes);
-    slots.fill_pattern(7);
-    CHECK_FALSE(slots.find_mismatch(7));
+    slots.spoil(7);
+    slots.fill({7});
+    CHECK_FALSE(slots.find_mismatch({7}));
     if (bytes == 0) continue;
     slots.slot(2)[bytes - 1] ^= 1;
-    CHECK(slots.find_mismatch(7));
-    slots.fill_pattern(7);
-    CHECK(find_mismatch(slots.slot(1), bytes, 7));  // slot 0's would do here if they were equal
+    CHECK(slots.find_mismatch({7})->slot == 2);
+    CHECK_FALSE(slots.find_mismatch({7}, Part::kAll, 0, 2));
+    slots.fill({7}, Part::kAll, 2);
+    CHECK_FALSE(slots.find_mismatch({7}, Part::kAll, 1));
+    std::memcpy(slots.slot(1), slots.slot(0), bytes);
+    CHECK(slots.find_mismatch({7})->slot == 1);
   }
 }

@@ -11,7 +11,11 @@ using namespace nearpeak;
 
 namespace {
 
-const CaseName kName{"pair", "bw", 8, "H,H", {{"reuse", "fixed"}}, "ring"};
+const CaseName kName{.benchmark = "pair",
+                     .metric = {"bw", "GB/s", "higher"},
+                     .size_bytes = 8,
+                     .axes = {{"reuse", "fixed"}},
+                     .method = "ring"};
 
 }  // namespace
 
@@ -19,12 +23,16 @@ TEST_CASE("a samples record holds everything that was measured") {
   const RecordFile file;
   CaseResult result;
   result.name = kName;
-  result.unit = "GB/s";
-  result.better = "higher";
   result.samples = {1.23456789, 2};
+  result.ranks = {{1, 2}, {3, 4}};
   result.measurement.batch = 3;
   result.measurement.limited = "why";
+  result.measurement.phases_us = {{0.5, 1.5}};
+  result.phases = {"overlap"};
   result.window = 64;
+  result.offset = 5;
+  result.verified = false;
+  result.together = true;
   RecordWriter(file.path()).samples(result);
   const auto records = file.records();
   REQUIRE(records.size() == 1);
@@ -32,20 +40,31 @@ TEST_CASE("a samples record holds everything that was measured") {
   CHECK(record["record"] == "samples");
   CHECK(record["benchmark"] == "pair");
   CHECK(record["metric"] == "bw");
+  CHECK(record["unit"] == "GB/s");
+  CHECK(record["better"] == "higher");
+  CHECK(record["size_bytes"] == 8);
+  CHECK(record["buffers"] == "H,H");
   CHECK(record["method"] == "ring");
   CHECK(record["axes"]["reuse"] == "fixed");
   CHECK(record["samples"][0].get<double>() == doctest::Approx(1.234568).epsilon(1e-9));
   CHECK(record["batch"] == 3);
   CHECK(record["window"] == 64);
   CHECK(record["limited"] == "why");
-  CHECK(record["subtracted_us"].is_null());
+  CHECK(record["offset"] == 5);
+  CHECK(record["verified"] == false);
+  CHECK(record["together"] == true);
+  CHECK(record["phases"]["overlap"].size() == 2);
+  CHECK(record["phases"]["overlap"][1] == 1.5);
+  REQUIRE(record["ranks"].size() == 2);
+  CHECK(record["ranks"][1][0] == 3);
 }
 
 TEST_CASE("problems name the first bad byte, or why nothing was measured") {
   const RecordFile file;
   {
     RecordWriter writer(file.path());
-    writer.wrong_data(kName, {1, {5, 0x10, 0x11}});
+    writer.wrong_data(kName,
+                      {.rank = 1, .where = {.slot = 2, .byte = 5, .expected = 0x10, .got = 0x11}});
     writer.skipped(kName, "forbidden");
   }
   const auto records = file.records("problem");

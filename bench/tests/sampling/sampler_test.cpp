@@ -14,6 +14,13 @@ void spend(double us) {
   }
 }
 
+Measurement measure(const SamplingPolicy& policy, std::function<void(std::uint64_t)> repeat,
+                    const ClockQuality& clock = measure_clock()) {
+  Alone alone;
+  Repeated repeated(std::move(repeat));
+  return Sampler(alone, clock).measure(policy, repeated);
+}
+
 SamplingPolicy short_policy() {
   SamplingPolicy policy;
   policy.slot_s = 0.01;
@@ -23,8 +30,7 @@ SamplingPolicy short_policy() {
 }  // namespace
 
 TEST_CASE("every sample is the time of one iteration, never less than it took") {
-  Alone alone;
-  const auto result = Sampler(alone, measure_clock()).measure(short_policy(), [](std::uint64_t n) {
+  const auto result = measure(short_policy(), [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) spend(50);
   });
   REQUIRE(result.samples_us.size() >= 11);
@@ -35,34 +41,37 @@ TEST_CASE("every sample is the time of one iteration, never less than it took") 
 }
 
 TEST_CASE("iterations that are too short for the clock are timed in batches") {
-  Alone alone;
   std::uint64_t calls = 0;
   const ClockQuality coarse{1000, 20};  // a tick of one microsecond
-  const auto result = Sampler(alone, coarse).measure(short_policy(), [&](std::uint64_t n) {
-    for (std::uint64_t i = 0; i < n; ++i) spend(0.5);
-    ++calls;
-  });
+  const auto result = measure(
+      short_policy(),
+      [&](std::uint64_t n) {
+        for (std::uint64_t i = 0; i < n; ++i) spend(0.5);
+        ++calls;
+      },
+      coarse);
   CHECK(result.batch >= 2);
   CHECK(result.samples_us.size() <= 512);
   CHECK(calls < result.iterations);
 }
 
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {
-  Alone alone;
   int calls = 0;
   const ClockQuality coarse{1000, 20};
-  const auto result = Sampler(alone, coarse).measure(short_policy(), [&](std::uint64_t n) {
-    if (calls++ < 2) spend(5000);  // longer than a whole warm-up
-    for (std::uint64_t i = 0; i < n; ++i) spend(0.5);
-  });
+  const auto result = measure(
+      short_policy(),
+      [&](std::uint64_t n) {
+        if (calls++ < 2) spend(5000);  // longer than a whole warm-up
+        for (std::uint64_t i = 0; i < n; ++i) spend(0.5);
+      },
+      coarse);
   CHECK(result.batch >= 2);
 }
 
 TEST_CASE("a case that is too slow for its limit keeps what it has and says why") {
-  Alone alone;
   SamplingPolicy policy = short_policy();
   policy.limit_s = 0.02;
-  const auto result = Sampler(alone, measure_clock()).measure(policy, [](std::uint64_t n) {
+  const auto result = measure(policy, [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) spend(4000);
   });
   CHECK(result.samples_us.size() < policy.min_samples);
@@ -70,14 +79,62 @@ TEST_CASE("a case that is too slow for its limit keeps what it has and says why"
   CHECK(result.limited);
 }
 
-TEST_CASE("every buffer is used before anything is timed") {
-  Alone alone;
+TEST_CASE("every buffer is used before anything is timed, if that fits into a slot") {
   SamplingPolicy policy = short_policy();
   policy.min_warmup = 1000;
-  const auto result = Sampler(alone, measure_clock()).measure(policy, [](std::uint64_t n) {
-    spend(0.01 * static_cast<double>(n));
-  });
+  const auto result =
+      measure(policy, [](std::uint64_t n) { spend(0.01 * static_cast<double>(n)); });
   CHECK(result.warmup_iterations >= 1000);
+}
+
+namespace {
+
+// Two phases, of which the second takes twice as long, and something to be made ready.
+class Phased final : public Sampled {
+ public:
+  void run(std::uint64_t n) override {
+    CHECK(ready_);
+    ready_ = false;
+    spend(30 * static_cast<double>(n));
+    phases_ = {10e3 * static_cast<double>(n), 20e3 * static_cast<double>(n)};
+  }
+  bool prepares() const override { return true; }
+  void prepare() override {
+    spend(100);
+    ready_ = true;
+  }
+  const std::vector<double>& phases_ns() const override { return phases_; }
+
+ private:
+  bool ready_ = false;
+  std::vector<double> phases_{0, 0};
+};
+
+}  // namespace
+
+TEST_CASE("what is prepared is not timed, and phases are kept with their samples") {
+  Alone alone;
+  Phased phased;
+  const auto result = Sampler(alone, measure_clock()).measure(short_policy(), phased);
+  CHECK(result.batch == 1);
+  CHECK(median(result.samples_us) < 100);
+  REQUIRE(result.phases_us.size() == 2);
+  REQUIRE(result.phases_us[1].size() == result.samples_us.size());
+  CHECK(median(result.phases_us[0]) == 10);
+  CHECK(median(result.phases_us[1]) == 20);
+}
+
+TEST_CASE("alone, the clock that is common to all is one's own") {
+  Alone alone;
+  CHECK(measure_common_clock(alone).ahead_ns == 0);
+  SamplingPolicy policy = short_policy();
+  policy.sync = Sync::kClock;
+  policy.reduce = Reduce::kMaximum;
+  policy.keep_ranks = true;
+  Repeated repeated([](std::uint64_t n) { spend(20 * static_cast<double>(n)); });
+  const auto result = Sampler(alone, measure_clock()).measure(policy, repeated);
+  REQUIRE(result.ranks_us.size() == 1);
+  CHECK(result.ranks_us[0] == result.samples_us);
 }
 
 TEST_CASE("quantiles lie between order statistics") {

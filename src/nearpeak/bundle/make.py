@@ -71,9 +71,14 @@ def unpack(archive: Path, folder: Path) -> Path:
         raise UserError(f"{target} is there: remove it, or name another folder")
     try:
         with tarfile.open(archive) as opened:
-            opened.extractall(folder, filter="data")
+            folder.mkdir(parents=True, exist_ok=True)
+            # In a folder of its own: nothing of a foreign archive comes to lie elsewhere.
+            with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
+                opened.extractall(aside, filter="data")
+                if [one.name for one in Path(aside).iterdir()] != [FOLDER]:
+                    raise UserError(f"{archive} is no bundle: it is to hold {FOLDER} and no more")
+                (Path(aside) / FOLDER).rename(target)
     except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
-        shutil.rmtree(target, ignore_errors=True)
         raise UserError(f"{archive} is no bundle ({error})") from None
     except OSError as error:
         where = error.filename or archive

@@ -206,10 +206,16 @@ def _paths(paths: list[DataPath]) -> Table:
         table.add_row(
             path.id,
             path.summary,
-            ends[0] if path in local else " and ".join(ends),
+            ends[0] if path in local else " and ".join(ends) if len(ends) == 2 else _all(path),
             "" if path.theoretical_gbs is None else f"{path.theoretical_gbs:.4g}",
         )
     return table
+
+
+def _all(path: DataPath) -> str:
+    from nearpeak.machine.tree import format_list
+
+    return format_list(sorted(cpu for end in path.ends for cpu in end.cpus))
 
 
 def _table(*columns: str) -> Table:

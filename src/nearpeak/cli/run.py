@@ -14,7 +14,7 @@ from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
-    from nearpeak.study.describe import Benchmark
+    from nearpeak.study.benchmarks import Benchmark
 
 HELP = """Run one benchmark with one MPI library and print its table.
 
@@ -42,7 +42,9 @@ def register(app: typer.Typer) -> None:
 
 def run(
     context: typer.Context,
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="latency, bw, bibw.")],
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
+    ],
     mpi: Annotated[
         str,
         typer.Option(
@@ -58,7 +60,8 @@ def run(
         str,
         typer.Option(
             metavar="A,B",
-            help="Of each rank: H host, P pinned, D device, M managed.",
+            help="Of the ranks, or of the first and the second half of them: H host, P pinned,"
+            " D device, M managed.",
         ),
     ] = "H,H",
     hosts: Hosts = None,
@@ -70,42 +73,42 @@ def run(
     import msgspec
 
     from nearpeak.libraries import settings
+    from nearpeak.libraries.families import is_native
     from nearpeak.machine.discover import discover
     from nearpeak.study import mps, prepare
+    from nearpeak.study.benchmarks import named
     from nearpeak.study.buffers import parse_buffers
-    from nearpeak.study.commands import device_options, rank_launch
-    from nearpeak.study.describe import find_benchmark
+    from nearpeak.study.commands import device_options, library_of_ceilings, rank_launch
     from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
 
     env = _settings(settings_env or [])
     names = split_list(hosts) if hosts else []
     prepare.check_hosts(names, remote_shell)
-    spec, named = settings.split(mpi)
+    spec, wanted = settings.split(mpi)
     library = prepare.resolve(spec)
-    chosen_settings = settings.find(library.family, named or "default")
-    described = find_benchmark(prepare.describe_library(library), benchmark)
+    chosen_settings = settings.find(library.family, wanted or "default")
+    described = named(prepare.describe_library(library).benchmarks, benchmark)
     _check_options(described, context.args)
     kinds = parse_buffers(buffers)
     paths = prepare.select_paths(discover(), names, [path] if path else [])
-    chosen, ends = prepare.fitting_path(paths, kinds)
+    chosen, ends = prepare.fitting_path(paths, described, kinds)
     study = new_study()
-    line = prepare.TOOLS.command_line(
-        library,
-        rank_launch(
-            [
-                *(str(prepare.TOOLS.mpi_program(library)), benchmark, "--buffers", kinds),
-                *device_options(ends, kinds),
-                *context.args,
-            ],
-            chosen,
-            ends,
-            kinds,
-            msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env}),
-            study,
-            remote_shell,
-        ),
-    )
+    given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})
+    if is_native(library):
+        line = library_of_ceilings(
+            prepare.TOOLS, chosen, ends, kinds, [benchmark], context.args, given, study
+        )
+    else:
+        program = [
+            *(str(prepare.TOOLS.mpi_program(library)), benchmark, "--buffers", kinds),
+            *device_options(ends, kinds),
+            *context.args,
+        ]
+        line = prepare.TOOLS.command_line(
+            library, rank_launch(program, chosen, ends, kinds, given, study, remote_shell)
+        )
+    print(f"Path {chosen.id}: {chosen.summary}", file=sys.stderr)
     print(prepare.shell_line(line), file=sys.stderr, flush=True)
     try:
         with mps.daemon(study) if chosen.mps else contextlib.nullcontext():

@@ -35,6 +35,10 @@ Examples:
 
     nearpeak study my-study.toml --dry-run
 
+    nearpeak study --mpi mpich --benchmarks latency,allreduce,mbw_mr
+
+    nearpeak study --mpi ceiling --benchmarks latency,bw
+
     nearpeak study --hosts node1,node2
 
     nearpeak study --mpi intel --all-pairs --benchmark bw --sizes 16M
@@ -69,15 +73,19 @@ def study(
         bool,
         typer.Option("--all-pairs", help="Every pair of GPUs, and of a NUMA node and a GPU."),
     ] = False,
+    benchmarks: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Default: latency, bw, bibw.")
+    ] = None,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="Default: latency, bw, bibw."),
+        typer.Option(metavar="NAME[:AXIS=VALUE,...]", help="One benchmark with its axes."),
     ] = None,
     buffers: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Of each rank: H host, P pinned, D device, M managed. Default: by the path.",
+            help="Of the first half of the ranks and the second: H host, P pinned, D device,"
+            " M managed. Default: by the path.",
         ),
     ] = None,
     sizes: Annotated[
@@ -89,6 +97,10 @@ def study(
     launches: Annotated[
         int | None,
         typer.Option(metavar="N", help="Launches a cell. Default: 6 to 12, until precise."),
+    ] = None,
+    slot_ms: Annotated[
+        int | None,
+        typer.Option(metavar="MS", min=1, help="Time for one case of one launch. Default: 100."),
     ] = None,
     launch_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="After this time a launch is ended as hung.")
@@ -124,12 +136,13 @@ def study(
         libraries=[library_choice(one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         all_pairs=all_pairs or None,
-        benchmarks=benchmark or [],
+        benchmarks=[*(_parse("--benchmarks", split_list, benchmarks) or []), *(benchmark or [])],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],
         hosts=_parse("--hosts", split_list, hosts) or [],
         budget_seconds=_parse("--budget", parse_seconds, budget),
         launches=None if launches is None else check_launches(launches),
+        slot_ms=slot_ms,
         launch_limit_seconds=_parse("--launch-limit", parse_seconds, launch_limit),
         seed=seed,
         remote_shell=remote_shell,

@@ -25,7 +25,7 @@ from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue, glibc
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.families import all_families
+from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.model import Library
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
@@ -45,9 +45,12 @@ class Kit:
 def build_mpi(library: Library) -> Path:
     """nearpeak-mpi for this library: one build for all that share mpi.h and SONAME.
 
-    UserError when there is no compiler, it fails, or the cache folder cannot be written.
+    nearpeak-native for what that stands in for. UserError when there is no compiler, it fails, or
+    the cache folder cannot be written.
     """
-    return _build_mpi(kit_for(library))
+    if is_native(library):
+        return build_native()
+    return _build_mpi(kit_for(library), own_benchmarks())
 
 
 @functools.cache
@@ -87,19 +90,34 @@ class Target:
 NATIVE = Target("nearpeak-native")
 
 
-def _mpi(kit: Kit) -> Target:
-    options = (
+def own_benchmarks() -> Path | None:
+    """The folder of benchmarks that are not Nearpeak's: $NEARPEAK_BENCHMARKS. UserError where it
+    is none."""
+    named = os.environ.get("NEARPEAK_BENCHMARKS")
+    if not named:
+        return None
+    folder = Path(named).resolve()
+    if not folder.is_dir():
+        raise UserError(f"NEARPEAK_BENCHMARKS is {named}, which is no folder: correct or unset it")
+    return folder
+
+
+def _mpi(kit: Kit, own: Path | None = None) -> Target:
+    options = [
         f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
         f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
-    )
+    ]
     # Which library of the ABI it links with does not matter, only the name it will look for.
-    parts = (kit.header.read_bytes(), kit.library.name.encode())
-    return Target("nearpeak-mpi", options, parts)
+    parts = [kit.header.read_bytes(), kit.library.name.encode()]
+    if own:
+        options.append(f"-DNEARPEAK_BENCHMARKS={own}")
+        parts += [file.read_bytes() for file in sorted(own.glob("*.cpp"))]
+    return Target("nearpeak-mpi", tuple(options), tuple(parts))
 
 
 @functools.cache
-def _build_mpi(kit: Kit) -> Path:
-    target = _mpi(kit)
+def _build_mpi(kit: Kit, own: Path | None) -> Path:
+    target = _mpi(kit, own)
     return _prebuilt(target) or _build(target)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue, modules
-from nearpeak.libraries.families import Family, recognise
+from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.model import Library, Settings
@@ -71,13 +71,15 @@ def discover() -> Discovery:
 
 def resolve(spec: str) -> Library:
     """The library that a user means: a catalogue name, a name that `nearpeak mpi list` shows, a
-    path to a prefix or to its mpirun, or NAME=SPEC for any of these under another name.
+    path to a prefix or to its mpirun, `ceiling`, or NAME=SPEC for any of these under another name.
 
     UserError for anything else, saying what would do.
     """
     alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
     if alias:
         return msgspec.structs.replace(resolve(alias[2]), name=alias[1])
+    if spec in natives():
+        return natives()[spec]
     if "/" in spec or spec.startswith(("~", ".")):
         return at_path(Path(spec).expanduser().absolute())
     if spec in catalogue.libraries():
@@ -96,7 +98,7 @@ def resolve(spec: str) -> Library:
     for library in libraries:
         if library.name == spec:
             return library
-    known = sorted({*catalogue.libraries(), *(library.name for library in libraries)})
+    known = sorted({*catalogue.libraries(), *natives(), *(one.name for one in libraries)})
     raise UserError(f"unknown MPI library {spec!r}: choose {', '.join(known)}, or a path")
 
 

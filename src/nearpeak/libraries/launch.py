@@ -8,7 +8,7 @@ import socket
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import launchers
-from nearpeak.libraries.families import all_families
+from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.model import CommandLine, Launch, Library, Settings
 
 
@@ -18,6 +18,8 @@ def environment(library: Library) -> dict[str, str]:
     The library's own folder comes first in LD_LIBRARY_PATH, so that a program built with any
     library of its ABI runs with this one.
     """
+    if is_native(library):
+        return {}
     env = {**library.env, **all_families()[library.family].environment(library)}
     inherited = library.env.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
     env["LD_LIBRARY_PATH"] = join_paths(str(library.libmpi.parent), inherited)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 
-class Settings(msgspec.Struct, kw_only=True, frozen=True):
+class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A named set of environment variables and launcher flags; `default` is empty."""
 
     name: str = "default"

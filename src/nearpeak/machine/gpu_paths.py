@@ -13,6 +13,8 @@ FAR = "host-gpu far"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
 FAR_NIC = "gpu-gpu two-nodes far-nic"
+ALL = "gpu-all"
+LEAST_GPUS = 3  # two are a pair, which other paths are
 
 # Kinds of links between two GPUs, nearest first, in words; the vendors that have them.
 KINDS = {
@@ -41,6 +43,7 @@ def gpu_paths(
     gpu = machine.gpus[0]
     found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
     found += _host(machine, cores, gpu)
+    found += _all(machine, cores)
     if all_pairs:
         found += _pairs(machine, cores)
     return [*found, *_two_nodes(machine, cores, hosts)]
@@ -155,6 +158,34 @@ def _from_node(machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str) -
         ends=(host_end(first), _gpu_end(second, gpu)),
         theoretical_gbs=gpu.host_gbs,
     )
+
+
+def _all(machine: Machine, cores: Cores) -> list[Path | str]:
+    """One rank for each GPU, on a core of its own as near as can be."""
+    if len(machine.gpus) < LEAST_GPUS:
+        return []
+    left = [core for here in cores.values() for core in here]
+    if len(left) < len(machine.gpus):
+        return [f"{ALL}: this process may use {len(left)} cores only; allow it one for each GPU"]
+    ends = []
+    for gpu in machine.gpus:
+        home = _home(machine, cores, gpu)
+        near = min(left, key=lambda core: _farness(machine, home, core))
+        left.remove(near)
+        ends.append(_gpu_end(near, gpu))
+    return [
+        Path(
+            id=ALL,
+            summary=f"{len(ends)} ranks, one for each GPU ({machine.gpus[0].name})",
+            transport="memory",
+            ends=tuple(ends),
+        )
+    ]
+
+
+def _farness(machine: Machine, home: int, core: Core) -> tuple[bool, int, int]:
+    node = core.numa_node
+    return node != home, distance(machine, home, node), core.cpus[0]
 
 
 def _pairs(machine: Machine, cores: Cores) -> list[Path]:

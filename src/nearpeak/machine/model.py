@@ -115,7 +115,7 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     summary: str
     # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI
     transport: str
-    ends: tuple[Endpoint, Endpoint]
+    ends: tuple[Endpoint, ...]  # one for each rank, two or more
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
     nic: str | None = None  # the adapter to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
@@ -125,4 +125,4 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def two_hosts(self) -> bool:
         """Whether its ends are on different hosts."""
-        return self.ends[0].host != self.ends[1].host
+        return len({end.host for end in self.ends}) > 1

@@ -7,11 +7,14 @@ from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
 from nearpeak.machine.model import Core, Endpoint, Machine, NumaNode, Path
 from nearpeak.machine.places import distance, host_end, neighbours, towards, usable_cores
+from nearpeak.numbers import count
 
 SAME_NUMA = "host-host same-numa"
 CROSS_NUMA = "host-host cross-numa"
 SAME_PACKAGE = "host-host cross-numa same-package"
 LOOPBACK = "host-host tcp-loopback"
+ALL_CORES = "host-all cores"
+LEAST_CORES = 4  # of fewer, an even number is one pair, which other paths are
 TWO_NODES = "host-host two-nodes"
 
 
@@ -35,6 +38,7 @@ def discover_paths(
         *_same_package(machine, cores),
         _loopback(machine, cores),
         _two_nodes(machine, cores, hosts),
+        *_all_cores(cores),
         *gpu_paths(machine, cores, hosts, all_pairs),
         *_memory(machine, cores),
     ]
@@ -150,6 +154,27 @@ def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str])
         theoretical_gbs=rate,
         adapter=nic.verbs if nic else None,
     )
+
+
+def _all_cores(cores: dict[int, list[Core]]) -> list[Path | str]:
+    """One rank on each core, an even number of them, those of a NUMA node in a row."""
+    every = [core for here in cores.values() for core in here]
+    if len(every) < 3:
+        return []  # the paths between two cores are all there is
+    if len(every) < LEAST_CORES:
+        return [
+            f"{ALL_CORES}: this process may use {len(every)} cores only; it takes {LEAST_CORES}"
+        ]
+    used = every[: len(every) // 2 * 2]
+    nodes = len({core.numa_node for core in used})
+    return [
+        Path(
+            id=ALL_CORES,
+            summary=f"{len(used)} ranks, one on each core of {count(nodes, 'NUMA node')}",
+            transport="memory",
+            ends=tuple(host_end(core) for core in used),
+        )
+    ]
 
 
 def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[Path | str]:

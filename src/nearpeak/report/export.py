@@ -43,6 +43,7 @@ COLUMNS = (
     "command",
 )
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet would run
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -74,8 +75,13 @@ def to_csv(results: Results) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_row(cell) for cell in results.cells)
+    writer.writerows(map(_inert, _row(cell)) for cell in results.cells)
     return stream.getvalue()
+
+
+def _inert(value: object) -> object:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
 def _row(cell: Cell) -> list[object]:
@@ -125,7 +131,7 @@ def _latex_one(results: Results) -> str:
         [
             escape(row.path),
             escape(_curve(row.best)),
-            number(row.theoretical_gbs) if row.best.metric == "bw" else "",
+            number(row.theoretical_gbs) if row.one_way else "",
             number(row.best.value),
             escape(unit(row.best.unit)),
             size(row.best.size_bytes),
@@ -160,9 +166,10 @@ def _fraction(cell: Cell) -> str:
 
 def _latex_two(results: Results) -> str:
     groups = summary.table_two(results)
-    names = list(dict.fromkeys(name for group in groups for name in group.benchmarks))
-    names.sort(key=lambda name: (summary.benchmark_rank(name), name))
-    units = {name: group.unit(name) for group in groups for name in group.benchmarks}
+    names = list(dict.fromkeys(name for group in groups for name in group.figures))
+    rank = summary.ranking(results)
+    names.sort(key=lambda name: (rank(name), name))
+    units = {name: group.unit(name) for group in groups for name in group.figures}
     rows = []
     for group in groups:
         for who, found in group.all_rows:

@@ -26,7 +26,7 @@ from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
 from nearpeak.report.summary import Variant, variant_of
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
-from nearpeak.results.names import axes_words, case, staged
+from nearpeak.results.names import axes_words, case, figure, staged
 from nearpeak.study import awareness
 from nearpeak.study.model import label
 
@@ -72,6 +72,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "label": label,
         "axes_words": axes_words,
         "case": case,
+        "figure": figure,
         "staged": staged,
         "healthy": summary.HEALTHY,
         "fits_within": FITS_WITHIN,
@@ -138,17 +139,18 @@ def _json(value: object) -> Markup:
 
 
 def _columns(results: Results) -> list[dict[str, Any]]:
-    """The benchmarks of Table 2; how near a time is to the shortest one would say nothing."""
+    """The columns of Table 2; how near a time is to the shortest one would say nothing."""
     found = {
-        cell.benchmark: {
-            "name": cell.benchmark,
+        figure(cell.benchmark, cell.metric): {
+            "name": figure(cell.benchmark, cell.metric),
             "unit": numbers.unit(cell.unit),
             "of_peak": cell.better == "higher",
             "span": 4 if cell.better == "higher" else 3,
         }
         for cell in results.cells
     }
-    order = sorted(found, key=lambda name: (summary.benchmark_rank(name), name))
+    rank = summary.ranking(results)
+    order = sorted(found, key=lambda name: (rank(name), name))
     return [found[name] for name in order]
 
 
@@ -167,13 +169,13 @@ def _by_pairs(rows: Sequence[T], path_of: Callable[[T], str]) -> list[tuple[bool
 
 def _fits(results: Results) -> list[Fit]:
     """The fits by path and benchmark, a ceiling's before those of the libraries."""
-    order = summary.paths(results)
+    order, rank = summary.paths(results), summary.ranking(results)
     return sorted(
         results.fits,
         key=lambda fit: (
             order.index(fit.path),
-            summary.benchmark_rank(fit.benchmark),
-            fit.benchmark,
+            rank(figure(fit.benchmark, fit.metric)),
+            figure(fit.benchmark, fit.metric),
             bool(fit.library),
         ),
     )
@@ -312,7 +314,7 @@ class _Data:
                 {
                     "label": variant.label,
                     "detail": variant.detail,
-                    "benchmark": variant.benchmark,
+                    "figure": variant.figure,
                     "unit": numbers.unit(first[variant].unit),
                     "better": first[variant].better,
                 }

@@ -11,7 +11,7 @@ from statistics import median
 
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.results.model import CeilingPoint, Cell, Results
-from nearpeak.results.names import case
+from nearpeak.results.names import case, figure
 from nearpeak.study.model import GPU_FACTS, label, staging
 
 CEILING = "measured ceiling"
@@ -88,13 +88,14 @@ def matrices(results: Results) -> list[Matrix]:
     A contender stands there with its first variant that the benchmark does not stage.
     """
     first: dict[tuple[str, str], dict[str, str]] = {}
-    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    cells: dict[tuple[str, str, str], list[Cell]] = {}  # by kind, figure and buffers
     for cell in results.cells:
         where = ends(cell.path)
         if where is None or not cell.median or staging(cell.axes) is not None:
             continue
-        if first.setdefault((cell.benchmark, cell.buffers), cell.axes) == cell.axes:
-            cells.setdefault((where[0], cell.benchmark, cell.buffers), []).append(cell)
+        name = figure(cell.benchmark, cell.metric)
+        if first.setdefault((name, cell.buffers), cell.axes) == cell.axes:
+            cells.setdefault((where[0], name, cell.buffers), []).append(cell)
     points: dict[tuple[str, str, str], list[CeilingPoint]] = {}
     axes: dict[tuple[str, str, str], dict[str, str]] = {}
     for point in results.ceilings:
@@ -106,10 +107,10 @@ def matrices(results: Results) -> list[Matrix]:
             points.setdefault(key, []).append(point)
     found = []
     shown = set()
-    for (kind, benchmark, buffers), owned in cells.items():
+    for (kind, name, buffers), owned in cells.items():
         limit = (kind, owned[0].metric, buffers)
         shown.add(limit)
-        found.append(_matrix(kind, benchmark, buffers, [*points.get(limit, []), *owned]))
+        found.append(_matrix(kind, name, buffers, [*points.get(limit, []), *owned]))
     found += [
         _matrix(*key, limits)
         for key, limits in points.items()
@@ -118,9 +119,7 @@ def matrices(results: Results) -> list[Matrix]:
     return found
 
 
-def _matrix(
-    kind: str, benchmark: str, buffers: str, items: Sequence[CeilingPoint | Cell]
-) -> Matrix:
+def _matrix(kind: str, name: str, buffers: str, items: Sequence[CeilingPoint | Cell]) -> Matrix:
     measured = [item for item in items if isinstance(item, Cell)] or items
     largest = max(item.size_bytes for item in measured)
     owners: dict[str, dict[tuple[str, str], float]] = {}
@@ -135,7 +134,7 @@ def _matrix(
         owners.setdefault(who, {})[where[1], where[2]] = value
     return Matrix(
         kind=kind,
-        case=case(benchmark, buffers, {}),
+        case=case(name, buffers, {}),
         unit=items[0].unit,
         size_bytes=largest,
         sources=[Source(who, values, items[0].better) for who, values in owners.items()],

@@ -240,7 +240,7 @@
   document.querySelectorAll("button.save").forEach((button) => button.addEventListener("click", () => {
     const node = button.closest("figure").querySelector(".chart");
     const benchmark = node.dataset.kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-")
-      : data.variants[Number(node.dataset.variant)].benchmark;
+      : data.variants[Number(node.dataset.variant)].figure;
     Plotly.downloadImage(node, { format: "svg", width: node.clientWidth, height: node.clientHeight,
       filename: `nearpeak-${benchmark}-${node.dataset.kind}` });
   }));
@@ -356,7 +356,7 @@
     }
     const ceiling = element("td", number(cell[C.ceiling]), "n");
     if (cell[C.method] !== null) ceiling.append(element("small", data.methods[cell[C.method]]));
-    const benchmark = element("td", `${variant.benchmark} `);
+    const benchmark = element("td", `${variant.figure} `);
     benchmark.append(element("small", variant.detail));
     const button = element("button", "details", "plain small");
     button.type = "button";

@@ -5,7 +5,7 @@ Everything here is taken from `Results`; nothing is measured or judged again.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import TypeVar
@@ -14,7 +14,7 @@ from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import pairs
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
-from nearpeak.results.names import axes_words, case, staged
+from nearpeak.results.names import axes_words, case, figure, staged
 from nearpeak.study.buffers import ceiling_buffers, needs_gpu
 from nearpeak.study.model import GPU_FACTS, STAGING, label, staging
 from nearpeak.study.precision import goal
@@ -25,21 +25,26 @@ JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or me
 SAME_GPU = "gpu-gpu same-gpu"
 KERNEL_METHODS = "sm"  # how the names of the ceilings' methods begin that need kernels
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
-_FIRST_BENCHMARKS = ("bw", "bibw", "latency")  # the order of the papers' tables
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A benchmark with its buffers and a value for each axis: what one curve is made of."""
+    """A metric of a benchmark with its buffers and a value for each axis: what a curve is of."""
 
     benchmark: str
+    metric: str
     buffers: str
     axes: tuple[tuple[str, str], ...]
 
     @property
     def label(self) -> str:
         """`latency (H,H, calls=blocking)`."""
-        return f"{self.benchmark} ({self.detail})"
+        return f"{self.figure} ({self.detail})"
+
+    @property
+    def figure(self) -> str:
+        """`latency`, `mbw_mr mr`: what it is called without its buffers and axes."""
+        return figure(self.benchmark, self.metric)
 
     @property
     def detail(self) -> str:
@@ -52,10 +57,10 @@ class Variant:
         return staging(dict(self.axes))
 
     @property
-    def unstaged(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    def unstaged(self) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:
         """What it has in common with its like that stage the data otherwise."""
         others = tuple(pair for pair in self.axes if pair[0] != STAGING)
-        return self.benchmark, self.buffers, others
+        return self.benchmark, self.metric, self.buffers, others
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Best:
     of_peak: float | None  # of the best value that the path's ceiling reaches at any size
 
 
-Row = tuple[str, dict[str, Best]]
+Row = tuple[str, dict[str, Best]]  # who, and what by its figure
 Ceilings = dict[tuple[str, str, str], list[CeilingPoint]]  # by path, metric, buffers
 
 
@@ -77,8 +82,9 @@ class Group:
     path: str
     buffers: str
     title: str  # the path, and its buffers where there are several kinds
-    ceilings: dict[str, CeilingPoint]  # by benchmark: the ceiling's best point
-    rows: list[Row]  # contender, by benchmark
+    figures: list[str]  # what was measured here, in the order of the tables
+    ceilings: dict[str, CeilingPoint]  # by figure: the ceiling's best point
+    rows: list[Row]  # contender, by figure
     baselines: list[Row]  # the same where the benchmark staged the data itself
 
     @property
@@ -86,16 +92,10 @@ class Group:
         """What the libraries reach, then the baselines; each says which it is."""
         return self.rows + self.baselines
 
-    @property
-    def benchmarks(self) -> list[str]:
-        """The benchmarks measured here, in the order of the tables."""
-        found = {name for _, row in self.all_rows for name in row} | set(self.ceilings)
-        return sorted(found, key=lambda name: (benchmark_rank(name), name))
-
-    def unit(self, benchmark: str) -> str:
-        """The unit of a benchmark's column."""
-        units = [row[benchmark].cell.unit for _, row in self.all_rows if benchmark in row]
-        return unit(units[0] if units else self.ceilings[benchmark].unit)
+    def unit(self, name: str) -> str:
+        """The unit of a figure's column."""
+        units = [row[name].cell.unit for _, row in self.all_rows if name in row]
+        return unit(units[0] if units else self.ceilings[name].unit)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ class TheoryRow:
     theoretical_gbs: float | None
     fraction: float | None  # of the theoretical unidirectional rate
     largest: int  # bytes of the largest message that was measured
+    one_way: bool  # whether the theoretical rate is of the same kind
     suspect: bool = False  # large messages, and even the best of its direction is below HEALTHY
 
     @property
@@ -136,7 +137,7 @@ class VerdictRow:
 
 def variant_of(item: Cell | Comparison) -> Variant:
     """The variant a cell or a comparison belongs to."""
-    return Variant(item.benchmark, item.buffers, tuple(sorted(item.axes.items())))
+    return Variant(item.benchmark, item.metric, item.buffers, tuple(sorted(item.axes.items())))
 
 
 def contenders(results: Results) -> list[tuple[str, str]]:
@@ -163,13 +164,23 @@ def variants(results: Results) -> list[Variant]:
     Results keep the order of the plan, which puts each benchmark's default axes first.
     """
     found = list(dict.fromkeys(variant_of(cell) for cell in results.cells))
-    return sorted(found, key=lambda variant: benchmark_rank(variant.benchmark))
+    rank = ranking(results)
+    return sorted(found, key=lambda variant: rank(variant.figure))
 
 
-def benchmark_rank(benchmark: str) -> int:
-    """Where a benchmark stands in tables: bandwidths, then latency, then all others."""
-    order = _FIRST_BENCHMARKS
-    return order.index(benchmark) if benchmark in order else len(order)
+def ranking(results: Results) -> Callable[[str], int]:
+    """Says where a figure, or a metric, stands in tables; all others come after those known."""
+    order: dict[str, int] = {}
+    for benchmark in sorted(results.benchmarks, key=lambda one: one.place):
+        for metric in benchmark.metrics:
+            for name in (figure(benchmark.name, metric.name), metric.name):
+                order.setdefault(name, len(order))
+    return lambda name: order.get(name, len(order))
+
+
+def one_way(results: Results) -> set[str]:
+    """The metrics that the theoretical rate of a link, in one direction, can stand beside."""
+    return {benchmark.main.name for benchmark in results.benchmarks if benchmark.one_way}
 
 
 def default_variants(results: Results) -> list[Variant]:
@@ -177,7 +188,7 @@ def default_variants(results: Results) -> list[Variant]:
     found = variants(results)
     first: dict[tuple[str, str], Variant] = {}
     for variant in sorted(found, key=lambda variant: variant.staging is not None):
-        first.setdefault((variant.benchmark, variant.buffers), variant)
+        first.setdefault((variant.figure, variant.buffers), variant)
     return sorted(first.values(), key=found.index)
 
 
@@ -245,15 +256,16 @@ def table_one(results: Results) -> list[TheoryRow]:
         key = (point.path, point.metric, point.buffers, tuple(sorted(point.axes.items())))
         curves.setdefault(key, []).append(point)
     order = {path: place for place, path in enumerate(paths(results))}
+    rank, comparable = ranking(results), one_way(results)
     rows = []
-    for key in sorted(curves, key=lambda key: (order[key[0]], benchmark_rank(key[1]))):
+    for key in sorted(curves, key=lambda key: (order[key[0]], rank(key[1]))):
         best = best_point(curves[key])
         assert best is not None  # a curve has at least the point that made it
         known = theory.get(best.path)
-        # The theoretical rate is that of one direction, so only `bw` can be a part of it.
-        fraction = best.value / known if known and best.metric == "bw" else None
+        beside = best.metric in comparable
+        fraction = best.value / known if known and beside else None
         largest = max(point.size_bytes for point in curves[key])
-        rows.append(TheoryRow(best.path, best, known, fraction, largest))
+        rows.append(TheoryRow(best.path, best, known, fraction, largest, beside))
     return _judged(rows)
 
 
@@ -284,6 +296,7 @@ def table_two(results: Results) -> list[Group]:
     Below them the same where the benchmark staged the data itself.
     """
     known = contenders(results)
+    rank = ranking(results)
     ceilings = ceilings_by_curve(results)
     defaults = default_variants(results)
     like = {variant.unstaged for variant in defaults}
@@ -309,17 +322,19 @@ def table_two(results: Results) -> list[Group]:
                 metric = next(iter(owned.values()))[0].metric
                 top = best_point(ceiling_points(ceilings, path, metric, variant))
                 if top is not None:
-                    tops.setdefault(variant.benchmark, top)
+                    tops.setdefault(variant.figure, top)
                 for who in known:
                     best = best_cell(owned.get(who, []))
                     if best is not None:
                         row = rows.setdefault((who, variant.staging), {})
-                        row[variant.benchmark] = Best(best, _of_peak(best, top))
+                        row[variant.figure] = Best(best, _of_peak(best, top))
+            names = {name for row in rows.values() for name in row} | set(tops)
             groups.append(
                 Group(
                     path=path,
                     buffers=buffers,
                     title=f"{path} ({buffers})" if len(kinds) > 1 else path,
+                    figures=sorted(names, key=lambda name: (rank(name), name)),
                     ceilings=tops,
                     rows=[(label(*who), row) for (who, how), row in rows.items() if how is None],
                     baselines=[
@@ -396,10 +411,9 @@ def verdict_rows(results: Results) -> list[VerdictRow]:
         key = (label(*item.first), label(*item.second), item.path, variant_of(item))
         found.setdefault(key, []).append(item)
     order = {path: place for place, path in enumerate(paths(results))}
+    rank = ranking(results)
     rows = []
-    for key in sorted(
-        found, key=lambda key: (order.get(key[2], len(order)), benchmark_rank(key[3].benchmark))
-    ):
+    for key in sorted(found, key=lambda key: (order.get(key[2], len(order)), rank(key[3].figure))):
         counts = Counter(item.verdict for item in found[key])
         middle = median(item.ratio for item in found[key])
         rows.append(VerdictRow(*key, {word: counts[word] for word in VERDICTS}, middle))
@@ -419,7 +433,7 @@ def headlines(results: Results) -> list[tuple[str, str]]:
     return [
         (
             path,
-            _headline([cell for cell in cells[path] if variant_of(cell) in chosen])
+            _headline([cell for cell in cells[path] if variant_of(cell) in chosen], results)
             if path in cells
             else _ceiling_alone(results, path, [row.best for row in ceilings if row.path == path]),
         )
@@ -428,7 +442,7 @@ def headlines(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def _headline(cells: list[Cell]) -> str:
+def _headline(cells: list[Cell], results: Results) -> str:
     if not cells:
         return "Only other variants were measured: see the tables."
     # A defect of the ceiling says nothing of a library; a bandwidth of 0 bytes has no fraction.
@@ -440,6 +454,8 @@ def _headline(cells: list[Cell]) -> str:
     if not judged:
         if all(cell.median is None for cell in cells):
             return "Nothing was measured: see the failures."
+        if all(cell.status == "ok" for cell in cells):
+            return "Nothing was measured that has a ceiling: see the tables."
         return "No believable ceiling was measured, so nothing is known of how near it is."
     common = set.intersection(*(set(mine) for mine in judged.values()))
     if not common:
@@ -459,7 +475,8 @@ def _headline(cells: list[Cell]) -> str:
         sentence += " (geometric mean"
     sentence += f" over {len(common)} cells)."
     mine = judged[nearest]
-    peak = best_cell(cell for cell in mine.values() if cell.benchmark == "bw")
+    rates = one_way(results)
+    peak = best_cell(cell for cell in mine.values() if cell.metric in rates)
     if peak is not None:
         sentence += (
             f" It peaks at {number(peak.median)} {unit(peak.unit)}"
@@ -477,7 +494,7 @@ def _headline(cells: list[Cell]) -> str:
 
 
 def _case(cell: Cell) -> str:
-    return case(cell.benchmark, cell.buffers, cell.axes)
+    return case(figure(cell.benchmark, cell.metric), cell.buffers, cell.axes)
 
 
 def _ceiling_alone(results: Results, path: str, points: list[CeilingPoint]) -> str:

@@ -24,7 +24,7 @@ from nearpeak.report.summary import (
     windows,
 )
 from nearpeak.results.model import CeilingPoint, Results
-from nearpeak.results.names import case
+from nearpeak.results.names import case, figure
 from nearpeak.study import awareness
 from nearpeak.study.model import label
 
@@ -78,7 +78,7 @@ def _study(results: Results) -> str:
 
 
 def _tables(group: Group) -> Iterator[Table]:
-    names = group.benchmarks
+    names = group.figures
     for start in range(0, len(names), _ABREAST):
         yield _table(group, names[start : start + _ABREAST])
 
@@ -201,7 +201,8 @@ def _defects(results: Results) -> Iterator[Text]:
         method = f" by {cell.ceiling.method}" if cell.ceiling else ""
         yield _text(
             f"  {label(cell.library, cell.settings)} {cell.path}"
-            f" {case(cell.benchmark, cell.buffers, cell.axes)} {size(cell.size_bytes)}:"
+            f" {case(figure(cell.benchmark, cell.metric), cell.buffers, cell.axes)}"
+            f" {size(cell.size_bytes)}:"
             f" {percent(cell.fraction)} % of the ceiling{method}"
         )
     yield from _more(len(found))
@@ -270,10 +271,10 @@ def _beside_two(found: Beside) -> Table:
     table.add_column("", overflow="fold", ratio=1)
     for pair in found.table_two:
         value = pair.cell.median if pair.cell else None
-        for where, who, figure, words in (
+        for where, who, shown, words in (
             (f"{pair.path}, {pair.case}", "here", value, here_words(pair)),
             ("", found.machine.name, pair.value, there_words(pair)),
         ):
-            figures = _text(f"{number(figure)} {unit(pair.unit)}")
+            figures = _text(f"{number(shown)} {unit(pair.unit)}")
             table.add_row(_text(where), _text(who), figures, _text(words))
     return table

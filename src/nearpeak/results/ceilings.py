@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.results.model import CeilingPoint
+from nearpeak.results import statistics
+from nearpeak.results.model import CeilingPoint, Pace
 from nearpeak.results.reading import StudyData
 from nearpeak.study.buffers import ceiling_buffers
 from nearpeak.study.precision import interval
@@ -15,7 +16,6 @@ from nearpeak.study.records import SamplesRecord
 
 PROBE = "probe"  # the benchmark name of the drift probe, which is no ceiling
 TRIAL = "a short trial"  # how the reason begins why a method has but a few samples
-BETTER_QUARTILE = {"lower": 0.25, "higher": 0.75}
 
 
 @dataclass
@@ -31,9 +31,11 @@ class Reached(NamedTuple):
 
     value: float
     trial: bool  # in a short trial, where others were better
+    paces: tuple[Pace, ...] = ()  # the better one first, where the launch has two
 
 
 Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers of ceilings
+Axes = tuple[tuple[str, str], ...]
 Methods = dict[str, dict[int, Reached]]  # by name and block
 
 
@@ -45,13 +47,17 @@ def best(values: dict[str, float], better: str) -> str:
 def find(data: StudyData) -> dict[Where, list[Ceiling]]:
     """Every ceiling of the study.
 
-    A launch of a ceiling counts with the quartile of its samples on the better side. The method
-    with the best median over all blocks wins for the whole study: were it chosen anew in each
-    block, the ceiling would be the luckiest of several launches.
+    A launch of a ceiling counts with the median of its samples, as one of a library does; where
+    they fall into two paces, with that of the better one, for it is what the path can carry. The
+    method with the best median over all blocks wins for the whole study: were it chosen anew in
+    each block, the ceiling would be the luckiest of several launches. What moves a whole window at
+    once never wins.
     """
-    curves: dict[tuple[Where, tuple[tuple[str, str], ...]], Methods]
+    curves: dict[tuple[Where, Axes], Methods]
     curves = defaultdict(lambda: defaultdict(dict))
     kinds: dict[Where, SamplesRecord] = {}
+    together: dict[tuple[Where, Axes], dict[str, list[float]]]
+    together = defaultdict(lambda: defaultdict(list))
     for launch in data.launches:
         if launch.begin.role != "ceiling":
             continue
@@ -60,12 +66,16 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
             if record.benchmark == PROBE:
                 continue
             where = (launch.begin.path, record.metric, record.size_bytes, record.buffers)
+            axes = tuple(sorted(record.axes.items()))
+            name = record.method or ""
+            if record.together:
+                together[where, axes][name].append(float(np.median(case.samples)))
+                continue
             kinds[where] = record
-            methods = curves[where, tuple(sorted(record.axes.items()))]
-            # Not the median: a ceiling is what a path can carry, and some methods have two paces.
-            value = float(np.quantile(case.samples, BETTER_QUARTILE[record.better]))
             trial = (record.limited or "").startswith(TRIAL)
-            methods[record.method or ""][launch.begin.block] = Reached(value, trial)
+            paces = _paces(case.samples, record.better)
+            value = paces[0].value if paces else float(np.median(case.samples))
+            curves[where, axes][name][launch.begin.block] = Reached(value, trial, paces)
     found: dict[Where, list[Ceiling]] = defaultdict(list)
     for (where, axes), methods in curves.items():
         path, metric, size_bytes, buffers = where
@@ -90,10 +100,38 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
             range=(min(launches), max(launches)),
             method=method,
             methods=values,
+            together={
+                name: float(np.median(reached)) for name, reached in together[where, axes].items()
+            },
+            modes=_modes([reached for reached in methods[method].values() if reached.paces]),
             launches=len(launches),
         )
         found[where].append(Ceiling(point, by_block))
     return found
+
+
+def _paces(samples: statistics.Floats, better: str) -> tuple[Pace, ...]:
+    """Both paces of one launch's samples, the better one first; empty when there is but one."""
+    upper = statistics.two_paces(samples)
+    if upper is None:
+        return ()
+    sides = (upper, ~upper) if better == "higher" else (~upper, upper)
+    return tuple(
+        Pace(value=float(np.median(samples[side])), share=float(np.mean(side)), launches=1)
+        for side in sides
+    )
+
+
+def _modes(reached: list[Reached]) -> list[Pace]:
+    """Both paces of a method over the launches that have two."""
+    return [
+        Pace(
+            value=float(np.median([pace.value for pace in paces])),
+            share=float(np.mean([pace.share for pace in paces])),
+            launches=len(paces),
+        )
+        for paces in zip(*(one.paces for one in reached), strict=True)
+    ]
 
 
 def _by_block(methods: Methods, winner: str, better: str) -> dict[int, float]:

@@ -10,6 +10,7 @@ import numpy as np
 from nearpeak.results import ceilings, statistics
 from nearpeak.results.model import CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.results.reading import Case, LaunchData, StudyData
+from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.precision import interval, precise
 from nearpeak.study.records import Chosen
 
@@ -29,17 +30,10 @@ class Key(NamedTuple):
     settings: str
     path: str
     benchmark: str
+    metric: str
     axes: tuple[tuple[str, str], ...]
     buffers: str
     size_bytes: int
-
-
-class Kind(NamedTuple):
-    """What is the same in every cell of a benchmark."""
-
-    metric: str
-    unit: str
-    better: str
 
 
 @dataclass
@@ -57,7 +51,7 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
     A case that a launch did not measure goes by how the launch ended.
     """
     cells: dict[Key, Gathered] = defaultdict(Gathered)
-    kinds = _kinds(data)
+    benchmarks = {benchmark.name: benchmark for benchmark in data.plan.benchmarks}
     known = {  # benchmark -> the axes that it had, those included that the program added
         (case.record.benchmark, _axes(case.record.axes))
         for launch in data.launches
@@ -71,15 +65,16 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
         who = (begin.library, begin.settings, begin.path)
         reached = set()
         for problem in launch.problems:
-            key = Key(
-                *who, problem.benchmark, _axes(problem.axes), problem.buffers, problem.size_bytes
-            )
-            reached.add(key)
-            cells[key].tried.append(launch)
-            cells[key].wrong.add(problem.status)
+            for metric in benchmarks[problem.benchmark].metrics:
+                what = (problem.benchmark, metric.name, _axes(problem.axes))
+                key = Key(*who, *what, problem.buffers, problem.size_bytes)
+                reached.add(key)
+                cells[key].tried.append(launch)
+                cells[key].wrong.add(problem.status)
         for case in _mpi_cases(launch):
             record = case.record
-            key = Key(*who, record.benchmark, _axes(record.axes), record.buffers, record.size_bytes)
+            what = (record.benchmark, record.metric, _axes(record.axes))
+            key = Key(*who, *what, record.buffers, record.size_bytes)
             if key not in reached:
                 reached.add(key)
                 cells[key].measured.append((launch, case))
@@ -94,11 +89,14 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
                 (axes for name, axes in known if name == chosen.benchmark and _has(axes, chosen)),
                 _axes(chosen.axes),
             )
+            benchmark = benchmarks[chosen.benchmark]
             missing = [
                 key
+                for metric in benchmark.metrics
                 for size in data.plan.sizes
-                if size > 0 or kind_of(kinds, chosen.benchmark).better == "lower"
-                if (key := Key(*who, chosen.benchmark, axes, begin.buffers, size)) not in reached
+                if size >= benchmark.smallest
+                if (key := Key(*who, benchmark.name, metric.name, axes, begin.buffers, size))
+                not in reached
             ]
             for key in missing:
                 if failed:
@@ -127,24 +125,6 @@ def _axes(axes: dict[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(axes.items()))
 
 
-def _kinds(data: StudyData) -> dict[str, Kind]:
-    return {
-        case.record.benchmark: Kind(case.record.metric, case.record.unit, case.record.better)
-        for launch in data.launches
-        if launch.begin.role == "mpi"
-        for case in _mpi_cases(launch)
-    }
-
-
-def kind_of(kinds: dict[str, Kind], benchmark: str) -> Kind:
-    """What a benchmark measures; when no launch of it said so, what its name says."""
-    if benchmark in kinds:
-        return kinds[benchmark]
-    if benchmark.endswith("latency"):
-        return Kind(benchmark, "us", "lower")
-    return Kind(benchmark, "GB/s", "higher")
-
-
 def summarise(
     data: StudyData,
     gathered: dict[Key, Gathered],
@@ -152,12 +132,12 @@ def summarise(
     drifted: set[int],
 ) -> list[Cell]:
     """The cells, in the order of the plan. `drifted`: the blocks whose probe went astray."""
-    kinds = _kinds(data)
     paths = [path.id for path in data.plan.paths]
     contenders = [(c.library.name, c.settings.name) for c in data.plan.contenders]
     variants = [(v.benchmark, v.buffers, set(v.axes.items())) for v in data.plan.variants]
+    metrics = [(one.name, metric.name) for one in data.plan.benchmarks for metric in one.metrics]
 
-    def place(item: tuple[Key, Gathered]) -> tuple[int, int, int, Key]:
+    def place(item: tuple[Key, Gathered]) -> tuple[int, int, int, int, Key]:
         key = item[0]
         variant = next(
             (
@@ -172,11 +152,12 @@ def summarise(
             paths.index(key.path) if key.path in paths else len(paths),
             contenders.index(who) if who in contenders else len(contenders),
             variant,
+            metrics.index((key.benchmark, key.metric)),
             key,
         )
 
     return [
-        _cell(key, cell, kind_of(kinds, key.benchmark), limits, drifted)
+        _cell(key, cell, named(data.plan.benchmarks, key.benchmark), limits, drifted)
         for key, cell in sorted(gathered.items(), key=place)
     ]
 
@@ -184,7 +165,7 @@ def summarise(
 def _cell(
     key: Key,
     gathered: Gathered,
-    kind: Kind,
+    benchmark: Benchmark,
     limits: dict[ceilings.Where, list[ceilings.Ceiling]],
     drifted: set[int],
 ) -> Cell:
@@ -193,12 +174,13 @@ def _cell(
     medians = [float(np.median(case.samples)) for _, case in believed]
     blocks = [launch.begin.block for launch, _ in believed]
     axes = dict(key.axes)
+    kind = next(metric for metric in benchmark.metrics if metric.name == key.metric)
     cell = Cell(
         library=key.library,
         settings=key.settings,
         path=key.path,
         benchmark=key.benchmark,
-        metric=kind.metric,
+        metric=key.metric,
         size_bytes=key.size_bytes,
         buffers=key.buffers,
         axes=axes,
@@ -229,8 +211,9 @@ def _cell(
         cell.modes = _modes([launch for launch, _ in believed], medians)
         if cell.modes:
             cell.flags.append("bimodal")
-        if key.size_bytes > 0 or kind.better == "lower":  # nothing has no rate
-            where = (key.path, kind.metric, key.size_bytes, key.buffers)
+        # Of nothing there is no rate.
+        if benchmark.ceiling and (key.size_bytes > 0 or kind.better == "lower"):
+            where = (key.path, key.metric, key.size_bytes, key.buffers)
             wrong |= _compare(cell, ceilings.matching(limits, where, axes, kind.better))
     cell.status = min(
         wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"

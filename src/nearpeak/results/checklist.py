@@ -41,7 +41,7 @@ def judge(
         ("Ask whether the centre is what matters, else give percentiles", _percentiles(measured)),
         ("Document every factor and the whole set-up", _setup(data)),
         ("Say how time was taken, synchronised and summed up", _timing(data)),
-        ("Show an upper bound where there can be one", _bounds(cells)),
+        ("Show an upper bound where there can be one", _bounds(data, cells)),
         ("Plot what is needed, and lines only where between points is meaning", _plots(measured)),
     ]
     return [
@@ -135,21 +135,26 @@ def _timing(data: StudyData) -> tuple[str, str]:
     )
 
 
-def _bounds(cells: list[Cell]) -> tuple[str, str]:
-    wanting = [c for c in cells if c.median is not None and (c.size_bytes or c.better == "lower")]
+def _bounds(data: StudyData, cells: list[Cell]) -> tuple[str, str]:
+    can_be = {benchmark.name for benchmark in data.plan.benchmarks if benchmark.ceiling}
+    measured = [c for c in cells if c.median is not None and c.benchmark in can_be]
+    wanting = [c for c in measured if c.size_bytes or c.better == "lower"]
+    if not wanting:
+        return NOT_APPLICABLE, "nothing was measured that a path's ceiling holds for"
     bound = sum(cell.ceiling is not None for cell in wanting)
     above = sum("above ceiling" in cell.flags for cell in wanting)
     how = f"{bound} of {len(wanting)} cells stand beside a ceiling measured in the same blocks"
     if above:
         how += f"; {above} are above it, so that those ceilings are none"
-    return _state(0 < len(wanting) == bound and not above), how
+    return _state(len(wanting) == bound and not above), how
 
 
 def _plots(measured: list[Cell]) -> tuple[str, str]:
     sizes: dict[tuple[object, ...], int] = {}
     for cell in measured:
         axes = tuple(sorted(cell.axes.items()))
-        curve = (cell.library, cell.settings, cell.path, cell.benchmark, cell.buffers, axes)
+        who = (cell.library, cell.settings, cell.path)
+        curve = (*who, cell.benchmark, cell.metric, cell.buffers, axes)
         sizes[curve] = sizes.get(curve, 0) + 1
     if not any(count > 1 for count in sizes.values()):
         return NOT_APPLICABLE, "no curve has more than one size"

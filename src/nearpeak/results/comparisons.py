@@ -23,8 +23,10 @@ def compare(cells: list[Cell]) -> tuple[list[Comparison], list[statistics.Floats
     for cell in cells:
         if cell.median is not None and (cell.size_bytes > 0 or cell.better == "lower"):
             axes = tuple(sorted(cell.axes.items()))
-            place = (cell.path, cell.benchmark, axes, cell.buffers, cell.size_bytes)
-            places[place][cell.library, cell.settings] = cell
+            what = (cell.benchmark, cell.metric, axes)
+            places[cell.path, what, cell.buffers, cell.size_bytes][cell.library, cell.settings] = (
+                cell
+            )
     families: dict[tuple[Who, Who], Pairs] = defaultdict(list)
     for alternatives in places.values():
         for first, second in combinations(alternatives, 2):
@@ -57,6 +59,7 @@ def _judge(pairs: Pairs) -> list[Comparison]:
                 second=(second.library, second.settings),
                 path=first.path,
                 benchmark=first.benchmark,
+                metric=first.metric,
                 size_bytes=first.size_bytes,
                 buffers=first.buffers,
                 axes=first.axes,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import number, size, unit
 from nearpeak.results.model import CeilingValue, Cell, Finding
-from nearpeak.results.names import axes_words, staged
+from nearpeak.results.names import axes_words, figure, staged
+from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import STAGING, Contender, label, staging
 
 BLOCKING = 3.0  # windowed against blocking: beyond this a finding ...
@@ -32,17 +33,20 @@ class Seen(NamedTuple):
     sentence: Callable[[Varied], str]
 
 
-def find(cells: Sequence[Cell], contenders: Iterable[Contender]) -> list[Finding]:
-    """All findings of a study, the greatest loss first."""
+def find(
+    cells: Sequence[Cell], contenders: Iterable[Contender], benchmarks: Iterable[Benchmark]
+) -> list[Finding]:
+    """All findings of a study, the greatest loss first. `benchmarks`: those of the cells."""
+    known = {benchmark.name: benchmark for benchmark in benchmarks}
     given = {(one.library.name, one.settings.name): one.settings for one in contenders}
     measured = [cell for cell in cells if cell.median]
     own = [cell for cell in measured if staging(cell.axes) is None]
     varied = _varied(cells)
     found = [
-        *_worst("blocking", _blocking(own), varied),
+        *_worst("blocking", _blocking(own, known), varied),
         *_worst("settings", _settings(own, given), varied),
         *_worst("mps", _mps(own), varied),
-        *_worst("directions", _directions(own), varied),
+        *_worst("directions", _directions(own, known), varied),
         *_worst("staged", _staged(measured), varied),
     ]
     return sorted(found, key=lambda finding: (_only_tried(finding), -finding.loss))
@@ -82,6 +86,7 @@ def _worst(kind: str, seen: Iterator[Seen], varied: Varied) -> list[Finding]:
             settings=one.cell.settings,
             path=one.cell.path,
             benchmark=one.cell.benchmark,
+            metric=one.cell.metric,
             buffers=one.cell.buffers,
             axes=one.cell.axes,
             size_bytes=one.cell.size_bytes,
@@ -90,19 +95,20 @@ def _worst(kind: str, seen: Iterator[Seen], varied: Varied) -> list[Finding]:
     ]
 
 
-def _blocking(cells: list[Cell]) -> Iterator[Seen]:
+def _blocking(cells: list[Cell], known: dict[str, Benchmark]) -> Iterator[Seen]:
     """Windowed bandwidth far above the one that the latency of the same size comes to.
 
     Some of it is in the nature of the path: the ceilings of both say how much.
     """
     windowed: dict[Hashable, list[Cell]] = defaultdict(list)
     for cell in cells:
-        if cell.benchmark != "bw" or cell.window == 1:  # 1: of messages as large as may fly
+        # A window of 1: of messages as large as may fly.
+        if not known[cell.benchmark].one_way or cell.unit != "GB/s" or cell.window == 1:
             continue
         if cell.axes.get("calls", "nonblocking") == "nonblocking":
             windowed[_place(cell)].append(cell)
     for cell in cells:
-        if cell.benchmark != "latency" or not cell.size_bytes:
+        if not known[cell.benchmark].one_message or cell.unit != "us" or not cell.size_bytes:
             continue
         if cell.axes.get("calls", "blocking") != "blocking":
             continue
@@ -138,7 +144,8 @@ def _settings(cells: list[Cell], given: dict[tuple[str, str], Settings]) -> Iter
     """A library's settings against the best ones of the same library."""
     places: dict[Hashable, list[Cell]] = defaultdict(list)
     for cell in cells:
-        places[cell.library, cell.benchmark, _place(cell)[2:], _axes(cell)].append(cell)
+        what = (cell.benchmark, cell.metric, _axes(cell))
+        places[cell.library, what, _place(cell)[2:]].append(cell)
     for alternatives in places.values():
         if len(alternatives) < 2:
             continue
@@ -185,8 +192,8 @@ def _mps(cells: list[Cell]) -> Iterator[Seen]:
     places: dict[Hashable, dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
         bare = cell.path.removesuffix(" mps")
-        owner = (cell.library, cell.settings, cell.benchmark, cell.buffers, cell.size_bytes)
-        places[bare, owner, _axes(cell)][cell.path] = cell
+        owner = (cell.library, cell.settings, cell.benchmark, cell.metric)
+        places[bare, owner, cell.buffers, cell.size_bytes, _axes(cell)][cell.path] = cell
     for pair in places.values():
         for better, worse in permutations(pair.values(), 2):
             if _beats(better, worse, TWICE):
@@ -203,16 +210,16 @@ def _mps_words(better: Cell, worse: Cell) -> Callable[[Varied], str]:
     )
 
 
-def _directions(cells: list[Cell]) -> Iterator[Seen]:
+def _directions(cells: list[Cell], known: dict[str, Benchmark]) -> Iterator[Seen]:
     """One way faster than the other, where the ceilings of both ways differ less."""
     places: dict[Hashable, Cell] = {}
     for cell in cells:
-        if cell.benchmark == "bw":
-            places[_place(cell), _axes(cell)] = cell
+        if not known[cell.benchmark].symmetric:
+            places[_place(cell), cell.benchmark, cell.metric, _axes(cell)] = cell
     for cell in list(places.values()):
         kinds = ",".join(reversed(cell.buffers.split(",")))
         back = (cell.library, cell.settings, cell.path, kinds, cell.size_bytes)
-        other = places.get((back, _axes(cell)))
+        other = places.get((back, cell.benchmark, cell.metric, _axes(cell)))
         if other is None or kinds == cell.buffers or not _beats(other, cell, TWICE):
             continue
         mine, theirs = cell.ceiling, other.ceiling
@@ -259,7 +266,7 @@ def _axes(cell: Cell) -> Axes:
 def _bare(cell: Cell) -> Hashable:
     """The case of a cell but for who measured it and what was staged."""
     axes = tuple(pair for pair in _axes(cell) if pair[0] != STAGING)
-    return cell.path, cell.benchmark, cell.buffers, cell.size_bytes, axes
+    return cell.path, cell.benchmark, cell.metric, cell.buffers, cell.size_bytes, axes
 
 
 def _place(cell: Cell) -> tuple[str, str, str, str, int]:
@@ -316,5 +323,5 @@ def _case(cell: Cell, varied: Varied) -> str:
         if name == STAGING or (cell.benchmark, name) in varied
     }
     axes = ", ".join(axes_words(told))
-    words = f"{cell.benchmark} {cell.buffers} at {size(cell.size_bytes)}"
+    words = f"{figure(cell.benchmark, cell.metric)} {cell.buffers} at {size(cell.size_bytes)}"
     return f"{words} ({axes})" if axes else words

@@ -5,24 +5,34 @@ from collections import defaultdict
 
 from nearpeak.results.model import CeilingPoint, Cell, Fit
 from nearpeak.results.statistics import hockney
+from nearpeak.study.benchmarks import Benchmark
 
-Curve = tuple[str, str, str, str, str, tuple[tuple[str, str], ...]]
+Curve = tuple[str, str, str, str, str, str, tuple[tuple[str, str], ...]]
+_RATES = ("us", "GB/s")  # units of what a time of one message follows from
 
 
-def fit(cells: list[Cell], ceilings: list[CeilingPoint]) -> list[Fit]:
-    """One fit per curve that has enough sizes; a ceiling's has no library."""
+def fit(cells: list[Cell], ceilings: list[CeilingPoint], benchmarks: list[Benchmark]) -> list[Fit]:
+    """One fit per curve that has enough sizes; a ceiling's has no library.
+
+    A ceiling stands with the benchmark that has its metric; a fact of a path has none.
+    """
+    owners = {metric.name: one.name for one in benchmarks for metric in one.metrics}
     curves: dict[Curve, list[tuple[int, float]]] = defaultdict(list)
     for cell in cells:
         axes = tuple(sorted(cell.axes.items()))
-        curve = (cell.library, cell.settings, cell.path, cell.benchmark, cell.buffers, axes)
-        if cell.median is not None:
+        who = (cell.library, cell.settings, cell.path)
+        curve = (*who, cell.benchmark, cell.metric, cell.buffers, axes)
+        if cell.median is not None and cell.unit in _RATES:
             _add(curves[curve], cell.size_bytes, cell.median, cell.better)
     for point in ceilings:
         axes = tuple(sorted(point.axes.items()))
-        curve = ("", "", point.path, point.metric, point.buffers, axes)
+        if point.unit not in _RATES:
+            continue
+        owner = owners.get(point.metric, point.metric)
+        curve = ("", "", point.path, owner, point.metric, point.buffers, axes)
         _add(curves[curve], point.size_bytes, point.value, point.better)
     fits = []
-    for (library, settings, path, benchmark, buffers, pairs), points in curves.items():
+    for (library, settings, path, benchmark, metric, buffers, pairs), points in curves.items():
         found = hockney(*zip(*points, strict=True)) if points else None
         if found is not None:
             fits.append(
@@ -31,6 +41,7 @@ def fit(cells: list[Cell], ceilings: list[CeilingPoint]) -> list[Fit]:
                     settings=settings,
                     path=path,
                     benchmark=benchmark,
+                    metric=metric,
                     buffers=buffers,
                     axes=dict(pairs),
                     latency_us=found.latency_us,

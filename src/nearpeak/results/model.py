@@ -5,9 +5,10 @@ import msgspec
 
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
+from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import Awareness
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
@@ -55,9 +56,18 @@ class Cell(msgspec.Struct, kw_only=True):
     ceiling: CeilingValue | None
     fraction: float | None  # near to 1 is near to the ceiling, whatever is better
     fraction_ci95: tuple[float, float] | None
-    status: str  # "ok", "no ceiling", "above ceiling", "crashed", "hung", "wrong data", ...
+    # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
+    status: str
     flags: list[str]  # "few launches", "bimodal", "imprecise", "drift", ...
     command: str  # reproduces one launch of this cell
+
+
+class Pace(msgspec.Struct, kw_only=True):
+    """One of the two modes that the samples of a ceiling's method fall into."""
+
+    value: float  # the median of its samples, over the launches that have both
+    share: float  # of the samples of these launches
+    launches: int
 
 
 class CeilingPoint(msgspec.Struct, kw_only=True):
@@ -75,6 +85,9 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     range: tuple[float, float]
     method: str
     methods: dict[str, float]  # every method's median
+    # What moves a whole window at once, as no library can: facts of the path, of no ceiling.
+    together: dict[str, float] = {}
+    modes: list[Pace] = []  # two, the better one first, where the winner has two paces
     launches: int
 
     def fits(self, axes: dict[str, str]) -> bool:
@@ -82,8 +95,8 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
 
         Between unlike memories half a round trip is the mean of two ways, and no ceiling of one.
         """
-        one, other = self.buffers.split(",")
-        if one != other and axes.get("direction", "both") != "both":
+        mixed = len(set(self.buffers.split(","))) > 1
+        if mixed and axes.get("direction", "both") != "both":
             return False
         return all(axes.get(name, value) == value for name, value in self.axes.items())
 
@@ -95,6 +108,7 @@ class Fit(msgspec.Struct, kw_only=True):
     settings: str
     path: str
     benchmark: str
+    metric: str
     buffers: str
     axes: dict[str, str]
     latency_us: float
@@ -110,6 +124,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     second: tuple[str, str]
     path: str
     benchmark: str
+    metric: str
     size_bytes: int
     buffers: str
     axes: dict[str, str]
@@ -168,6 +183,7 @@ class Finding(msgspec.Struct, kw_only=True):
     settings: str
     path: str
     benchmark: str
+    metric: str
     buffers: str
     axes: dict[str, str]
     size_bytes: int
@@ -202,6 +218,7 @@ class Results(msgspec.Struct, kw_only=True):
     machine: Machine
     libraries: list[LibraryInfo]
     paths: list[Path]
+    benchmarks: list[Benchmark]  # what they said of themselves
     cells: list[Cell]
     ceilings: list[CeilingPoint]
     fits: list[Fit]

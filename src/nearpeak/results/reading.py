@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
-from nearpeak.study import journal, model, records
+from nearpeak.study import journal, model, older, records
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class Case:
 
     @property
     def identity(self) -> tuple[str, int, str, dict[str, str], str | None]:
-        """What tells it from the other cases of its launch."""
+        """What tells it from the other cases of its launch, which have other samples."""
         record = self.record
         return record.benchmark, record.size_bytes, record.buffers, record.axes, record.method
 
@@ -67,10 +67,6 @@ class StudyData:
     complete: bool  # its last run came to its end
 
 
-class _Version(msgspec.Struct):
-    schema: int
-
-
 def load(folder: Path) -> StudyData:
     """The study in `folder`.
 
@@ -94,17 +90,17 @@ def load(folder: Path) -> StudyData:
 
 
 def _decode(path: Path, kind: type[T], schema: int | None) -> T:
-    text = path.read_bytes()
     try:
+        plain = msgspec.json.decode(path.read_bytes())
         if schema is not None:
-            found = msgspec.json.decode(text, type=_Version).schema
-            if found != schema:
+            plain = older.upgraded(plain)
+            if plain["schema"] != schema:
                 raise UserError(
-                    f"{path}: schema {found}, this nearpeak reads schema {schema}: "
+                    f"{path}: schema {plain['schema']}, this nearpeak reads schema {schema}: "
                     "use the nearpeak that wrote it, or start anew in another folder"
                 )
-        return msgspec.json.decode(text, type=kind, dec_hook=_decode_path)
-    except msgspec.MsgspecError as error:
+        return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
+    except (msgspec.MsgspecError, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: damaged ({error}); restore it from a copy or measure anew"
         ) from None

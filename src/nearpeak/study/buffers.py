@@ -1,27 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The buffers of each rank, written "D,D": which of them fit a path, and which device they need.
+"""The buffers of the ranks, written "D,D": which of them fit a path, and which device they need.
 
-H is host memory, P pinned host memory, D a device's, M managed.
+H is host memory, P pinned host memory, D a device's, M managed. The first letter is of the first
+half of the ranks, the second of the other half; as many letters as ranks are taken one by one.
 """
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Endpoint, Path
+from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import Plan
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
 HOST = "H,H"
 NO_DEVICE = "-"
 
+Ends = tuple[Endpoint, ...]  # of each rank, in order
+
 
 def parse_buffers(text: str) -> str:
-    """`D,D` in its one spelling; UserError for anything but two of H, P, D and M."""
+    """`D,D` in its one spelling, `D` being the same; UserError for anything but H, P, D and M."""
     kinds = [kind.strip().upper() for kind in text.split(",")]
-    if len(kinds) != 2 or not set(kinds) <= set(MEMORY):
+    if not set(kinds) <= set(MEMORY):
         raise UserError(
-            f"{text!r} are no buffers: give the kind of each rank's, like D,D or H,D; "
-            "H (host), P (pinned host), D (device), M (managed)"
+            f"{text!r} does not name buffers: give D for all ranks, or H,D for the first half of "
+            "them and the second; H (host), P (pinned host), D (device), M (managed)"
         )
-    return ",".join(kinds)
+    return ",".join(kinds[:1] * 2 if len(set(kinds)) == 1 else kinds)
+
+
+def kinds_of(buffers: str, ranks: int) -> list[str] | None:
+    """The kind of each rank's buffer; None where there is not one for each."""
+    kinds = buffers.split(",")
+    if len(kinds) == 2:
+        half = ranks // 2
+        return [kinds[0]] * half + [kinds[1]] * (ranks - half)
+    return kinds if len(kinds) == ranks else None
 
 
 def needs_gpu(buffers: str) -> bool:
@@ -39,17 +52,20 @@ def in_gpu(buffers: str) -> bool:
     return any(MEMORY[kind] == "gpu" for kind in buffers.split(","))
 
 
-def rank_ends(path: Path, buffers: str) -> tuple[Endpoint, Endpoint] | None:
+def rank_ends(path: Path, buffers: str) -> Ends | None:
     """The end of the path that each rank sits at; None where such buffers do not fit the path.
 
     With D,H on a path from the host to a GPU rank 0 has the GPU. Pinned memory is not for paths
     without a GPU, as only a driver gives it.
     """
-    wanted = [MEMORY[kind] for kind in buffers.split(",")]
-    for one, other in (path.ends, path.ends[::-1]):
-        if [one.memory, other.memory] == wanted:
-            pinned = "P" in buffers and not (one.gpu or other.gpu)
-            return None if pinned else (one, other)
+    kinds = kinds_of(buffers, len(path.ends))
+    if kinds is None:
+        return None
+    wanted = [MEMORY[kind] for kind in kinds]
+    for ends in (path.ends, path.ends[::-1]):
+        if [end.memory for end in ends] == wanted:
+            pinned = "P" in kinds and not any(end.gpu for end in ends)
+            return None if pinned else ends
     return None
 
 
@@ -58,10 +74,10 @@ def default_buffers(path: Path, symmetric: bool) -> list[str]:
 
     A benchmark that is not symmetric sends one way: between the host and a GPU it is run both ways.
     """
-    memories = sorted(end.memory for end in path.ends)
-    if memories == ["gpu", "gpu"]:
+    memories = {end.memory for end in path.ends}
+    if memories == {"gpu"}:
         return ["D,D"]
-    if memories == ["gpu", "host"]:
+    if "gpu" in memories:
         return ["H,D"] if symmetric else ["H,D", "D,H"]
     return [HOST]
 
@@ -71,22 +87,39 @@ def ceiling_buffers(buffers: str) -> str:
     return ",".join({"host": "H", "gpu": "D"}[MEMORY[kind]] for kind in buffers.split(","))
 
 
-def ceiling_metrics(plan: Plan, buffers: str) -> list[str]:
-    """What is measured of these buffers of a ceiling: the metrics of all that it holds for."""
-    holds = (one for one in plan.variants if ceiling_buffers(one.buffers) == buffers)
-    return sorted({variant.metric for variant in holds} - {""})
+def has_ceiling(path: Path, benchmark: Benchmark) -> bool:
+    """Whether nearpeak-native can measure a benchmark on a path.
+
+    It moves data between two ends; between more of them in the memory of one host alone.
+    """
+    two = len(path.ends) == 2
+    shared = path.transport == "memory" and not any(end.gpu for end in path.ends)
+    return benchmark.ceiling and benchmark.ranks.fits(len(path.ends)) and (two or shared)
 
 
-def devices(ends: tuple[Endpoint, Endpoint]) -> list[str]:
+def ceiling_benchmarks(plan: Plan, path: Path, buffers: str) -> list[str]:
+    """What is measured of these buffers of a path's ceiling: all benchmarks that it holds for."""
+    return sorted(
+        {
+            variant.benchmark
+            for variant in plan.variants
+            if ceiling_buffers(variant.buffers) == buffers
+            and has_ceiling(path, plan.benchmark(variant))
+        }
+    )
+
+
+def devices(ends: Ends) -> list[str]:
     """The device of each end by UUID; `-` for the host's memory."""
     return [end.gpu or NO_DEVICE for end in ends]
 
 
-def rank_devices(ends: tuple[Endpoint, Endpoint]) -> list[str]:
+def rank_devices(ends: Ends) -> list[str]:
     """The device of each rank by UUID.
 
-    A rank at the host's end takes the other's, as the ranks of most programs have one: pinned
+    A rank at the host's end takes another's, as the ranks of most programs have one: pinned
     memory needs it, and some libraries do (Intel MPI 2021.19 crashes at its end where a rank that
     exchanged host memory with a device has none of its own).
     """
-    return [end.gpu or other.gpu or NO_DEVICE for end, other in zip(ends, ends[::-1], strict=True)]
+    lent = next((end.gpu for end in ends if end.gpu), NO_DEVICE)
+    return [end.gpu or lent for end in ends]

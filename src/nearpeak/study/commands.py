@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of each launch of a plan."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from nearpeak.errors import UserError
+from nearpeak.libraries.families import is_native
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine import model as machine
 from nearpeak.study import mps
 from nearpeak.study.buffers import (
-    ceiling_metrics,
+    Ends,
+    ceiling_benchmarks,
     devices,
     in_flight_bytes,
     in_gpu,
@@ -18,13 +21,12 @@ from nearpeak.study.buffers import (
     rank_ends,
 )
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
+from nearpeak.study.plan import state_of
 from nearpeak.study.sizes import format_bytes, format_sizes
 
 # Of ceilings between hosts, which may take the next one too; below those of outgoing connections.
 FIRST_PORT = 20000
 PORTS = 10000
-
-Ends = tuple[machine.Endpoint, machine.Endpoint]
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,21 @@ def make_command(
     assert planned.contender is not None
     contender = plan.contenders[planned.contender]
     ends = launch_ends(plan, planned)
+    if is_native(contender.library):
+        variants = [plan.variants[number] for number in planned.variants]
+        return library_of_ceilings(
+            tools,
+            path,
+            ends,
+            planned.buffers,
+            [variant.benchmark for variant in variants],
+            [*_options(dict(state_of(variants[0]))), *common],
+            contender.settings,
+            plan.study,
+        )
     program = [str(tools.mpi_program(contender.library))]
     for number in planned.variants:
-        axes = plan.variants[number].axes.items()
-        program.append(plan.variants[number].benchmark)
-        program += [word for name, value in axes for word in (f"--{name}", value)]
+        program += [plan.variants[number].benchmark, *_options(plan.variants[number].axes)]
     # What all of them share may stand after any of them.
     program += ["--buffers", planned.buffers, *device_options(ends, planned.buffers), *common]
     launch = rank_launch(
@@ -114,6 +126,13 @@ def wanted_cpus(plan: Plan, planned: PlannedLaunch) -> list[list[int]]:
     return [end.cpus for end in ends]
 
 
+def wanted_hosts(plan: Plan, planned: PlannedLaunch) -> list[str | None]:
+    """The host of each rank of a launch, as the plan names it; those of one name are one host."""
+    path = find_path(plan, planned.path)
+    ends = path.ends[:1] if path.transport == "local" else launch_ends(plan, planned)
+    return [end.host for end in ends]
+
+
 def wanted_devices(plan: Plan, planned: PlannedLaunch) -> list[str | None]:
     """The UUID of the device that each rank of a launch must have taken; None: any, or none."""
     path = find_path(plan, planned.path)
@@ -131,11 +150,10 @@ def _ceiling(
     plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
 ) -> CommandLine:
     program = str(tools.native_program())
-    metrics = ceiling_metrics(plan, planned.buffers)
+    metrics = ceiling_benchmarks(plan, path, planned.buffers)
     if needs_gpu(planned.buffers) and not path.two_hosts:
         metrics += GPU_FACTS
-    what = ["--reuse", planned.axes["reuse"]]
-    what += ["--metrics", ",".join(metrics)] if metrics else []
+    what = [*_options(planned.axes), "--metrics", ",".join(metrics)]
     if path.transport == "local":
         cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
         where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
@@ -152,7 +170,7 @@ def _ceiling(
         else:
             where = ["tcp", *where]
         return tools.command_line(
-            plan.contenders[0].library,
+            next(c.library for c in plan.contenders if not is_native(c.library)),
             Launch(
                 program=[program, *where, *what, *common],
                 ranks=rank_places(ends),
@@ -160,18 +178,48 @@ def _ceiling(
                 env=path_environment(path, plan.study) if planned.adapter else {},
             ),
         )
-    ends = launch_ends(plan, planned)
-    cpus = ",".join(str(end.cpus[0]) for end in ends)
-    if needs_gpu(planned.buffers):
-        where = ["gpu", "--cpus", cpus, "--buffers", planned.buffers]
-        where += ["--devices", ",".join(devices(ends))]
-        return CommandLine(
-            argv=[program, *where, *what, *common], env=path_environment(path, plan.study)
-        )
-    where = ["pair", "--cpus", cpus]
+    where = _within_host(path, launch_ends(plan, planned), planned.buffers)
+    return CommandLine(
+        argv=[program, *where, *what, *common], env=path_environment(path, plan.study)
+    )
+
+
+def library_of_ceilings(
+    tools: Tools,
+    path: machine.Path,
+    ends: Ends,
+    buffers: str,
+    benchmarks: list[str],
+    options: list[str],
+    settings: Settings,
+    study: str,
+) -> CommandLine:
+    """nearpeak-native in the place of a library: the best of its ways to move data.
+
+    UserError between two hosts, where it has nobody to start the far end.
+    """
+    if path.two_hosts:
+        raise UserError(f"{path.id}: the ceiling is no library there: it starts on one host alone")
+    where = _within_host(path, ends, buffers)
+    what = ["--metrics", ",".join(benchmarks), "--as-library", "--no-probe"]
+    return CommandLine(
+        argv=[str(tools.native_program()), *where, *what, *options],
+        env={**settings.env, **path_environment(path, study)},
+    )
+
+
+def _within_host(path: machine.Path, ends: Ends, buffers: str) -> list[str]:
+    """The mode of nearpeak-native for a path of one host, with its ends."""
+    cpus = ["--cpus", ",".join(str(end.cpus[0]) for end in ends)]
+    if needs_gpu(buffers):
+        return ["gpu", *cpus, "--buffers", buffers, "--devices", ",".join(devices(ends))]
     if path.transport == "network":
-        where = ["tcp", "--cpus", cpus, "--address", "127.0.0.1"]
-    return CommandLine(argv=[program, *where, *what, *common], env={})
+        return ["tcp", *cpus, "--address", "127.0.0.1"]
+    return ["pair", *cpus]
+
+
+def _options(axes: Mapping[str, str]) -> list[str]:
+    return [word for name, value in axes.items() for word in (f"--{name}", value)]
 
 
 def rank_places(ends: Ends) -> list[Rank]:

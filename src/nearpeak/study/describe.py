@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nearpeak-mpi can measure, in its own words (`--describe`), and variants checked by it."""
+"""What a program can measure, in its own words (`--describe`), and variants checked by it."""
 
 import difflib
 import subprocess
@@ -8,43 +8,25 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.model import Variant
 
-SCHEMA = 1
-
-
-class Axis(msgspec.Struct, frozen=True):
-    """One way in which a benchmark varies."""
-
-    name: str
-    values: list[str]
-    default: str
-    summary: str = ""
+SCHEMA = 2
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One operation that `nearpeak-mpi probe` can try."""
+    """One operation that `nearpeak-mpi probe` can try and that no benchmark is made of yet."""
 
     name: str
     summary: str = ""
 
 
-class Benchmark(msgspec.Struct, frozen=True):
-    """One benchmark of nearpeak-mpi."""
-
-    name: str
-    metric: str
-    unit: str
-    better: str
-    axes: list[Axis]
-    summary: str = ""
-    ranks: int = 2
-    symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
-    operations: list[str] = []  # of `nearpeak-mpi probe`: what it is made of
+class _Version(msgspec.Struct):
+    schema: int
 
 
 class Description(msgspec.Struct, frozen=True):
-    """The answer to `--describe`."""
+    """The answer to `--describe`. Of nearpeak-native: the benchmarks that it measures too."""
 
     schema: int
     program: str
@@ -59,32 +41,23 @@ def describe(program: Path, env: dict[str, str]) -> Description:
         answer = subprocess.run(
             [str(program), "--describe"], env=env, capture_output=True, check=True, timeout=60
         )
-        description = msgspec.json.decode(answer.stdout, type=Description)
+        schema = msgspec.json.decode(answer.stdout, type=_Version).schema
+        if schema == SCHEMA:
+            return msgspec.json.decode(answer.stdout, type=Description)
     except (OSError, subprocess.SubprocessError, msgspec.MsgspecError) as error:
         raise UserError(
             f"{program} does not describe itself ({error}): remove {program.parent} and try again"
         ) from None
-    if description.schema != SCHEMA:
-        raise UserError(
-            f"{program} describes itself in schema {description.schema}, not {SCHEMA}: "
-            f"remove {program.parent} and try again"
-        )
-    return description
+    raise UserError(
+        f"{program} describes itself in schema {schema}, not {SCHEMA}: "
+        f"remove {program.parent} and try again"
+    )
 
 
 def closest(wrong: str, right: list[str]) -> str:
     """`; did you mean 'x'?` when there is something alike, else a list of what there is."""
     alike = difflib.get_close_matches(wrong, right, n=1)
     return f"; did you mean {alike[0]!r}?" if alike else f"; there are: {', '.join(right)}"
-
-
-def find_benchmark(description: Description, name: str) -> Benchmark:
-    """The benchmark called `name`; UserError with those that there are."""
-    for benchmark in description.benchmarks:
-        if benchmark.name == name:
-            return benchmark
-    names = ", ".join(benchmark.name for benchmark in description.benchmarks)
-    raise UserError(f"unknown benchmark {name!r}: choose one of {names}")
 
 
 def check_axis(benchmark: Benchmark, name: str, value: str) -> None:
@@ -104,7 +77,7 @@ def check_axis(benchmark: Benchmark, name: str, value: str) -> None:
 def parse_variant(description: Description, text: str) -> Variant:
     """`latency`, or `latency:calls=nonblocking,reuse=rotating`, with every other axis' default."""
     name, _, rest = text.partition(":")
-    benchmark = find_benchmark(description, name.strip())
+    benchmark = named(description.benchmarks, name.strip())
     axes = {axis.name: axis.default for axis in benchmark.axes}
     for part in filter(None, rest.split(",")):
         key, equals, value = (word.strip() for word in part.partition("="))
@@ -112,4 +85,4 @@ def parse_variant(description: Description, text: str) -> Variant:
             raise UserError(f"benchmark {text!r}: write {part!r} as AXIS=VALUE")
         check_axis(benchmark, key, value)
         axes[key] = value
-    return Variant(benchmark=benchmark.name, axes=axes, metric=benchmark.metric)
+    return Variant(benchmark=benchmark.name, axes=axes)

@@ -5,7 +5,8 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nearpeak.study.buffers import ceiling_metrics, in_flight_bytes, needs_gpu
+from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
 
 LEAST_SAMPLES = 11  # of a case, however long one takes
@@ -55,23 +56,28 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     kind = "gpu" if needs_gpu(launch.buffers) else path.transport
     guess = GUESSES[launch.role, "verbs" if launch.adapter else kind]
     if launch.role == "mpi":
-        metrics = [plan.variants[number].metric for number in launch.variants]
+        names = [plan.variants[number].benchmark for number in launch.variants]
     else:
-        metrics = ceiling_metrics(plan, launch.buffers)
+        names = ceiling_benchmarks(plan, path, launch.buffers)
     seconds = guess.start
-    for metric in metrics:
+    for benchmark in [named(plan.benchmarks, name) for name in names]:
+        pairs = len(path.ends) // 2
         for size in plan.sizes:
-            moved = LEAST_SAMPLES * guess.samples * _sample_bytes(plan, launch, metric, size)
+            moved = LEAST_SAMPLES * guess.samples * pairs
+            moved *= _sample_bytes(plan, launch, benchmark, size)
             seconds += guess.case + guess.slots * plan.slot_ms / 1000 + moved / (guess.gbs * 1e9)
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
         seconds += len(GPU_FACTS) * len(plan.sizes) * plan.slot_ms / 1000
     return seconds
 
 
-def _sample_bytes(plan: Plan, launch: PlannedLaunch, metric: str, size: int) -> int:
-    """Bytes that one sample moves at least: a round trip, or a window each way."""
+def _sample_bytes(plan: Plan, launch: PlannedLaunch, benchmark: Benchmark, size: int) -> int:
+    """Bytes that one sample moves at least between two ranks: there and back of a time, a window
+    of a rate, each way where it is of both."""
+    if benchmark.main.better == "lower":
+        return 2 * size
     window = max(size, min(plan.window * size, in_flight_bytes(plan, launch.buffers)))
-    return {"latency": 2 * size, "bw": window}.get(metric, 2 * window)
+    return 2 * window if benchmark.symmetric else window
 
 
 class Estimate:

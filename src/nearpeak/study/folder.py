@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.files import put_whole
 from nearpeak.machine.model import Machine
 from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
 from nearpeak.study.model import SCHEMA, Plan
@@ -39,12 +40,11 @@ def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
     try:
         for name, content in (("machine.json", machine), ("plan.json", plan)):
             text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
-            (folder / f".{name}").write_bytes(text + b"\n")
-            (folder / f".{name}").replace(folder / name)
+            put_whole(folder / name, text + b"\n")
     except OSError as error:
         journal.close()
         # Nothing was measured, so nothing is kept: the folder can be used again.
-        for name in (".machine.json", "machine.json", ".plan.json", "plan.json", NAME):
+        for name in ("machine.json", "plan.json", NAME):
             with contextlib.suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
         raise cannot_write(folder, error) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.study.records import SCHEMA, Record, StudyRecord
+from nearpeak.study.records import READABLE, SCHEMA, Record, StudyRecord
 
 NAME = "records.jsonl"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -127,7 +127,7 @@ def _check_schema(file: Path, line: bytes) -> None:
         raise UserError(f"{file} does not start with a study record: choose a study folder") from (
             None
         )
-    if schema != SCHEMA:
+    if schema not in READABLE:
         raise UserError(
             f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
             "use the nearpeak that wrote it, or start anew in another folder"

@@ -5,6 +5,8 @@ import re
 import signal
 from pathlib import Path
 
+from nearpeak.numbers import printable
+
 OWN = "nearpeak-"  # how what our programs say begins
 
 
@@ -34,8 +36,9 @@ def last_words(log: Path) -> str:
 
 
 def _lines(log: Path) -> list[str]:
-    """The lines with words at the end of a launch's output."""
+    """The lines with words at the end of a launch's output, without what steers a terminal."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 65536))
         lines = file.read().decode(errors="replace").splitlines()
-    return [line.strip() for line in lines if any(letter.isalnum() for letter in line)]
+    words = (printable(line.expandtabs().strip()) for line in lines)
+    return [line for line in words if any(letter.isalnum() for letter in line)]

@@ -8,11 +8,12 @@ import msgspec
 
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine.model import Path
+from nearpeak.study.benchmarks import Benchmark, named
 
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
 # made of, and no ceilings of anything.
 GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
-SCHEMA = 1
+SCHEMA = 2
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
 
@@ -41,8 +42,7 @@ class Variant(msgspec.Struct, kw_only=True, frozen=True):
 
     benchmark: str
     axes: dict[str, str]
-    buffers: str = "H,H"
-    metric: str = ""  # what its ceilings measure
+    buffers: str = "H,H"  # of the first half of the ranks, and of the second
 
 
 class Contender(msgspec.Struct, kw_only=True, frozen=True):
@@ -63,7 +63,7 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     library: str
     settings: str
     buffers: str  # of each rank: "D,D"
-    operation: str  # "send", "isend", ...
+    operation: str  # a benchmark's name, or what has no benchmark yet: "put"
     # "ok", "crashed", "hung", "wrong data", "failed" (did not start), or "not tried" (there was no
     # device, or no memory of it)
     status: str
@@ -85,7 +85,7 @@ class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
     contender: int | None  # index into Plan.contenders
     variants: list[int]  # indexes into Plan.variants
     seed: int
-    axes: dict[str, str] = {}  # of a ceiling: what it is matched on, {"reuse": "fixed"}
+    axes: dict[str, str] = {}  # of a ceiling: what it is matched on, "reuse" and "touch"
     buffers: str = "H,H"
     adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
 
@@ -108,8 +108,13 @@ class Plan(msgspec.Struct, kw_only=True):
     hosts: list[str]
     remote_shell: str | None
     contenders: list[Contender]
+    benchmarks: list[Benchmark]  # what the variants are of
     variants: list[Variant]
     paths: list[Path]
     launches: list[PlannedLaunch]
     awareness: list[Awareness] = []
     perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
+
+    def benchmark(self, variant: Variant) -> Benchmark:
+        """What a variant is of."""
+        return named(self.benchmarks, variant.benchmark)

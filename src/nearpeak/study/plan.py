@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.families import is_native
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
-from nearpeak.study.buffers import HOST, ceiling_buffers, needs_gpu, rank_ends
+from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.buffers import HOST, ceiling_buffers, has_ceiling, needs_gpu, rank_ends
 from nearpeak.study.estimate import Estimate, guess_seconds
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant, new_study
 from nearpeak.study.options import Options
@@ -34,6 +36,23 @@ LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to 
 Runs = Callable[[Contender, Variant], bool]
 
 
+# What a case finds in the caches: how its buffers are used, and who touched them last. These axes
+# every benchmark and every ceiling has; of what does not name them, the values are these.
+State = tuple[tuple[str, str], ...]
+USUAL_STATE: State = (("reuse", "fixed"), ("touch", "none"))
+
+
+def state_of(variant: Variant) -> State:
+    """What of a variant's axes its ceiling must have too."""
+    return tuple((name, variant.axes.get(name, usual)) for name, usual in USUAL_STATE)
+
+
+def fits(path: Path, benchmark: Benchmark, buffers: str) -> bool:
+    """Whether a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
+    ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
+    return ranks and rank_ends(path, buffers) is not None
+
+
 def all_run(_contender: Contender, _variant: Variant) -> bool:
     """Every contender is measured in every variant."""
     return True
@@ -44,13 +63,14 @@ def make_plan(
     contenders: Sequence[Contender],
     variants: Sequence[Variant],
     paths: Sequence[Path],
+    benchmarks: Sequence[Benchmark],
     runs: Runs = all_run,
     perftest: bool = False,
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
 
-    A variant is measured on the paths that its buffers fit, with the contenders that `runs` says;
-    ceilings over RDMA adapters with `perftest` alone.
+    A variant is measured on the paths that it fits, with the contenders that `runs` says;
+    ceilings over RDMA adapters with `perftest` alone. `benchmarks`: those of the variants.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -77,6 +97,9 @@ def make_plan(
         hosts=options.hosts,
         remote_shell=options.remote_shell,
         contenders=list(contenders),
+        benchmarks=[
+            one for one in benchmarks if any(one.name == variant.benchmark for variant in variants)
+        ],
         variants=list(variants),
         paths=list(paths),
         launches=[],
@@ -125,7 +148,7 @@ def _seconds(plan: Plan, launches: int) -> float:
 
 
 def _limit(plan: Plan) -> float:
-    longest = max(guess_seconds(plan, launch) for launch in plan.launches)
+    longest = max((guess_seconds(plan, launch) for launch in plan.launches), default=0.0)
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
@@ -147,31 +170,36 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
     fitting = [
         (number, variant)
         for number, variant in enumerate(plan.variants)
-        if path.transport != "local" and rank_ends(path, variant.buffers)
+        if fits(path, plan.benchmark(variant), variant.buffers)
     ]
     template = PlannedLaunch(
         launch=0, block=0, role="ceiling", path=path.id, contender=None, variants=[], seed=0
     )
+    held = [variant for _, variant in fitting if has_ceiling(path, plan.benchmark(variant))]
     ceilings = {
-        (variant.axes.get("reuse", "fixed"), ceiling_buffers(variant.buffers))
-        for _, variant in fitting
+        (state_of(variant), ceiling_buffers(variant.buffers))
+        for variant in held
         # GPUs of two hosts are reached over RDMA adapters alone.
         if variant.buffers == HOST or not path.two_hosts
     }
     if path.transport == "local":
-        reuses = {variant.axes.get("reuse", "fixed") for variant in plan.variants}
-        ceilings = {(min(reuses), HOST)}
-    for reuse, buffers in sorted(ceilings):
-        yield msgspec.structs.replace(template, axes={"reuse": reuse}, buffers=buffers)
+        ceilings = {(USUAL_STATE, HOST)}
+    for state, buffers in sorted(ceilings):
+        yield msgspec.structs.replace(template, axes=dict(state), buffers=buffers)
     if plan.perftest and path.two_hosts and path.adapter:
-        # perftest uses the same buffer again and again.
-        fixed = [v for _, v in fitting if v.axes.get("reuse", "fixed") == "fixed"]
-        for buffers in sorted({ceiling_buffers(variant.buffers) for variant in fixed}):
+        # perftest uses the same buffers again and again, and looks at none of them.
+        usual = {ceiling_buffers(v.buffers) for v in held if state_of(v) == USUAL_STATE}
+        for buffers in sorted(usual):
             yield msgspec.structs.replace(
-                template, axes={"reuse": "fixed"}, buffers=buffers, adapter=path.adapter
+                template, axes=dict(USUAL_STATE), buffers=buffers, adapter=path.adapter
             )
     for number, contender in enumerate(plan.contenders):
-        mine = [(index, variant) for index, variant in fitting if runs(contender, variant)]
+        mine = [
+            (index, variant)
+            for index, variant in fitting
+            if runs(contender, variant)
+            and (not is_native(contender.library) or _native_runs(plan, path, variant))
+        ]
         for together in _together(mine):
             yield msgspec.structs.replace(
                 template,
@@ -182,16 +210,27 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
             )
 
 
+def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
+    """Whether nearpeak-native can measure a variant on a path in the place of a library.
+
+    It has no calls to choose from and stages nothing, and needs somebody to start it elsewhere.
+    """
+    benchmark = plan.benchmark(variant)
+    usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant))
+    own = variant.buffers == ceiling_buffers(variant.buffers) and not path.two_hosts
+    return own and has_ceiling(path, benchmark) and variant.axes.items() <= usual.items()
+
+
 def _together(variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
     """The variants in groups that one launch can measure: starting costs more than measuring.
 
-    They have the same buffers and the same reuse, which is an option of the launch, and no
+    They have the same buffers and the same state of them, which are options of the launch, and no
     benchmark twice. In the order of the variants, so that a benchmark that crashes takes only
     those after it along.
     """
-    groups: list[tuple[tuple[str, str], dict[str, int]]] = []
+    groups: list[tuple[tuple[str, State], dict[str, int]]] = []
     for index, variant in variants:
-        shared = (variant.buffers, variant.axes.get("reuse", ""))
+        shared = (variant.buffers, state_of(variant))
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
                 members[variant.benchmark] = index

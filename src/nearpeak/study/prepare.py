@@ -12,6 +12,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import find_libraries, resolve
+from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import command_line, environment, shell_line
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.libraries.settings import find
@@ -20,12 +21,13 @@ from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.study.awareness import sentences, try_contender
-from nearpeak.study.buffers import in_gpu, rank_ends
-from nearpeak.study.commands import Ends, Tools
+from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.buffers import Ends, in_gpu, rank_ends
+from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, closest, describe
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import make_plan
+from nearpeak.study.plan import fits, make_plan
 from nearpeak.study.variants import Awarenesses, choose_variants, unfit
 
 BENCHMARKS = ("latency", "bw", "bibw")
@@ -55,7 +57,7 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     machine = discover()
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
     build_native()
-    described, *_ = [describe_library(contender.library) for contender in contenders]
+    described = describe_libraries([contender.library for contender in contenders])
     asked = choose_variants(described, options.benchmarks or BENCHMARKS, options.buffers, paths)
     tried = try_buffers(contenders, asked, described, machine)
     known = Awarenesses(tried, described)
@@ -63,16 +65,21 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         options,
         contenders,
         known.with_staging(contenders, asked),
-        [path for path in paths if path.transport == "local" or _is_used(path, asked)],
+        [path for path in paths if path.transport == "local" or _is_used(path, asked, described)],
+        described.benchmarks,
         lambda contender, variant: known.runs(contender, variant, asked),
         has_perftest(),
     )
+    if not any(launch.role == "mpi" for launch in plan.launches):
+        names = ", ".join(contender.label for contender in contenders)
+        raise UserError(f"{names} can measure nothing of what was asked for: choose others")
     plan.awareness = tried
     return machine, plan
 
 
-def _is_used(path: Path, variants: Sequence[Variant]) -> bool:
-    return any(rank_ends(path, variant.buffers) for variant in variants)
+def _is_used(path: Path, variants: Sequence[Variant], described: Description) -> bool:
+    """Whether a variant runs there."""
+    return any(fits(path, named(described.benchmarks, v.benchmark), v.buffers) for v in variants)
 
 
 def try_buffers(
@@ -86,11 +93,22 @@ def try_buffers(
     if not kinds:
         return []
     # Where two GPUs are, between them: what a library does within one is a part of that.
-    between = [path for path in discover_paths(machine)[0] if rank_ends(path, "D,D")]
-    between.sort(key=lambda path: (path.ends[0].gpu == path.ends[1].gpu, path.mps))
-    operations = [operation.name for operation in described.operations]
+    between = [
+        path
+        for path in discover_paths(machine)[0]
+        if len(path.ends) == 2 and rank_ends(path, "D,D")
+    ]
+    between.sort(key=_shares_gpu)
+    ranks = len(between[0].ends)
+    chosen = [named(described.benchmarks, name) for name in dict.fromkeys(
+        variant.benchmark for variant in variants if in_gpu(variant.buffers)
+    )]  # fmt: skip
+    operations = [one.name for one in chosen if one.ranks.fits(ranks)]
+    operations += [operation.name for operation in described.operations]
     found = []
     for contender in contenders:
+        if is_native(contender.library):
+            continue
         print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
         found += try_contender(contender, kinds, operations, between[0], TOOLS, shell_line)
     for line in sentences(found):
@@ -123,9 +141,22 @@ def choose_contenders(options: Options) -> list[Contender]:
     return contenders
 
 
+def _shares_gpu(path: Path) -> tuple[bool, bool]:
+    """Sorts paths whose ends have a GPU each before those where several share one."""
+    gpus = [end.gpu for end in path.ends if end.gpu]
+    return len(set(gpus)) < len(gpus), path.mps
+
+
 def describe_library(library: Library) -> Description:
     """What nearpeak-mpi, built for this library, can measure."""
     return describe(build_mpi(library), {**os.environ, **environment(library)})
+
+
+def describe_libraries(libraries: Sequence[Library]) -> Description:
+    """What can be measured with these: all builds of nearpeak-mpi say the same."""
+    ours = [library for library in libraries if not is_native(library)]
+    described, *_ = [describe_library(library) for library in ours or libraries]
+    return described
 
 
 def select_paths(
@@ -157,12 +188,21 @@ def select_paths(
     return chosen
 
 
-def fitting_path(paths: Sequence[Path], buffers: str) -> tuple[Path, Ends]:
-    """The first path that these buffers fit, with each rank's end; UserError without one."""
-    for path in paths:
-        if path.transport != "local" and (ends := rank_ends(path, buffers)):
-            return path, ends
+def fitting_path(paths: Sequence[Path], benchmark: Benchmark, buffers: str) -> tuple[Path, Ends]:
+    """The first path that a benchmark with these buffers runs on, with each rank's end.
+
+    One between two GPUs comes before one where the ranks share a GPU. UserError without one.
+    """
     between = [path for path in paths if path.transport != "local"]
+    for path in sorted(between, key=_shares_gpu):
+        if fits(path, benchmark, buffers):
+            return path, rank_ends(path, buffers) or path.ends
+    if any(rank_ends(path, buffers) for path in between):
+        names = ", ".join(f"{path.id} ({len(path.ends)})" for path in between)
+        raise UserError(
+            f"{benchmark.name} runs on {benchmark.ranks.text}, and none of the paths {names} has "
+            "so many: choose another with --path"
+        )
     raise UserError(f"buffers {buffers} {unfit(buffers, between)}")
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, SCHEMA)  # of version 1, what has come since has its default
 
 
 class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study"):
@@ -58,12 +59,12 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
 
     launch: int = -1
     benchmark: str
-    metric: str  # "latency", "bw", "bibw", "copy", "triad": what a ceiling is matched on
+    metric: str  # what a ceiling is matched on; a benchmark with several has a record for each
     size_bytes: int
-    buffers: str  # "H,H"
-    axes: dict[str, str]  # e.g. calls, reuse, direction; every axis of the benchmark
+    buffers: str  # "H,H": of the first half of the ranks, and of the second
+    axes: dict[str, str]  # e.g. calls, reuse, touch, direction; every axis of the benchmark
     method: str | None  # of a ceiling; null for MPI
-    unit: str  # "us" or "GB/s"
+    unit: str  # "us", "GB/s" or "M/s"
     better: str  # "lower" or "higher"
     samples: list[float]
     batch: int  # iterations in one sample
@@ -74,7 +75,11 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     window: int  # messages in flight
     seconds: float  # spent on this case, all in all
     limited: str | None = None  # why fewer samples than asked for were taken
-    subtracted_us: float | None = None  # the empty reply's time, taken off every sample
+    offset: int = 0  # bytes from a page boundary to the first buffer
+    verified: bool = True  # whether what arrived was looked at
+    together: bool = False  # of a ceiling: a whole window moved at once, as no library can
+    phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
+    ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 
 
 class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):

@@ -16,10 +16,17 @@ import msgspec
 import nearpeak
 from nearpeak.libraries.model import CommandLine
 from nearpeak.study import mps
-from nearpeak.study.commands import Tools, find_path, make_command, wanted_cpus, wanted_devices
+from nearpeak.study.commands import (
+    Tools,
+    find_path,
+    make_command,
+    wanted_cpus,
+    wanted_devices,
+    wanted_hosts,
+)
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
 from nearpeak.study.logs import crash_words, last_words
-from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.model import Plan, PlannedLaunch, Variant
 from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
@@ -265,7 +272,7 @@ class _Reader:
     ) -> None:
         self._plan = plan
         self.planned = planned
-        self._metrics = {variant.metric for variant in plan.variants}
+        self._metrics = {one.name for benchmark in plan.benchmarks for one in benchmark.metrics}
         self._file = file
         self._record = record
         self._decode = msgspec.json.Decoder(_MEASURED).decode
@@ -312,14 +319,20 @@ class _Reader:
         self._record(record)
 
     def _check(self, record: _MEASURED) -> None:
-        """ValueError when a record is not an answer to what was asked."""
+        """ValueError when a record is not an answer to what was asked.
+
+        It is given the axes that its program leaves out, which then have their defaults.
+        """
         if isinstance(record, EnvironmentRecord):
             return
         if self.planned.variants:
-            variants = [self._plan.variants[number] for number in self.planned.variants]
-            asked = [(one.benchmark, one.axes, one.buffers) for one in variants]
-            if (record.benchmark, record.axes, record.buffers) not in asked:
-                raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
+            variant = self._answered(record)
+            record.axes = variant.axes
+            metrics = [metric.name for metric in self._plan.benchmark(variant).metrics]
+            if isinstance(record, SamplesRecord) and record.metric not in metrics:
+                raise ValueError(f"{record.benchmark} has no metric {record.metric}")
+            if isinstance(record, SamplesRecord) and not record.verified:
+                raise ValueError(f"size {record.size_bytes}: its data was not verified")
         if isinstance(record, SamplesRecord):
             if record.metric in self._metrics and record.size_bytes not in self._plan.sizes:
                 raise ValueError(f"size {record.size_bytes} was not asked for")
@@ -327,6 +340,17 @@ class _Reader:
                 raise ValueError(f"size {record.size_bytes}: no samples")
             if not all(math.isfinite(one) and one >= 0 for one in record.samples):
                 raise ValueError(f"size {record.size_bytes}: a sample below zero")
+
+    def _answered(self, record: SamplesRecord | ProblemRecord) -> Variant:
+        """The variant that a record is an answer to; ValueError without one."""
+        for number in self.planned.variants:
+            variant = self._plan.variants[number]
+            usual = {axis.name: axis.default for axis in self._plan.benchmark(variant).axes}
+            if (record.benchmark, record.buffers) == (variant.benchmark, variant.buffers) and (
+                {**usual, **record.axes} == {**usual, **variant.axes}
+            ):
+                return variant
+        raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
 
 
 def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[str, str]:
@@ -338,11 +362,13 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
     if outcome.end == "hung":
         return "hung", f"no end within {plan.launch_limit_seconds:.0f} s, so it was ended"
     code = outcome.exit_status
+    if reader.samples and (message := _misplaced(reader, plan)):
+        return "failed", message
     if wrong := reader.wrong_data:
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
     if code == WRONG_DATA_EXIT:
         return "wrong data", last_words(log)
-    if code in _REFUSALS:
+    if code in _REFUSALS and not reader.samples:
         return "failed", last_words(log)
     if code != 0:
         return "crashed", crash_words(code, log)
@@ -358,10 +384,21 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
 
 
 def _misplaced(reader: _Reader, plan: Plan) -> str:
-    """Which rank did not run on the CPUs and device that were asked for; "" when all did."""
+    """Which rank did not run on the host, CPUs and device asked for; "" when all did."""
     if reader.environment is None:
         return "it did not say where it ran"
     ranks = {one.get("rank"): one for one in reader.environment.ranks}
+    there: dict[
+        str | None, tuple[int, str | None]
+    ] = {}  # host of the plan -> its first rank's word
+    for rank, host in enumerate(wanted_hosts(plan, reader.planned)):
+        had = ranks.get(rank, {}).get("host")
+        first, same = there.setdefault(host, (rank, had))
+        if had != same:
+            return f"rank {rank} ran on host {had}, wanted that of rank {first}, {same}"
+    said = [word for _, word in there.values()]
+    if len(set(said)) < len(there):
+        return f"all ranks ran on host {said[0]}, wanted {' and '.join(map(str, there))}"
     for rank, cpus in enumerate(wanted_cpus(plan, reader.planned)):
         had = ranks.get(rank, {}).get("cpus")
         if sorted(had or []) != sorted(cpus):

@@ -8,9 +8,11 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Path
 from nearpeak.study.awareness import GOOD, NOT_TRIED
+from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
-from nearpeak.study.describe import Benchmark, Description, find_benchmark, parse_variant
+from nearpeak.study.describe import Description, parse_variant
 from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant, staging
+from nearpeak.study.plan import fits
 
 
 def choose_variants(
@@ -21,7 +23,7 @@ def choose_variants(
 ) -> list[Variant]:
     """Each benchmark asked for with each kind of buffers: those asked for, else each path's own.
 
-    UserError when buffers, or a benchmark that stages, fit none of the paths.
+    UserError when buffers, a benchmark, or one that stages, fit none of the paths.
     """
     between = [path for path in paths if path.transport != "local"]
     for one in buffers:
@@ -30,13 +32,19 @@ def choose_variants(
     found: dict[str, list[Variant]] = {}
     for text in benchmarks:
         variant = parse_variant(described, text)
-        symmetric = find_benchmark(described, variant.benchmark).symmetric
+        benchmark = named(described.benchmarks, variant.benchmark)
         staged = staging(variant.axes) is not None
         if staged and not any(end.gpu for path in between for end in path.ends):
             raise UserError(f"{text} stages device buffers: they {unfit('D,D', between)}")
+        if not any(benchmark.ranks.fits(len(path.ends)) for path in between):
+            names = ", ".join(f"{path.id} ({len(path.ends)})" for path in between)
+            raise UserError(
+                f"{benchmark.name} runs on {benchmark.ranks.text}, and none of the paths {names} "
+                "has so many: choose others"
+            )
         for path in between:
-            for one in buffers or default_buffers(path, symmetric):
-                if rank_ends(path, one) and (in_gpu(one) or not staged):
+            for one in buffers or default_buffers(path, benchmark.symmetric):
+                if fits(path, benchmark, one) and (in_gpu(one) or not staged):
                     found.setdefault(one, []).append(msgspec.structs.replace(variant, buffers=one))
     variants = [variant for same in found.values() for variant in same]
     return [one for number, one in enumerate(variants) if one not in variants[:number]]
@@ -64,8 +72,7 @@ class Awarenesses:
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
         who = (contender.library.name, contender.settings.name, variant.buffers)
-        needs = self._benchmarks[variant.benchmark].operations
-        return self._wrong.isdisjoint((*who, operation) for operation in needs)
+        return (*who, variant.benchmark) not in self._wrong
 
     def with_staging(
         self, contenders: Sequence[Contender], variants: Sequence[Variant]

@@ -65,5 +65,8 @@ def test_each_is_named_like_its_file_and_complete() -> None:
     assert {"openmpi", "mpich", "intel", "mvapich", "cray", "spectrum"} <= set(families)
     for name, family in families.items():
         assert family.name == name
+        if family.native:  # no MPI: nothing is built, nothing is started
+            assert family.native.family == name
+            continue
         assert family.abi in ("openmpi", "mpich")
         assert family.launcher in ("prrte", "hydra", "srun")

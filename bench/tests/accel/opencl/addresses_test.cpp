@@ -11,22 +11,22 @@ using namespace nearpeak::opencl;
 TEST_CASE("OpenCL: an address is found in the allocation that it lies in, and in no other") {
   Addresses addresses;
   char memory[64];
-  const auto add = [&](int start, std::size_t bytes, PointerKind kind) {
+  const auto add = [&](int start, std::size_t bytes, BufferKind kind) {
     addresses.add({kind, memory + start, bytes, nullptr, nullptr, nullptr});
   };
-  add(8, 8, PointerKind::kDevice);
-  add(16, 1, PointerKind::kPinned);
-  add(32, 0, PointerKind::kManaged);
+  add(8, 8, BufferKind::kDevice);
+  add(16, 1, BufferKind::kPinned);
+  add(32, 0, BufferKind::kManaged);
   CHECK_FALSE(addresses.find(memory + 7));
   for (int i = 8; i < 16; ++i) {
     const auto found = addresses.find(memory + i);
     REQUIRE(found);
     CHECK(found->address == memory + 8);
-    CHECK((found->kind == PointerKind::kDevice));
+    CHECK((found->kind == BufferKind::kDevice));
   }
-  CHECK((addresses.find(memory + 16)->kind == PointerKind::kPinned));
+  CHECK((addresses.find(memory + 16)->kind == BufferKind::kPinned));
   CHECK_FALSE(addresses.find(memory + 17));
-  CHECK((addresses.find(memory + 32)->kind == PointerKind::kManaged));  // also an empty one
+  CHECK((addresses.find(memory + 32)->kind == BufferKind::kManaged));  // also an empty one
   CHECK_FALSE(addresses.find(memory + 33));
 
   CHECK_FALSE(addresses.take(memory + 9));  // not its start

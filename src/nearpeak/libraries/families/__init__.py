@@ -30,6 +30,8 @@ class Family:
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
+    # What is no MPI at all, but measured in the place of a library, by nearpeak-native.
+    native: Library | None = None
 
     def version(self, version_text: str) -> str | None:
         """The version in a library's version text, or None if it is of another family."""
@@ -45,6 +47,18 @@ def all_families() -> dict[str, Family]:
         family: Family = importlib.import_module(f"{__name__}.{module.name}").FAMILY
         families[family.name] = family
     return families
+
+
+def is_native(library: Library) -> bool:
+    """Whether nearpeak-native is in the place of this library: no build, no launcher of its own."""
+    family = all_families().get(library.family)
+    return family is not None and family.native is not None
+
+
+def natives() -> dict[str, Library]:
+    """What nearpeak-native can stand in for, by name."""
+    found = [family.native for family in all_families().values() if family.native]
+    return {library.name: library for library in found}
 
 
 def recognise(version_text: str) -> tuple[Family, str] | None:

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as source that is the same for every vendor whose language is like CUDA C++. It uses C++
+// and what a prelude of the vendor's has (accel/cuda/prelude.hpp), which is put before it. All
+// arguments are 64 bits wide.
+#pragma once
+
+#include <string>
+
+namespace nearpeak::kernels {
+
+// Payloads as payload/pattern.hpp has them, of all slots at once; right for every shape of launch.
+//   fill(base, bytes, stride, count, seed, round, stamps)    stamps: 0, or 1 for these alone
+//   spoil(base, stride, count, seed)
+//   find_mismatch(base, bytes, stride, count, seed, round, stamps, first)
+//                            *first becomes the smaller of itself and of where, in bytes from
+//                            `base`, the first wrong byte is
+extern const char* const kPattern;
+
+//   copy_slots(to, from, bytes, stride, count, blocks)
+//     `count` messages of `bytes`, from each slot to the next `stride` bytes; `blocks` blocks of
+//     the launch share a message, and their number divides that of the launch
+// The functions by which it copies are used by the sources below, which follow it.
+extern const char* const kCopy;
+
+//   answer_flags(asked, answered, patience_ns)  one thread
+//     every new value of *asked becomes that of *answered; ends when it is all ones
+//   pass_messages(peer_box, box, out, in, bytes, rounds, samples, leads, patience_ns, times_ns)
+//     one block, on each of two devices, one of which leads: a message of `bytes` goes to and fro,
+//     from `out` through the other's box into the other's `in`. In a box, of 16 bytes for each 8 of
+//     a message, and zero before, every word has the message's number beside it. The time of every
+//     `rounds` round trips is put into times_ns
+// Both end when they have waited in vain for `patience_ns`.
+extern const char* const kFlags;
+
+//   resident(...)  accel/resident.cpp launches it; what it shares with CPUs is in
+//   accel/resident.hpp
+std::string resident();
+
+// All that move data.
+std::string motion();
+
+}  // namespace nearpeak::kernels

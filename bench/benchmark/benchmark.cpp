@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/benchmark.hpp"
+
+#include <algorithm>
+
+namespace nearpeak {
+namespace {
+
+std::vector<Benchmark>& registry() {
+  static std::vector<Benchmark> all;
+  return all;
+}
+
+}  // namespace
+
+bool RankRule::fits(int ranks) const {
+  switch (kind) {
+    case Kind::kExactly:
+      return ranks == count;
+    case Kind::kAtLeast:
+      return ranks >= count;
+    case Kind::kEven:
+      return ranks >= count && ranks % 2 == 0;
+    case Kind::kSquare: {
+      int side = 1;
+      while (side * side < ranks) ++side;
+      return ranks >= count && side * side == ranks;
+    }
+  }
+  return false;
+}
+
+std::string RankRule::name() const {
+  switch (kind) {
+    case Kind::kExactly:
+      return "exactly";
+    case Kind::kAtLeast:
+      return "at least";
+    case Kind::kEven:
+      return "even";
+    default:
+      return "square";
+  }
+}
+
+std::string RankRule::text() const {
+  const std::string number = std::to_string(count);
+  switch (kind) {
+    case Kind::kExactly:
+      return number + " ranks";
+    case Kind::kAtLeast:
+      return "at least " + number + " ranks";
+    case Kind::kEven:
+      return "an even number of ranks, at least " + number;
+    default:
+      return "a square number of ranks, at least " + number;
+  }
+}
+
+Register::Register(Benchmark benchmark) {
+  auto& all = registry();
+  const auto place = std::find_if(all.begin(), all.end(), [&](const Benchmark& other) {
+    return other.info.name > benchmark.info.name;
+  });
+  all.insert(place, std::move(benchmark));
+}
+
+const std::vector<Benchmark>& benchmarks() { return registry(); }
+
+const Benchmark& find_benchmark(const std::string& name) {
+  std::string known;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (benchmark.info.name == name) return benchmark;
+    known += (known.empty() ? "" : ", ") + benchmark.info.name;
+  }
+  throw BadInput("unknown benchmark '" + name + "': give one of " + known);
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a benchmark is. Each is one file that registers itself; the runner owns sampling,
+// verification and records, so that a benchmark only says what is done once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accel/accelerator.hpp"
+#include "group/group.hpp"
+#include "options/options.hpp"
+#include "record/record.hpp"
+#include "sampling/sampler.hpp"
+#include "transport/transport.hpp"
+
+namespace nearpeak {
+
+// One thing that can be varied, as an option --NAME VALUE.
+struct Axis {
+  std::string name;
+  std::vector<std::string> values;  // the first is the default
+  std::string summary;
+};
+
+// How many ranks a benchmark can run on.
+struct RankRule {
+  enum class Kind { kExactly, kAtLeast, kEven, kSquare };
+  Kind kind = Kind::kExactly;
+  int count = 2;  // exactly so many, or at least
+
+  bool fits(int ranks) const;
+  std::string name() const;  // "exactly", "at least", "even", "square"
+  std::string text() const;  // "exactly 2 ranks"
+};
+
+struct BenchmarkInfo {
+  std::string name;
+  std::string summary;
+  std::vector<Metric> metrics;  // what one sample tells; the first is the main one
+  RankRule ranks = {};
+  std::size_t smallest = 0;     // bytes: smaller sizes are left out
+  std::vector<Axis> axes = {};  // beside those of CommonOptions
+  bool symmetric = true;        // false: what rank 0 sends is measured, not the way back
+  Sync sync = Sync::kNone;
+  Reduce reduce = Reduce::kLeader;
+};
+
+struct CaseContext {
+  Group& group;
+  BufferKind kind;  // of this rank's buffers,
+  Memory& memory;   // and where they are: the CPU may not reach it
+  Device* device;   // of this rank; null where its buffers need none
+  std::size_t bytes;
+  std::uint64_t window;       // messages in flight, where the benchmark has a window
+  std::size_t offset;         // of the buffers, after a page boundary
+  std::uint64_t cache_bytes;  // the largest cache that a rank's buffers may stay in
+  Axes axes;                  // every axis of the benchmark, and those of CommonOptions
+
+  const std::string& axis(const std::string& name) const { return axes.at(name); }
+};
+
+// As an application does before it sends: here a byte of every cache line.
+inline void write_lines(volatile char* data, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < bytes; i += kLine) data[i] = data[i];
+}
+
+// The times of one sample, in microseconds per iteration.
+struct Times {
+  double us;
+  std::vector<double> phases_us;
+  std::vector<double> typical_phases_us;  // the medians over all samples
+};
+
+// One size of a benchmark on this rank.
+class Case : public Sampled {
+ public:
+  // Of each of the benchmark's metrics, in its unit.
+  virtual std::vector<double> values(const Times& times) const = 0;
+  virtual std::uint64_t window() const { return 1; }
+  // Iterations after which every buffer has been used.
+  virtual std::uint64_t cycle() const { return 1; }
+  virtual std::vector<std::string> phases() const { return {}; }
+
+  // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers
+  // ready. Every later round is one iteration. Once it has run, wrong() says what did not arrive as
+  // it should have; after round 0, of all that was timed. With Part::kAll what is received is
+  // spoiled before, and looked at whole; with Part::kStamps the payload of the round before lies
+  // there, and a look at what has changed is enough.
+  virtual void begin_round(std::uint64_t round, Part part) = 0;
+  virtual std::optional<Mismatch> wrong(std::uint64_t round, Part part) const = 0;
+};
+
+// Why a case cannot be; thrown on every rank.
+class Unfit : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Benchmark {
+  BenchmarkInfo info;
+  // Over the library's own operation. Throws std::bad_alloc and Unfit.
+  std::function<std::unique_ptr<Case>(const CaseContext&)> make = nullptr;
+  // Over a transport: what it asks of it, and the case.
+  std::function<Messages(const CaseContext&)> messages = nullptr;
+  std::function<std::unique_ptr<Case>(const CaseContext&, const Messages&, const Buffers&,
+                                      Transport&)>
+      make_over = nullptr;
+
+  bool over_transport() const { return messages != nullptr; }
+};
+
+// A static object of this type in a benchmark's file makes it known.
+struct Register {
+  explicit Register(Benchmark benchmark);
+};
+
+const std::vector<Benchmark>& benchmarks();  // by name
+// Throws BadInput that names those there are.
+const Benchmark& find_benchmark(const std::string& name);
+
+}  // namespace nearpeak

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/runner.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace nearpeak {
+namespace {
+
+constexpr double kTrialShare = 0.1;  // of the slot, for the first trial of each method
+constexpr std::uint64_t kTrialSamples = 2;
+constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
+constexpr std::size_t kMeasured = 2;  // nor are more methods than these
+constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing
+constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window, to be looked at twice
+constexpr char kNoMemory[] = "out of memory";
+
+// A mismatch as it is told to other ranks.
+struct Told {
+  int wrong;
+  Mismatch where;
+};
+
+}  // namespace
+
+double enough_us(std::vector<double> trials_us) {
+  std::sort(trials_us.begin(), trials_us.end());
+  return std::min(kSlower * trials_us.front(),
+                  trials_us[std::min(kMeasured, trials_us.size()) - 1]);
+}
+
+Runner::Runner(Group& group, const CommonOptions& common, Naming naming)
+    : group_(group),
+      common_(common),
+      naming_(std::move(naming)),
+      clock_(measure_clock()),
+      sampler_(group, clock_),
+      writer_(group.leads() && !common.jsonl.empty() ? RecordWriter(common.jsonl)
+                                                     : RecordWriter()) {}
+
+void Runner::open(const std::optional<std::string>& library_version,
+                  const std::vector<std::string>& places) {
+  if (group_.leads()) writer_.environment(naming_.program, library_version, places, clock_);
+}
+
+void Runner::heading(const std::string& text) {
+  if (!group_.leads()) return;
+  table_.heading(naming_.program + " " + kVersion + " " + text + "; buffers " + naming_.buffers +
+                 "; reuse " + common_.reuse +
+                 (common_.touch == "none" ? "" : "; touch " + common_.touch));
+  shown_metric_.clear();
+}
+
+CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
+                         const CaseContext& context,
+                         const std::optional<std::string>& method) const {
+  CaseName name{.benchmark = contest() ? naming_.mode : benchmark.info.name,
+                .metric = metric,
+                .size_bytes = context.bytes,
+                .buffers = naming_.buffers,
+                .axes = context.axes,
+                .method = contest() ? method : std::nullopt};
+  // Ceilings are measured in the default way alone, and hold for every way of calling a library.
+  if (contest()) name.axes = {{kReuse, context.axis(kReuse)}, {kTouch, context.axis(kTouch)}};
+  return name;
+}
+
+SamplingPolicy Runner::policy_of(const Benchmark& benchmark) const {
+  SamplingPolicy policy = common_.policy();
+  policy.sync = benchmark.info.sync;
+  policy.reduce = benchmark.info.reduce;
+  return policy;
+}
+
+void Runner::skip(const CaseName& name, const std::string& reason) {
+  if (!group_.leads()) return;
+  writer_.skipped(name, reason);
+  const std::string line = "skipped: " + (name.method ? *name.method + ": " : "") + reason;
+  if (shown_reasons_.insert(line).second) table_.problem(name.size_bytes, line);
+}
+
+std::optional<WrongData> Runner::first_wrong(const std::optional<Mismatch>& mine) {
+  const auto all = group_.gather(Told{mine ? 1 : 0, mine.value_or(Mismatch{})});
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank].wrong != 0) return WrongData{static_cast<int>(rank), all[rank].where};
+  return std::nullopt;
+}
+
+void Runner::wrong_data(const CaseName& name, const WrongData& wrong) {
+  status_ = kWrongData;
+  if (!group_.leads()) return;
+  writer_.wrong_data(name, wrong);
+  table_.problem(name.size_bytes, "WRONG DATA: " + (name.method ? *name.method + ", " : "") +
+                                      to_text(wrong, name.size_bytes));
+}
+
+bool Runner::right(const CaseName& name, const std::optional<Mismatch>& mine) {
+  const auto wrong = first_wrong(mine);
+  if (wrong) wrong_data(name, *wrong);
+  return !wrong;
+}
+
+std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part part) {
+  group_.barrier();  // what was sent last has arrived, or never will
+  // Gathering keeps whoever is done from sending anew while another still looks.
+  return first_wrong(made.wrong(round, part));
+}
+
+std::optional<WrongData> Runner::verify_rounds(Case& made, Part last) {
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    const Part part = round < kRounds ? Part::kStamps : last;
+    made.begin_round(round, part);
+    group_.barrier();
+    if (made.prepares()) made.prepare();
+    made.run(1);
+    if (auto wrong = verify(made, round, part)) return wrong;
+  }
+  return std::nullopt;
+}
+
+// False where wrong data arrived. A trial is verified by its stamps: what wins is looked at whole.
+bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
+                                Measurement& measurement) {
+  policy.min_warmup = made.cycle();
+  const bool whole = common_.verify && !trial;
+  made.begin_round(0, whole ? Part::kAll : Part::kStamps);
+  group_.barrier();
+  measurement = sampler_.measure(policy, made);
+  group_.barrier();
+  if (!common_.verify) return true;
+  std::optional<WrongData> wrong;
+  if (whole) wrong = verify(made, 0, Part::kAll);
+  const bool cheap = name.size_bytes * made.window() <= kCheapBytes;
+  if (!wrong) wrong = verify_rounds(made, whole && cheap ? Part::kAll : Part::kStamps);
+  if (wrong) wrong_data(name, *wrong);
+  return !wrong;
+}
+
+void Runner::record(const std::vector<CaseResult>& results) {
+  if (!group_.leads()) return;
+  for (const CaseResult& result : results) writer_.samples(result);
+  if (shown_metric_ != results.front().name.metric.name) {
+    shown_metric_ = results.front().name.metric.name;
+    table_.columns(results);
+  }
+  table_.row(results);
+}
+
+// One for each metric; on the leader.
+std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const CaseContext& context,
+                                           const Case& made, const Method* method,
+                                           const Measurement& measurement) const {
+  std::vector<CaseResult> results;
+  if (!group_.leads()) return results;
+  std::vector<double> typical;
+  for (const auto& phase : measurement.phases_us) typical.push_back(median(phase));
+  const auto values_of = [&](const std::vector<double>& samples, std::size_t metric) {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      Times times{samples[i], {}, typical};
+      for (const auto& phase : measurement.phases_us) times.phases_us.push_back(phase[i]);
+      out.push_back(made.values(times)[metric]);
+    }
+    return out;
+  };
+  for (std::size_t metric = 0; metric < benchmark.info.metrics.size(); ++metric) {
+    CaseResult& result = results.emplace_back();
+    result.name = name_of(benchmark, benchmark.info.metrics[metric], context,
+                          method != nullptr ? std::optional(method->name) : std::nullopt);
+    result.samples = values_of(measurement.samples_us, metric);
+    for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
+    result.measurement = measurement;
+    result.phases = made.phases();
+    result.window = made.window();
+    result.offset = context.offset;
+    result.verified = common_.verify;
+    result.together = method != nullptr && method->together;
+  }
+  return results;
+}
+
+// The buffers of a case over transports.
+struct Runner::Memories {
+  Messages messages;
+  std::optional<SlotBuffer> out;
+  std::optional<SlotBuffer> in;
+  std::string why_none;
+
+  Memories(const Benchmark& benchmark, const CaseContext& context)
+      : messages(benchmark.messages(context)) {
+    const auto make = [&](std::optional<SlotBuffer>& buffer, bool used) {
+      buffer.emplace(context.memory, used ? messages.bytes : 0, used ? messages.slots : 1,
+                     context.offset);
+    };
+    try {
+      make(out, messages.sends);
+      make(in, messages.receives);
+      if (messages.sends) out->fill({payload_seed(messages.rank, messages.bytes)});
+    } catch (const std::bad_alloc&) {
+      why_none = kNoMemory;
+    } catch (const AcceleratorError& error) {
+      why_none = "rank " + std::to_string(context.group.rank()) + ": " + error.what();
+    }
+  }
+};
+
+std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseContext& context) {
+  std::unique_ptr<Case> made;
+  std::string why;
+  try {
+    made = benchmark.make(context);
+  } catch (const std::bad_alloc&) {
+    why = kNoMemory;
+  } catch (const AcceleratorError& error) {
+    why = "rank " + std::to_string(group_.rank()) + ": " + error.what();
+  }
+  why = group_.first_reason(why);
+  if (!why.empty()) throw Unfit(why);
+  return made;
+}
+
+void Runner::run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods) {
+  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
+  try {
+    if (benchmark.over_transport()) {
+      Memories memories(benchmark, context);
+      if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
+        throw Unfit(why);
+      return run_over(benchmark, context, memories.messages,
+                      methods(context, memories.messages, {*memories.out, *memories.in}));
+    }
+    const auto made = make_case(benchmark, context);
+    Measurement measurement;
+    if (!measure_and_verify(name, policy_of(benchmark), false, *made, measurement)) return;
+    record(results_of(benchmark, context, *made, nullptr, measurement));
+  } catch (const Unfit& error) {
+    skip(name, error.what());
+  }
+}
+
+std::optional<WrongData> Runner::try_out(const Benchmark& benchmark, const CaseContext& context,
+                                         const Methods& methods) {
+  if (!benchmark.over_transport()) return verify_rounds(*make_case(benchmark, context), Part::kAll);
+  Memories memories(benchmark, context);
+  if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
+    throw Unfit(why);
+  const Buffers buffers{*memories.out, *memories.in};
+  const auto transport = methods(context, memories.messages, buffers).front().make();
+  return verify_rounds(*benchmark.make_over(context, memories.messages, buffers, *transport),
+                       Part::kAll);
+}
+
+void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
+                      const Messages& messages, const std::vector<Method>& methods) {
+  std::vector<const Method*> each;
+  std::vector<const Method*> together;
+  for (const Method& method : methods) {
+    const std::string why = group_.first_reason(method.unavailable);
+    if (why.empty())
+      (method.together ? together : each).push_back(&method);
+    else if (contest())
+      skip(name_of(benchmark, benchmark.info.metrics.front(), context, method.name), why);
+  }
+  if (!each.empty()) tournament(benchmark, context, messages, each);
+  if (!together.empty() && contest()) tournament(benchmark, context, messages, together);
+}
+
+// What a method came to, on the leader; nothing but `good` elsewhere.
+struct Runner::Trial {
+  const Method* method;
+  bool good;  // no wrong data
+  std::vector<CaseResult> results;
+  double best_us = 0;
+};
+
+Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& context,
+                              const Messages& messages, const Method& method,
+                              const SamplingPolicy& policy, bool trial) {
+  group_.barrier();  // the others are done with the method before
+  const auto transport = method.make();
+  const auto made = benchmark.make_over(context, messages, method.buffers, *transport);
+  Measurement measurement;
+  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, method.name);
+  Trial result{.method = &method,
+               .good = measure_and_verify(name, policy, trial, *made, measurement),
+               .results = {}};
+  if (result.good && group_.leads()) {
+    const auto& samples = measurement.samples_us;
+    result.best_us = *std::min_element(samples.begin(), samples.end());
+    result.results = results_of(benchmark, context, *made, &method, measurement);
+  }
+  return result;
+}
+
+void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
+                        const Messages& messages, const std::vector<const Method*>& methods) {
+  const SamplingPolicy policy = policy_of(benchmark);
+  std::vector<Trial> trials;
+  if (methods.size() > 1) {
+    SamplingPolicy shorter = policy;
+    shorter.slot_s *= kTrialShare;
+    shorter.limit_s *= kTrialShare;
+    shorter.min_samples = std::min(shorter.min_samples, kTrialSamples);
+    for (const Method* method : methods)
+      trials.push_back(attempt(benchmark, context, messages, *method, shorter, true));
+    std::erase_if(trials, [](const Trial& trial) { return !trial.good; });
+  } else {
+    trials.push_back({.method = methods.front(), .good = true, .results = {}});
+  }
+  if (trials.empty()) return;
+
+  std::vector<double> best_us;
+  for (const Trial& trial : trials) best_us.push_back(trial.best_us);
+  const double enough = enough_us(std::move(best_us));
+  std::vector<Trial> measured;
+  for (Trial& trial : trials) {
+    if (group_.broadcast(trial.best_us > enough ? 1 : 0) != 0) {
+      for (CaseResult& result : trial.results) result.measurement.limited = kTrialOnly;
+      if (contest()) record(trial.results);
+      continue;
+    }
+    Trial whole = attempt(benchmark, context, messages, *trial.method, policy, false);
+    if (!whole.good) continue;
+    // Where a method's first use was its trial's.
+    for (std::size_t i = 0; i < trial.results.size(); ++i)
+      whole.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
+    if (contest())
+      record(whole.results);
+    else
+      measured.push_back(std::move(whole));
+  }
+  if (measured.empty() || !group_.leads()) return;
+  const auto best =
+      std::min_element(measured.begin(), measured.end(), [](const Trial& one, const Trial& other) {
+        return median(one.results.front().measurement.samples_us) <
+               median(other.results.front().measurement.samples_us);
+      });
+  record(best->results);
+}
+
+void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
+                     const std::function<double(double us)>& value) {
+  group_.barrier();  // the others are ready
+  CaseResult result;
+  result.measurement = sampler_.measure(common_.policy(), sampled);
+  group_.barrier();
+  result.name = name;
+  result.window = window;
+  for (const double us : result.measurement.samples_us) result.samples.push_back(value(us));
+  record({result});
+}
+
+}  // namespace nearpeak

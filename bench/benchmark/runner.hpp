@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures cases over any group: warms up, samples, verifies what was timed, writes the records.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "benchmark/benchmark.hpp"
+
+namespace nearpeak {
+
+// What a run's records are called.
+struct Naming {
+  std::string program;  // "nearpeak-mpi", "nearpeak-native"
+  // "pair": then a record's benchmark is this mode, and its method the transport. Empty: the
+  // benchmark's own name, and no method.
+  std::string mode;
+  std::string buffers;  // the kinds of the ranks', as given
+};
+
+class Runner {
+ public:
+  // `places`: of every rank, as from to_json(RankPlace). Collective, as everything here.
+  Runner(Group& group, const CommonOptions& common, Naming naming);
+
+  void open(const std::optional<std::string>& library_version,
+            const std::vector<std::string>& places);
+  // A line above the rows that follow.
+  void heading(const std::string& text);
+
+  // One size of a benchmark: over the library's own operation, or over transports, with buffers in
+  // the context's memory. A rank without the memory has the case skipped.
+  using Methods =
+      std::function<std::vector<Method>(const CaseContext&, const Messages&, const Buffers&)>;
+  void run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods);
+  // The same, which measures nothing: what went wrong, or nothing.
+  std::optional<WrongData> try_out(const Benchmark& benchmark, const CaseContext& context,
+                                   const Methods& methods);
+  // Over one of several transports. All are tried shortly; the best are measured, the others are
+  // left at that, which their records say. With no mode in the naming, the best alone is recorded.
+  void run_over(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
+                const std::vector<Method>& methods);
+  // What no benchmark measures.
+  void measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
+               const std::function<double(double us)>& value);
+  // Of one case: a result for each metric.
+  void record(const std::vector<CaseResult>& results);
+  // False where wrong data arrived anywhere; then that is a record.
+  bool right(const CaseName& name, const std::optional<Mismatch>& wrong);
+  // A record each time, and a line on stdout for a reason that was not told yet.
+  void skip(const CaseName& name, const std::string& reason);
+
+  CaseName name_of(const Benchmark& benchmark, const Metric& metric, const CaseContext& context,
+                   const std::optional<std::string>& method) const;
+  Group& group() { return group_; }
+  RecordWriter& writer() { return writer_; }
+  const Table& table() const { return table_; }
+  const ClockQuality& clock() const { return clock_; }
+  int status() const { return status_; }
+
+ private:
+  struct Trial;
+  struct Memories;
+  std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
+  bool contest() const { return !naming_.mode.empty(); }
+  bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
+                          Measurement& measurement);
+  std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
+  std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
+  std::optional<WrongData> verify_rounds(Case& made, Part last);
+  void wrong_data(const CaseName& name, const WrongData& wrong);
+  void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
+                  const std::vector<const Method*>& methods);
+  Trial attempt(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
+                const Method& method, const SamplingPolicy& policy, bool trial);
+  std::vector<CaseResult> results_of(const Benchmark& benchmark, const CaseContext& context,
+                                     const Case& made, const Method* method,
+                                     const Measurement& measurement) const;
+  SamplingPolicy policy_of(const Benchmark& benchmark) const;
+
+  Group& group_;
+  const CommonOptions& common_;
+  Naming naming_;
+  ClockQuality clock_;
+  Sampler sampler_;
+  RecordWriter writer_;
+  Table table_;
+  std::string shown_metric_;
+  std::set<std::string> shown_reasons_;
+  int status_ = kGood;
+};
+
+// What a trial may take for its method to be measured, from the time of every trial (at least one).
+double enough_us(std::vector<double> trials_us);
+
+// How a method's record says that it was slower in its trial; results/ceilings.py knows how it
+// begins.
+inline constexpr const char* kTrialOnly = "a short trial: slower than others";
+
+}  // namespace nearpeak

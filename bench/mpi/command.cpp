@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include "benchmark/describe.hpp"
+#include "mpi/probe.hpp"
+#include "mpi/staging.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr const char* kProbe = "probe";
+constexpr const char* kUsage =
+    "Measures one MPI library: one benchmark, or several one after the other, with options of "
+    "their own after each name and the others shared. Examples:\n"
+    "  mpirun -n 2 nearpeak-mpi latency\n"
+    "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
+    "  mpirun -n 2 nearpeak-mpi latency --sizes 8,1M --calls nonblocking bw bibw\n"
+    "  mpirun -n 4 nearpeak-mpi allreduce --type double --sizes 8:1M\n"
+    "  mpirun -n 8 nearpeak-mpi mbw_mr --buffers H,D --devices 0\n"
+    "  mpirun -n 2 nearpeak-mpi latency --buffers D --devices 0,1\n"
+    "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
+    "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put";
+
+// As the user gives it, before it is checked.
+struct Given {
+  std::map<const Benchmark*, Axes> axes;
+  std::string devices;
+  std::string buffers = "H";
+  std::vector<std::string> probed;  // kinds of buffers
+  std::string operations;
+  bool probe = false;
+};
+
+bool stages(const Selected& selected) {
+  const auto staging = selected.axes.find(kStaging);
+  return staging != selected.axes.end() && staging->second != kNoStaging;
+}
+
+void check_name(const std::string& name) {
+  if (name != kProbe) find_benchmark(name);
+}
+
+void add_devices(CLI::App& command, Given& given) {
+  command.add_option(
+      "--devices", given.devices,
+      "device of each rank, or of all: index, UUID, - for none, with a backend as in opencl:0; "
+      "default: of all that a rank sees, the one of its number on its host, if its buffers need "
+      "one");
+}
+
+void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, Given& given) {
+  CLI::App* sub = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
+  command.common.add_to(*sub);
+  for (const Axis& axis : axes_of(benchmark)) {
+    if (axis.name == kReuse || axis.name == kTouch) continue;  // CommonOptions has them
+    std::string& value = given.axes[&benchmark][axis.name];
+    value = axis.values.front();
+    sub->add_option("--" + axis.name, value, axis.summary)
+        ->check(CLI::IsMember(axis.values))
+        ->capture_default_str();
+  }
+  sub->add_option("--buffers", given.buffers,
+                  "kind of the ranks' buffers: H host, P pinned host, D device, M managed; one for "
+                  "all, one for each half of the ranks, as H,D, or one for each")
+      ->capture_default_str();
+  add_devices(*sub, given);
+  sub->add_option("--offset", command.offset,
+                  "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
+      ->check(CLI::Range(0, 4095))
+      ->capture_default_str();
+  sub->callback([&] { command.selected.push_back({&benchmark, {}, {}}); });
+}
+
+void add_probe(CLI::App& app, Command& command, Given& given) {
+  CLI::App* sub = app.add_subcommand(
+      kProbe,
+      "which operations the library can do on which buffers, tried one by one with 8, 64K and 4M "
+      "bytes; it measures nothing");
+  sub->add_option("--buffers", given.probed,
+                  "kind of the ranks' buffers (H, P, D, M), as D; give it several times to try "
+                  "several")
+      ->required();
+  sub->add_option("--operations", given.operations,
+                  "only these, as latency,put: benchmarks, and operations of --describe; default: "
+                  "all");
+  add_devices(*sub, given);
+  sub->add_option("--jsonl", command.common.jsonl,
+                  "append records to this file (docs/records.md), one before each operation");
+  sub->callback([&given] { given.probe = true; });
+}
+
+// Throws BadInput.
+void check(Selected& selected, const Command& command, const Given& given) {
+  const BenchmarkInfo& info = selected.benchmark->info;
+  const auto own = given.axes.find(selected.benchmark);
+  if (own != given.axes.end()) selected.axes = own->second;
+  selected.axes[kReuse] = command.common.reuse;
+  selected.axes[kTouch] = command.common.touch;
+  const auto& letters = command.kinds.front().letters();
+  const bool devices = std::any_of(letters.begin(), letters.end(), on_device);
+  if (stages(selected) && !devices)
+    throw BadInput("--staging " + selected.axes.at(kStaging) +
+                   " copies to and from devices, and --buffers " + given.buffers +
+                   " has none: give D or M to a rank, as --buffers D");
+  if (devices && command.common.touch != touch_values().front())
+    throw BadInput("--touch " + command.common.touch +
+                   " writes with the CPU: it takes buffers H and P, not " + given.buffers);
+  selected.sizes = command.common.ordered_sizes();
+  std::erase_if(selected.sizes, [&](std::size_t size) { return size < info.smallest; });
+  if (selected.sizes.empty())
+    throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +
+                   " byte");
+}
+
+// Throws BadInput.
+void check(Command& command, const Given& given) {
+  if (given.probe) {
+    if (!command.selected.empty())
+      throw BadInput("probe measures nothing: give it a launch of its own");
+    for (const std::string& buffers : given.probed) {
+      command.kinds.emplace_back(buffers);
+      for (const std::string& operation : parse_operations(given.operations))
+        command.trials.push_back({command.kinds.back(), operation});
+    }
+  } else {
+    command.kinds.emplace_back(given.buffers);
+    command.common.with_device = need_device(command.kinds.front());
+    for (Selected& selected : command.selected) check(selected, command, given);
+    command.common.window_at(1);
+  }
+  command.devices = parse_devices(given.devices);
+}
+
+}  // namespace
+
+std::vector<Axis> axes_of(const Benchmark& benchmark) {
+  std::vector<Axis> axes = benchmark.info.axes;
+  for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
+  if (benchmark.over_transport()) axes.push_back(staging_axis());
+  return axes;
+}
+
+void Command::check_ranks(int ranks) const {
+  const auto wrong = [ranks](const std::string& name, const RankRule& rule) {
+    return BadInput(name + " runs on " + rule.text() + ", not on " + std::to_string(ranks) +
+                    ": start it with mpirun -n " + std::to_string(rule.count));
+  };
+  for (const Selected& each : selected) {
+    const BenchmarkInfo& info = each.benchmark->info;
+    if (!info.ranks.fits(ranks)) throw wrong(info.name, info.ranks);
+  }
+  if (!trials.empty() && ranks != kProbeRanks)
+    throw wrong(kProbe, {.kind = RankRule::Kind::kExactly, .count = kProbeRanks});
+  for (const Kinds& each : kinds) each.check(ranks);
+  if (devices.size() > 1 && static_cast<int>(devices.size()) != ranks)
+    throw BadInput("--devices names " + std::to_string(devices.size()) + " devices for " +
+                   std::to_string(ranks) + " ranks: give one for each, or one for all");
+}
+
+bool Command::sends_from_device(int rank, int ranks) const {
+  const bool has = std::any_of(kinds.begin(), kinds.end(), [&](const Kinds& each) {
+    return each.of(rank, ranks) == BufferKind::kDevice;
+  });
+  return has && (!trials.empty() || !std::all_of(selected.begin(), selected.end(), stages));
+}
+
+Command parse(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
+  CLI::App app(kUsage, "nearpeak-mpi");
+  app.add_flag_callback(
+      "--describe",
+      [] {
+        std::cout << describe() << "\n";
+        std::exit(kGood);
+      },
+      "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");
+  app.require_subcommand(1, 0);
+  Command command;
+  Given given;
+  for (const Benchmark& benchmark : benchmarks()) add_benchmark(app, benchmark, command, given);
+  add_probe(app, command, given);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) std::exit(app.exit(error));
+    throw BadInput(std::string(error.what()) + "; see nearpeak-mpi --help");
+  }
+  check(command, given);
+  return command;
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line of nearpeak-mpi asks for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "benchmark/benchmark.hpp"
+#include "mpi/device_choice.hpp"
+
+namespace nearpeak {
+
+// One benchmark with a value for each of its axes.
+struct Selected {
+  const Benchmark* benchmark = nullptr;
+  Axes axes;
+  std::vector<std::size_t> sizes;  // in the order of measurement
+};
+
+// One operation to be tried on one kind of buffers: a benchmark's, or one that has no benchmark.
+struct Trial {
+  Kinds kinds;
+  std::string operation;
+};
+
+struct Command {
+  std::vector<Selected> selected;  // one after the other, or
+  std::vector<Trial> trials;       // in this order
+  std::vector<Kinds> kinds;        // of all ranks' buffers: of `selected`, one
+  std::vector<DeviceSpec> devices;
+  std::size_t offset = 0;  // bytes of the buffers after a page boundary
+  CommonOptions common;
+
+  // Throws BadInput where a benchmark does not run on so many ranks, or the buffers or devices are
+  // not for them.
+  void check_ranks(int ranks) const;
+  // Whether this rank would give MPI an address of device memory.
+  bool sends_from_device(int rank, int ranks) const;
+};
+
+// Returns what is to be run; exits the program for --help and --describe. Throws BadInput.
+Command parse(int argc, char** argv);
+
+// The benchmarks and operations as JSON (docs/describe.md).
+std::string describe();
+
+// The axes of a benchmark, its own and those that all have.
+std::vector<Axis> axes_of(const Benchmark& benchmark);
+
+}  // namespace nearpeak

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/measure.hpp"
+
+#include <algorithm>
+
+#include "benchmark/runner.hpp"
+#include "mpi/places.hpp"
+#include "mpi/staging.hpp"
+
+namespace nearpeak {
+namespace {
+
+std::string title(const Selected& selected) {
+  std::string text = selected.benchmark->info.name + ": " + selected.benchmark->info.summary;
+  for (const auto& [name, value] : selected.axes)
+    if (name != kReuse && name != kTouch) text += "; " + name + " " + value;
+  return text;
+}
+
+}  // namespace
+
+CaseContext context_of(const Command& command, const DeviceChoice& devices, const Kinds& kinds,
+                       MpiGroup& group, std::size_t bytes, const Axes& axes) {
+  const BufferKind kind = kinds.of(group.rank(), group.size());
+  // Of the largest cache between any rank's buffers and whoever moves them.
+  std::uint64_t cache = largest_cache();
+  if (on_device(kind)) cache = std::max(cache, devices.device()->info().l2_bytes);
+  const auto caches = group.gather(cache);
+  return {.group = group,
+          .kind = kind,
+          .memory = devices.memory(kind),
+          .device = devices.device(),
+          .bytes = bytes,
+          .window = command.common.window_at(bytes),
+          .offset = command.offset,
+          .cache_bytes = *std::max_element(caches.begin(), caches.end()),
+          .axes = axes};
+}
+
+int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  const Kinds& kinds = command.kinds.front();
+  Runner runner(group, command.common,
+                {.program = "nearpeak-mpi", .mode = "", .buffers = kinds.text()});
+  runner.open(library_version(), gather_places(devices, group));
+  for (const Selected& selected : command.selected) {
+    runner.heading(title(selected));
+    for (const std::size_t bytes : selected.sizes)
+      runner.run(*selected.benchmark,
+                 context_of(command, devices, kinds, group, bytes, selected.axes), mpi_methods);
+  }
+  return runner.status();
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring the benchmarks of a command line, once MPI is initialised.
+#pragma once
+
+#include "mpi/command.hpp"
+#include "mpi/mpi_group.hpp"
+
+namespace nearpeak {
+
+// Collective. Returns the exit status: kGood or kWrongData. Throws BadInput, std::runtime_error.
+int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group);
+
+// The case of a benchmark on this rank. `axes`: every one that the benchmark has.
+CaseContext context_of(const Command& command, const DeviceChoice& devices, const Kinds& kinds,
+                       MpiGroup& group, std::size_t bytes, const Axes& axes);
+
+}  // namespace nearpeak

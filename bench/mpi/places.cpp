@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/places.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "options/launched.hpp"
+#include "options/options.hpp"
+
+namespace nearpeak {
+namespace {
+
+bool is_index(const std::string& asked) {
+  return std::all_of(asked.begin(), asked.end(),
+                     [](unsigned char letter) { return std::isdigit(letter) != 0; });
+}
+
+// One rank with the device that it asked for, by --devices or by its place on the host, and took.
+struct Taken {
+  int rank;
+  std::string host;
+  std::string asked;
+  std::string uuid;
+
+  std::string text() const {
+    return "rank " + std::to_string(rank) + " on " + host + " asked for " + asked + " and has " +
+           uuid;
+  }
+};
+
+// Throws BadInput. An index and a UUID may well name the same device, and where each rank sees a
+// device of its own alone, the first of each is another.
+void check_pair(const Taken& a, const Taken& b) {
+  if (a.host != b.host || is_index(a.asked) != is_index(b.asked)) return;
+  if ((a.asked == b.asked) == (a.uuid == b.uuid)) return;
+  if (a.uuid != b.uuid && a.asked.find(kByPlace) != std::string::npos) return;
+  throw BadInput(std::string(a.uuid == b.uuid ? "two ranks share a device that asked for two: "
+                                              : "two ranks have two devices that asked for one: ") +
+                 a.text() + ", " + b.text() +
+                 ": give UUIDs in --devices, or the same CUDA_VISIBLE_DEVICES to every rank");
+}
+
+}  // namespace
+
+int settle(const Failure& mine, Group& group) {
+  const auto statuses = group.gather(mine.status);
+  const int status = *std::max_element(statuses.begin(), statuses.end());
+  if (status == 0) return 0;
+  const auto texts = group.gather(mine.text);
+  if (!group.leads()) return status;
+  const bool same = std::all_of(texts.begin(), texts.end(),
+                                [&](const std::string& text) { return text == texts.front(); });
+  for (std::size_t i = 0; i < (same ? 1 : texts.size()); ++i) {
+    if (texts[i].empty()) continue;
+    const std::string who = same ? "" : "rank " + std::to_string(i) + ": ";
+    std::cerr << "nearpeak-mpi: " + who + texts[i] + "\n" << std::flush;
+  }
+  return status;
+}
+
+std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group) {
+  const int rank = group.rank();
+  if (!group.everywhere(devices.rank() < 0 || devices.rank() == rank))
+    throw BadInput(
+        "the launcher numbers the ranks otherwise than MPI does: unset the variables of "
+        "other launchers (" +
+        rank_variables() + ")");
+  RankPlace place = this_place(rank);
+  place.device = devices.place();
+  const auto places = group.gather(to_json(place));
+  const auto asked = group.gather(devices.asked());
+  std::vector<Taken> taken;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (asked[i].empty()) continue;
+    const auto one = nlohmann::json::parse(places[i]);
+    const Taken next{static_cast<int>(i), one["host"], asked[i], one["device"]["uuid"]};
+    for (const Taken& other : taken) check_pair(other, next);
+    taken.push_back(next);
+  }
+  return places;
+}
+
+void check_writable(const std::string& jsonl, Group& group) {
+  std::string why;
+  try {
+    if (group.leads() && !jsonl.empty()) const RecordWriter writer(jsonl);
+  } catch (const std::runtime_error& error) {
+    why = error.what();
+  }
+  why = group.first_reason(why);
+  if (!why.empty()) throw BadInput(why);
+}
+
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks tell each other before anything is measured. Everything here is collective.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "group/group.hpp"
+#include "mpi/device_choice.hpp"
+
+namespace nearpeak {
+
+// What stopped a rank before MPI_Init.
+struct Failure {
+  int status = 0;  // the exit status; 0: nothing did
+  std::string text;
+};
+
+// The exit status of all where something stopped any of them, which the leader then says.
+int settle(const Failure& mine, Group& group);
+
+// Each rank's place and device, as for RecordWriter::environment. Throws BadInput on every rank
+// where two ranks of a host are on one device but asked for two, or on two and asked for one.
+std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group);
+
+// Throws BadInput on every rank where the leader cannot append to this file; empty is none.
+void check_writable(const std::string& jsonl, Group& group);
+
+std::string library_version();
+
+}  // namespace nearpeak

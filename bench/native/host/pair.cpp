@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mode `pair`: processes of one host, every two of which move messages through memory.
+#include "native/host/pair.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <new>
+
+#include "native/host/host.hpp"
+#include "native/process.hpp"
+
+namespace nearpeak {
+namespace {
+
+std::vector<HostMethod>& registry() {
+  static std::vector<HostMethod> all;
+  return all;
+}
+
+// One of the processes, from its birth.
+class PairProcess {
+ public:
+  PairProcess(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
+              const std::vector<HostMethod>& methods, std::vector<HostMemory>& memories,
+              SharedGroup& group)
+      : options_(options), asked_(asked), methods_(methods), memories_(memories), group_(group) {}
+
+  int run() {
+#ifdef PR_SET_PTRACER
+    // Where Yama guards processes from each other the other one may still read this one's memory.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+#endif
+    own().touch();
+    Runner runner(group_, options_.common, options_.naming("pair"));
+    open_records(runner, options_, "pair");
+    for_each_case(
+        group_, options_, {}, asked_,
+        [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
+          run_case(runner, benchmark, context, messages);
+        });
+    return runner.status();
+  }
+
+ private:
+  HostMemory& own() { return memories_[static_cast<std::size_t>(group_.rank())]; }
+
+  void run_case(Runner& runner, const Benchmark& benchmark, const CaseContext& context,
+                const Messages& messages) {
+    std::vector<const HostMethod*> some;
+    for (const HostMethod& method : methods_)
+      if (method.applies(messages)) some.push_back(&method);
+    const auto any = [&](bool HostMethod::* shared) {
+      return std::any_of(some.begin(), some.end(), [&](const auto* m) { return m->*shared; });
+    };
+    // What nobody uses takes no memory.
+    const auto buffer = [&](Memory& memory, bool used) {
+      return SlotBuffer(memory, used ? messages.bytes : 0, messages.slots);
+    };
+    SlotBuffer out = buffer(host_memory(), messages.sends);
+    SlotBuffer in = buffer(host_memory(), messages.receives);
+    SlotBuffer shared_out = buffer(own().out, messages.sends && any(&HostMethod::shared_out));
+    SlotBuffer shared_in = buffer(own().in, messages.receives && any(&HostMethod::shared_in));
+    for (SlotBuffer* each : {&out, &shared_out})
+      each->fill({payload_seed(messages.rank, messages.bytes)});
+
+    own().control().process = getpid();
+    own().control().out = out.slot(0);
+    group_.barrier();
+    std::vector<HostEnd> ends;
+    ends.reserve(some.size());
+    std::vector<Method> methods;
+    for (const HostMethod* method : some) {
+      SlotBuffer& from = method->shared_out ? shared_out : out;
+      SlotBuffer& to = method->shared_in ? shared_in : in;
+      const HostEnd& end =
+          ends.emplace_back(HostEnd{.messages = messages,
+                                    .own = own(),
+                                    .peer = memories_[static_cast<std::size_t>(messages.peer)],
+                                    .wait = group_.wait(),
+                                    .out = from,
+                                    .in = to,
+                                    .stride = SlotBuffer::stride(messages.bytes)});
+      methods.push_back({.name = method->name,
+                         .buffers = {from, to},
+                         .unavailable = method->unavailable(end),
+                         .make = [method, &end] { return method->make(end); }});
+    }
+    runner.run_over(benchmark, context, messages, methods);
+  }
+
+  const ModeOptions& options_;
+  const std::vector<const Benchmark*>& asked_;
+  const std::vector<HostMethod>& methods_;
+  std::vector<HostMemory>& memories_;
+  SharedGroup& group_;
+};
+
+class PairMode final : public Mode {
+ public:
+  PairMode()
+      : Mode("pair",
+             "processes of one host, each with a peer, through memory: flags in cache lines, a "
+             "ring, copies by the kernel, the receiver, or both ends") {}
+
+  std::vector<Metric> metrics() const override { return transport_metrics(); }
+  void add_options(CLI::App& app) override {
+    options_.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr",
+                    "the CPUs, one for each process: 0,1");
+    app.get_option("--cpus")->required();
+  }
+  int run() override { return run_pair(options_, host_methods()); }
+
+ private:
+  ModeOptions options_;
+};
+
+PairMode mode;
+
+}  // namespace
+
+HostMemory::HostMemory(std::size_t slot_bytes)
+    : out(slot_bytes),
+      in(slot_bytes),
+      control_memory_(sizeof(Control)),
+      inbox_(kInbox),
+      control_(new (control_memory_.data()) Control) {}
+
+RegisterHostMethod::RegisterHostMethod(HostMethod method) {
+  registry().push_back(std::move(method));
+}
+
+std::vector<HostMethod> host_methods() {
+  auto all = registry();
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+int run_pair(const ModeOptions& options, std::vector<HostMethod> methods) {
+  const auto ranks = static_cast<int>(options.cpus.size());
+  if (ranks < 2 || ranks % 2 != 0)
+    throw BadInput("--cpus of pair needs an even number of CPUs, one for each process: --cpus 0,1");
+  const auto asked = transport_benchmarks(options, ranks);
+  choose(options.methods, methods);
+  check_cpus(options.cpus);
+  options.check();
+  std::vector<HostMemory> memories;
+  for (int rank = 0; rank < ranks; ++rank) memories.emplace_back(most_slot_bytes(options, asked));
+  return run_group(options.cpus, options.stall_s(methods.size()), [&](SharedGroup& group) {
+    return PairProcess(options, asked, methods, memories, group).run();
+  });
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the point-to-point benchmarks have in common: slots for the messages of a window, several
+// windows of them where buffers rotate, and what must have arrived.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "benchmark/benchmark.hpp"
+
+namespace nearpeak {
+
+// Slots for windows of so many messages, as --reuse asks.
+inline std::uint64_t slots_for(const CaseContext& context, std::uint64_t window) {
+  const std::string& reuse = context.axis(kReuse);
+  if (reuse == "single") return 1;
+  if (reuse == "fixed") return window;
+  return window * rotating_windows(context.bytes, window, context.cache_bytes);
+}
+
+// T is the transport: a final class where calls must cost nothing, else Transport itself.
+template <class T>
+class PairCase : public Case {
+ public:
+  PairCase(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
+      : context_(context),
+        messages_(messages),
+        buffers_(buffers),
+        transport_(over),
+        single_(context.axis(kReuse) == "single"),
+        writes_(context.axis(kTouch) == "sender" && messages.sends),
+        windows_(single_ ? 1 : messages.slots / messages.window),
+        step_(stride_of(windows_)) {}
+
+  std::uint64_t window() const final { return messages_.window; }
+  std::uint64_t cycle() const final { return windows_; }
+
+  // The out buffer comes with round 0 in all of its slots.
+  void begin_round(std::uint64_t round, Part part) final {
+    if (round <= 1) turn_ = first_ = used_ = 0;
+    last_ = first_;
+    const std::size_t count = round == 0 ? SlotBuffer::kRest : window_slots();
+    const Part renewed = round == 0 ? Part::kStamps : part;
+    if (messages_.sends)
+      buffers_.out.fill({seed_of(messages_.rank), round}, renewed, first_, count);
+    if (messages_.receives && part == Part::kAll)
+      buffers_.in.spoil(seed_of(messages_.peer), first_,
+                        round == 0 ? checked() * window_slots() : count);
+  }
+
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const final {
+    if (!messages_.receives) return std::nullopt;
+    const Payload payload{seed_of(messages_.peer), round};
+    if (round > 0) return buffers_.in.find_mismatch(payload, part, last_, window_slots());
+    if (used_ < windows_) return std::nullopt;  // not every slot was used in the time
+    return buffers_.in.find_mismatch(payload, part, 0, checked() * window_slots());
+  }
+
+ protected:
+  std::size_t bytes() const { return messages_.bytes; }
+  bool is_first() const { return messages_.first(); }
+  // The slot of a message of the window that is under way.
+  std::size_t slot(std::uint64_t message) const { return single_ ? 0 : first_ + message; }
+  // The same where `bytes` of it are to be sent.
+  std::size_t outgoing(std::uint64_t message, std::size_t bytes) {
+    const std::size_t here = slot(message);
+    if (writes_) write_lines(buffers_.out.slot(here), bytes);
+    return here;
+  }
+  void next_window() {
+    ++used_;
+    if (windows_ == 1) return;
+    turn_ += step_;
+    if (turn_ >= windows_) turn_ -= windows_;
+    first_ = turn_ * messages_.window;
+  }
+  // GB/s from the bytes of `messages` messages in `us` microseconds.
+  double rate(double us, std::uint64_t messages) const {
+    return static_cast<double>(bytes()) * static_cast<double>(messages) / us / 1e3;
+  }
+
+  T& transport() { return transport_; }
+  const CaseContext& context() const { return context_; }
+  const Messages& messages() const { return messages_; }
+
+ private:
+  static constexpr std::size_t kCheckedBytes = std::size_t{64} << 20;
+
+  // A step through all windows that no prefetcher follows: near the golden section.
+  static std::uint64_t stride_of(std::uint64_t windows) {
+    auto step = static_cast<std::uint64_t>(static_cast<double>(windows) * 0.618);
+    while (step > 1 && std::gcd(step, windows) != 1) --step;
+    return std::max<std::uint64_t>(step, 1);
+  }
+  std::uint64_t window_slots() const { return single_ ? 1 : messages_.window; }
+  // Windows that are spoiled and looked at after the timing, from the first: not gigabytes of them.
+  std::uint64_t checked() const {
+    const std::size_t each = SlotBuffer::stride(bytes()) * messages_.window;
+    return std::min(windows_, std::max<std::uint64_t>(kCheckedBytes / each, 1));
+  }
+  std::uint64_t seed_of(int sender) const { return payload_seed(sender, bytes()); }
+
+  const CaseContext context_;
+  const Messages messages_;
+  Buffers buffers_;
+  T& transport_;
+  const bool single_;
+  const bool writes_;
+  const std::uint64_t windows_;
+  const std::uint64_t step_;
+  std::uint64_t turn_ = 0;  // the window that is next,
+  std::size_t first_ = 0;   // and its first slot
+  std::size_t last_ = 0;
+  std::uint64_t used_ = 0;  // windows, since round 0 or 1 began
+};
+
+}  // namespace nearpeak

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Benchmarks that have a window of messages in flight.
+#pragma once
+
+#include "pt2pt/pair_case.hpp"
+
+namespace nearpeak {
+
+// `one_by_one`: the calls that move a message each.
+inline Axis calls_axis(const std::string& one_by_one) {
+  return {"calls",
+          {"nonblocking", "blocking"},
+          "MPI_Isend, MPI_Irecv and MPI_Waitall, or " + one_by_one + " one by one"};
+}
+
+inline bool is_blocking(const CaseContext& context) { return context.axis("calls") == "blocking"; }
+
+// The rank with the lower number sends.
+inline Messages one_way_messages(const CaseContext& context, int peer) {
+  const int rank = context.group.rank();
+  return {.bytes = context.bytes,
+          .window = context.window,
+          .slots = slots_for(context, context.window),
+          .sends = rank<peer, .receives = rank> peer,
+          .rank = rank,
+          .peer = peer};
+}
+
+// Windows from the first of the two ranks to the second, which answers each with an empty message.
+template <class T>
+class OneWay : public PairCase<T> {
+  using Base = PairCase<T>;
+  using Base::bytes, Base::next_window, Base::outgoing, Base::slot, Base::transport;
+
+ public:
+  OneWay(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
+      : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
+
+  void run(std::uint64_t n) final {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (this->is_first()) {
+        send_window();
+        transport().receive(slot(0), 0);
+      } else {
+        receive_window();
+        transport().send(slot(0), 0);
+      }
+      next_window();
+    }
+  }
+
+ private:
+  void send_window() {
+    T& by = transport();
+    for (std::uint64_t m = 0; m < this->messages().window; ++m) {
+      if (blocking_)
+        by.send(outgoing(m, bytes()), bytes());
+      else
+        by.begin_send(outgoing(m, bytes()), bytes());
+    }
+    if (!blocking_) by.finish();
+  }
+
+  void receive_window() {
+    T& by = transport();
+    for (std::uint64_t m = 0; m < this->messages().window; ++m) {
+      if (blocking_)
+        by.receive(slot(m), bytes());
+      else
+        by.begin_receive(slot(m), bytes());
+    }
+    if (!blocking_) by.finish();
+  }
+
+  const bool blocking_;
+};
+
+}  // namespace nearpeak

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/benchmark.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace nearpeak;
+using Kind = RankRule::Kind;
+
+TEST_CASE("a rule says which numbers of ranks fit it") {
+  const RankRule two;
+  CHECK(two.fits(2));
+  CHECK_FALSE(two.fits(4));
+  const RankRule any{.kind = Kind::kAtLeast, .count = 2};
+  CHECK(any.fits(7));
+  CHECK_FALSE(any.fits(1));
+  const RankRule even{.kind = Kind::kEven, .count = 4};
+  CHECK(even.fits(6));
+  CHECK_FALSE(even.fits(2));
+  CHECK_FALSE(even.fits(5));
+  const RankRule square{.kind = Kind::kSquare, .count = 1};
+  CHECK(square.fits(1));
+  CHECK(square.fits(9));
+  CHECK_FALSE(square.fits(8));
+}
+
+TEST_CASE("benchmarks are known by name, and an unknown one is said with those there are") {
+  CHECK(find_benchmark("bw").info.metrics.front().unit == "GB/s");
+  CHECK(find_benchmark("latency").over_transport());
+  CHECK_THROWS_WITH_AS(find_benchmark("lattency"), doctest::Contains("bibw, bw, latency"),
+                       BadInput);
+}

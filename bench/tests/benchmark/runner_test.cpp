@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// With transports between two processes that fail in ways which a look at the first message, or at
+// one message, does not show.
+#include "benchmark/runner.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "tests/native/host/spoiled.hpp"
+
+using namespace nearpeak;
+
+namespace {
+
+// Runs a transport alone that is spoiled so, and looks that it is caught. In a window of messages
+// in a single buffer only the last one shows; `alone`: also where there is but one message.
+void is_caught(const Spoil& spoil, const std::string& where = "", bool alone = true) {
+  for (const std::string reuse : {"fixed", "rotating", "single"}) {
+    CAPTURE(reuse);
+    const RecordFile file;
+    ModeOptions options = short_pair("24", file);
+    options.common.reuse = reuse;
+    options.common.window = 4;
+    options.metrics = {"bw", "bibw"};
+    if (alone) options.metrics = {"latency", "bw", "bibw"};
+    if (reuse == "single" && !alone) continue;
+    if (reuse == "single") options.metrics = {"latency"};
+    CHECK(in_own_process([&] { return run_pair(options, {spoiled(spoil)}); }) == kWrongData);
+    CHECK(file.records("samples").empty());
+    const auto problems = file.records("problem");
+    CHECK(problems.size() == options.metrics.size());
+    for (const auto& problem : problems) {
+      CHECK(problem["status"] == "wrong data");
+      CHECK(problem["method"] == "spoiled");
+      CHECK(problem["message"].get<std::string>().find(where) != std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a transport that skips every k-th message is caught") {
+  for (std::uint64_t k = 2; k <= 8; ++k) {
+    CAPTURE(k);
+    is_caught(
+        [k](const HostEnd&, char*, std::size_t, std::uint64_t number) { return number % k != 0; });
+  }
+}
+
+TEST_CASE("a transport that delivers late by one message is caught") {
+  // What should have come now comes with the next one.
+  is_caught([last = std::string()](const HostEnd& end, char* to, std::size_t bytes,
+                                   std::uint64_t number) mutable {
+    const std::size_t at = static_cast<std::size_t>(to - end.in.slot(0));
+    const std::string now(end.peer.out.data() + at, bytes);
+    if (number > 1) std::memcpy(to, last.data(), bytes);
+    last = now;
+    return number == 1;
+  });
+}
+
+TEST_CASE("a transport that delivers to the wrong slot is caught") {
+  is_caught(
+      [](const HostEnd& end, char* to, std::size_t bytes, std::uint64_t) {
+        const std::size_t slot = static_cast<std::size_t>(to - end.in.slot(0)) / end.stride;
+        const std::size_t other = slot == 0 ? end.messages.slots - 1 : slot - 1;
+        std::memcpy(end.in.slot(other), end.peer.out.data() + slot * end.stride, bytes);
+        return false;
+      },
+      "", false);
+}
+
+TEST_CASE("a transport that writes behind a message is caught") {
+  is_caught(
+      [](const HostEnd&, char* to, std::size_t bytes, std::uint64_t) {
+        to[bytes] ^= 1;
+        return true;
+      },
+      "written behind the message");
+}
+
+TEST_CASE("one flipped byte at either end is wrong data, with its place, and the rest goes on") {
+  for (const int rank : {0, 1}) {
+    const RecordFile file;
+    ModeOptions options = short_pair("100", file);
+    options.metrics = {"latency"};
+    const auto flip = [rank](const HostEnd& end, char* to, std::size_t bytes, std::uint64_t) {
+      std::memcpy(to, end.peer.out.data(), bytes);
+      if (end.messages.rank == rank) to[42] ^= 1;
+      return false;
+    };
+    const std::vector<HostMethod> methods{host_method("flag"), spoiled(flip)};
+    CHECK(in_own_process([&] { return run_pair(options, methods); }) == kWrongData);
+    const auto problems = file.records("problem");
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0]["status"] == "wrong data");
+    CHECK(problems[0]["method"] == "spoiled");
+    CHECK(problems[0]["rank"] == rank);
+    CHECK(problems[0]["byte"] == 42);
+    REQUIRE(file.records("samples").size() == 1);
+    CHECK(file.records("samples")[0]["method"] == "flag");
+  }
+}
+
+TEST_CASE("a method that is slower is left at a short trial, which its record says") {
+  const RecordFile file;
+  ModeOptions options = short_pair("8", file);
+  options.metrics = {"latency"};
+  const auto late = [](const HostEnd& end, char*, std::size_t, std::uint64_t) {
+    const std::int64_t until = now_ns() + 100'000;
+    while (end.messages.rank == 0 && now_ns() < until) {
+    }
+    return true;
+  };
+  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late)};
+  CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
+  const auto records = file.records("samples");
+  REQUIRE(records.size() == 2);
+  for (const auto& record : records)
+    if (record["method"] == "spoiled")
+      CHECK(record["limited"] == "a short trial: slower than others");
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ceilings themselves in the place of a library: the self-test of a study.
+
+What it measures is what the ceilings do, by the same road as any library's launches, so that its
+fraction of them must be 1.
+"""
+
+from pathlib import Path
+
+import nearpeak
+from nearpeak.libraries.families import Family
+from nearpeak.libraries.model import Library
+
+FAMILY = Family(
+    name="ceiling",
+    title="Nearpeak's ceilings",
+    version_pattern=r"(?!)",  # no MPI library says so
+    abi="",
+    header_mark="",
+    launcher="",
+    launcher_mark=r"(?!)",
+    native=Library(
+        name="ceiling",
+        family="ceiling",
+        version=nearpeak.__version__,
+        version_text="the best transports of nearpeak-native, in the place of a library",
+        abi="",
+        prefix=Path(),
+        origin="nearpeak",
+        launcher=Path(),
+        libmpi=Path(),
+    ),
+)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a benchmark says of itself (docs/describe.md): all that the study knows of one.
+
+Nothing in Python knows a benchmark by its name: how it is planned, judged and shown follows from
+these facts.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from nearpeak.errors import UserError
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """One way in which a benchmark varies."""
+
+    name: str
+    values: list[str]
+    default: str
+    summary: str = ""
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """One figure that a benchmark gives."""
+
+    name: str
+    unit: str  # "us", "GB/s", "M/s" (1e6 messages a second)
+    better: str  # "lower" or "higher"
+
+
+class RankRule(msgspec.Struct, frozen=True):
+    """How many ranks a benchmark runs on."""
+
+    rule: str  # "exactly", "at least", "even" or "square"; of the last two at least `count`
+    count: int
+
+    def fits(self, ranks: int) -> bool:
+        """Whether it runs on so many."""
+        if self.rule == "exactly":
+            return ranks == self.count
+        whole = {"even": ranks % 2 == 0, "square": round(ranks**0.5) ** 2 == ranks}
+        return ranks >= self.count and whole.get(self.rule, True)
+
+    @property
+    def text(self) -> str:
+        """`exactly 2 ranks`, `an even number of ranks, at least 2`."""
+        number = f"{self.count} ranks"
+        if self.rule in ("even", "square"):
+            article = "an" if self.rule == "even" else "a"
+            return f"{article} {self.rule} number of ranks, at least {self.count}"
+        return f"{self.rule} {number}"
+
+
+class Benchmark(msgspec.Struct, frozen=True):
+    """One benchmark."""
+
+    name: str
+    metrics: list[Metric]  # the first is the main one
+    ranks: RankRule
+    axes: list[Axis] = []
+    summary: str = ""
+    smallest: int = 0  # bytes: smaller messages are left out
+    symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
+    ceiling: bool = False  # whether nearpeak-native can measure what a path carries in its metrics
+
+    @property
+    def main(self) -> Metric:
+        """The metric that stands for it."""
+        return self.metrics[0]
+
+    @property
+    def one_way(self) -> bool:
+        """Whether its main metric is the rate of one direction between two ranks: what a link's
+        theoretical rate can be set beside."""
+        pair = self.ranks.rule == "exactly" and self.ranks.count == 2
+        return pair and not self.symmetric and self.main.unit == "GB/s"
+
+    @property
+    def one_message(self) -> bool:
+        """Whether its main metric is the time of one message between two ranks."""
+        pair = self.ranks.rule == "exactly" and self.ranks.count == 2
+        return pair and self.ceiling and self.main.unit == "us"
+
+    @property
+    def place(self) -> tuple[bool, bool, bool, bool, str]:
+        """Where it stands in tables: what has ceilings, what pairs of ranks do, rates, one way."""
+        several = self.ranks.rule != "exactly"
+        rates_last = self.main.better == "lower"
+        return not self.ceiling, several, rates_last, self.symmetric, self.name
+
+
+def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
+    """The benchmark called `name`; UserError with those that there are."""
+    known = {benchmark.name: benchmark for benchmark in benchmarks}
+    if name not in known:
+        raise UserError(f"unknown benchmark {name!r}: choose one of {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks of any number of ranks, and what is asked of their number."""
+
+from typing import Any
+
+import pytest
+
+QUICK = ("--sizes", "8,1000,65536", "--slot-ms", "1")
+TYPES = {"float": 4, "int": 4, "double": 8}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_sums_of_every_type_are_right_on_any_number_of_ranks(
+    launcher: Any, ranks: int, kind: str
+) -> None:
+    done = launcher.run("allreduce", "--type", kind, "--keep-ranks", *QUICK, ranks=ranks)
+    assert done.code == 0, done.err
+    assert [case["size_bytes"] for case in done.of("samples")] == [8, 1000, 65536]
+    for case in done.of("samples"):
+        assert len(case["ranks"]) == ranks
+        assert case["samples"] == [max(times) for times in zip(*case["ranks"], strict=True)]
+
+
+def test_a_size_that_is_no_multiple_of_the_type_is_skipped(launcher: Any) -> None:
+    done = launcher.run("allreduce", "--type", "double", "--sizes", "12,16", "--slot-ms", "1")
+    assert done.code == 0, done.err
+    assert [case["size_bytes"] for case in done.of("samples")] == [16]
+    [skipped] = done.of("problem")
+    assert skipped["message"] == "double has 8 bytes: sizes are multiples of that"
+
+
+def test_a_wrong_sum_is_found(launcher: Any) -> None:
+    words = ("--buffers", "H,D", *QUICK)
+    done = launcher.run("allreduce", *words, fake="reachable=1", rank_1="reachable=1,corrupt=1")
+    assert done.code == 3, done.err
+    assert {case["status"] for case in done.of("problem")} == {"wrong data"}
+
+
+def test_pairs_of_ranks_give_a_bandwidth_and_a_rate(launcher: Any) -> None:
+    done = launcher.run("mbw_mr", *QUICK, ranks=4)
+    assert done.code == 0, done.err
+    metrics = [(case["metric"], case["unit"], case["size_bytes"]) for case in done.of("samples")]
+    expected = [
+        (metric, unit, size)
+        for size in (8, 1000, 65536)
+        for metric, unit in (("mbw", "GB/s"), ("mr", "M/s"))
+    ]
+    assert metrics == expected
+    rate = {(one["metric"], one["size_bytes"]): one["samples"][0] for one in done.of("samples")}
+    # A million messages of 1000 bytes are one gigabyte.
+    assert rate["mbw", 1000] == pytest.approx(rate["mr", 1000], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks", "said"),
+    [
+        (("latency",), 3, "latency runs on 2 ranks, not on 3: start it with mpirun -n 2"),
+        (("mbw_mr",), 3, "mbw_mr runs on an even number of ranks, at least 2, not on 3: start it"),
+        (("allreduce", "--buffers", "H,P"), 3, "--buffers H,P does not fit 3 ranks: give one"),
+        (("latency", "--touch", "sender", "--buffers", "D"), 2, "--touch sender writes with the"),
+        (("allreduce", "--sizes", "1"), 2, "allreduce needs sizes of at least 4 byte"),
+    ],
+)
+def test_ranks_that_do_not_fit_are_one_line_and_status_2(
+    launcher: Any, words: tuple[str, ...], ranks: int, said: str
+) -> None:
+    done = launcher.run(*words, fake="reachable=1", ranks=ranks)
+    assert done.code == 2
+    [line] = done.lines()
+    assert line.startswith(f"nearpeak-mpi: {said}")
+    assert done.records == []
+
+
+def test_what_is_sent_may_be_written_before(launcher: Any) -> None:
+    words = ("--touch", "sender", "--reuse", "single", *QUICK)
+    done = launcher.run("latency", "--direction", "0to1", *words, "bw", "bibw")
+    assert done.code == 0, done.err
+    cases = done.of("samples")
+    assert {(case["axes"]["touch"], case["axes"]["reuse"]) for case in cases} == {
+        ("sender", "single")
+    }
+    assert list(cases[0]["phases"]) == ["payload", "empty"]
+    assert all(value > 0 for case in cases for value in case["samples"])

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A benchmark is one file: that of docs/adding-a-benchmark.md, from the sources to the report."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"
+NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
+SIZES = [8, 65536]
+
+
+def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
+    try:
+        catalogue.add("mpich")
+    except UserError as error:
+        pytest.skip(f"mpich cannot be installed: {error}")
+    [code] = re.findall(r"```cpp\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    folder, study = tmp_path / "own", tmp_path / "study"
+    folder.mkdir()
+    (folder / "bcast.cpp").write_text(code)
+    words = ["--mpi", "mpich", "--benchmarks", "bcast,latency", "--sizes", "8,64K"]
+    words += ["--paths", "host-host same-numa", "--slot-ms", "5", "--launches", "2"]
+    env = {**os.environ, "NEARPEAK_BENCHMARKS": str(folder)}
+    done = subprocess.run(
+        [NEARPEAK, "study", *words, "-o", str(study)],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+    results = json.loads((study / "results.json").read_text())
+    cells = [one for one in results["cells"] if one["benchmark"] == "bcast"]
+    assert [one["size_bytes"] for one in cells] == SIZES
+    assert {(one["metric"], one["unit"], one["status"]) for one in cells} == {("bcast", "us", "ok")}
+    assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
+    assert "bcast" in (study / "report.html").read_text()
