@@ -139,7 +139,7 @@ def test_the_command_line(
     line = " ".join(make_command(plan, verbs, tools).argv)
     assert line.startswith(f"nearpeak-native verbs --peer {hosts[0]} --port 2")
     assert (
-        f"--adapter mlx5_0:1 {words} fixed --touch none --metrics bw,latency --sizes 8,100 " in line
+        f"--adapter mlx5_0:1 {words} fixed --touch none --metrics latency,bw --sizes 8,100 " in line
     )
     assert [rank.host for rank in launches[0].ranks] == list(hosts)
     assert wanted_devices(plan, verbs) == [None, None]
