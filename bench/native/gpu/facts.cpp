@@ -22,15 +22,7 @@ constexpr std::uint64_t kPassedTrial = 64;  // round trips that foretell how man
 // What `action` fails with at either end, known to both; empty where it is done at both.
 template <class Action>
 std::string failure_of(Group& group, Action action) {
-  std::string why;
-  try {
-    action();
-  } catch (const std::bad_alloc& error) {
-    why = error.what();
-  } catch (const AcceleratorError& error) {
-    why = error.what();
-  }
-  return group.first_reason(why);
+  return group.first_reason(nearpeak::failure_of(action));
 }
 
 Ipc& ipc_of(Device& device) {

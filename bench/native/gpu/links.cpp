@@ -105,14 +105,7 @@ class Links final : public Case {
   template <class Action>
   void agree(Action action) {
     Group& group = context_.group;
-    std::string why;
-    try {
-      action();
-    } catch (const std::bad_alloc& error) {
-      why = error.what();
-    } catch (const AcceleratorError& error) {
-      why = error.what();
-    }
+    std::string why = failure_of(action);
     if (!why.empty()) why = "rank " + std::to_string(group.rank()) + ": " + why;
     why = group.first_reason(why);
     if (why.empty()) return;
