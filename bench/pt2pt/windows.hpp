@@ -36,7 +36,10 @@ class OneWay : public PairCase<T> {
   OneWay(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
       : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
 
-  void run(std::uint64_t n) final {
+  void run(std::uint64_t n) override { run_windows(n); }
+
+ protected:
+  void run_windows(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {
       if (this->is_first()) {
         send_window();

@@ -36,7 +36,10 @@ class Sampler::Run {
         policy_(policy),
         sampled_(sampled),
         common_(common),
-        shortest_ns_(std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare)),
+        phases_ns_(sampled.phases_ns().size()),
+        // Of what is timed: each phase is.
+        shortest_ns_(static_cast<double>(std::max<std::size_t>(1, phases_ns_.size())) *
+                     std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare)),
         keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
         apart_(policy.sync != Sync::kNone || sampled.prepares()) {}
 
@@ -72,8 +75,8 @@ class Sampler::Run {
 
  private:
   void warm_up() {
-    const std::int64_t begin = now_ns();
     begin_sample();
+    const std::int64_t begin = now_ns();
     sampled_.run(1);
     result_.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
     result_.warmup_iterations = 1;
@@ -82,14 +85,11 @@ class Sampler::Run {
     for (std::uint64_t wanted = 1;; wanted *= 2) {
       const std::uint64_t count = group_.broadcast(wanted);
       if (count == 0) break;
-      begin_sample();
-      const std::int64_t start = now_ns();
-      sampled_.run(count);
-      const std::int64_t end = now_ns();
       const double previous = per_iteration_ns_;
-      per_iteration_ns_ = static_cast<double>(end - start) / static_cast<double>(count);
+      const std::int64_t spent_ns = apart_ ? run_apart(count) : run_timed(count);
+      per_iteration_ns_ = static_cast<double>(spent_ns) / static_cast<double>(count);
       result_.warmup_iterations += count;
-      const double spent_s = static_cast<double>(end - since) / kNs;
+      const double spent_s = static_cast<double>(now_ns() - since) / kNs;
       const bool steady = std::abs(per_iteration_ns_ - previous) < kSteady * per_iteration_ns_ &&
                           spent_s > policy_.min_warmup_s;
       const bool used = result_.warmup_iterations >= policy_.min_warmup || spent_s > policy_.slot_s;
@@ -139,6 +139,25 @@ class Sampler::Run {
     }
   }
 
+  std::int64_t run_timed(std::uint64_t n) {
+    const std::int64_t before = now_ns();
+    sampled_.run(n);
+    return now_ns() - before;
+  }
+
+  // Iterations that each begin anew: only they are timed, and what they add up to is returned.
+  std::int64_t run_apart(std::uint64_t n) {
+    std::int64_t spent_ns = 0;
+    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      begin_sample();
+      spent_ns += run_timed(1);
+      const std::vector<double>& phases = sampled_.phases_ns();
+      for (std::size_t p = 0; p < phases.size(); ++p) phases_ns_[p] += phases[p];
+    }
+    return spent_ns;
+  }
+
   void take(std::uint64_t round) {
     begin_sample();
     sampled_.run(1);  // untimed: agreeing has put the ranks out of step
@@ -146,27 +165,29 @@ class Sampler::Run {
     std::int64_t before = start;
     double timed_ns = 0;
     for (std::uint64_t i = 0; i < round; ++i) {
+      std::int64_t spent_ns = 0;
       if (apart_) {
-        begin_sample();
-        before = now_ns();
+        spent_ns = run_apart(result_.batch);
+      } else {
+        sampled_.run(result_.batch);
+        const std::int64_t after = now_ns();
+        spent_ns = after - before;
+        before = after;
       }
-      sampled_.run(result_.batch);
-      const std::int64_t after = now_ns();
-      if (keeps_ && taken_ % result_.kept_every == 0) keep(after - before);
-      timed_ns += static_cast<double>(after - before);
+      if (keeps_ && taken_ % result_.kept_every == 0)
+        keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
+      timed_ns += static_cast<double>(spent_ns);
       ++taken_;
-      before = after;
     }
-    const double all_ns = static_cast<double>(before - start);
+    const double all_ns = static_cast<double>(now_ns() - start);
     spent_ns_ += all_ns;
     per_sample_ns_ = all_ns / static_cast<double>(round);
     per_iteration_ns_ = std::max(1.0, timed_ns / static_cast<double>(round * result_.batch));
   }
 
-  void keep(std::int64_t ns) {
+  void keep(std::int64_t ns, const std::vector<double>& phases) {
     const double per_us = 1e3 * static_cast<double>(result_.batch);
     result_.samples_us.push_back(static_cast<double>(ns) / per_us);
-    const std::vector<double>& phases = sampled_.phases_ns();
     result_.phases_us.resize(phases.size());
     for (std::size_t i = 0; i < phases.size(); ++i)
       result_.phases_us[i].push_back(phases[i] / per_us);
@@ -187,9 +208,11 @@ class Sampler::Run {
     for (int rank = 0; rank < group_.size(); ++rank) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * count);
       const std::vector<double> theirs(first, first + static_cast<std::ptrdiff_t>(count));
-      if (policy_.reduce == Reduce::kMaximum)
-        for (std::size_t i = 0; i < count; ++i)
-          result_.samples_us[i] = std::max(result_.samples_us[i], theirs[i]);
+      for (std::size_t i = 0; i < count; ++i) {
+        double& sample = result_.samples_us[i];
+        if (policy_.reduce == Reduce::kMaximum) sample = std::max(sample, theirs[i]);
+        if (policy_.reduce == Reduce::kMean) sample = (sample * rank + theirs[i]) / (rank + 1);
+      }
       if (policy_.keep_ranks) result_.ranks_us.push_back(theirs);
     }
   }
@@ -198,9 +221,10 @@ class Sampler::Run {
   const SamplingPolicy& policy_;
   Sampled& sampled_;
   const std::optional<CommonClock>& common_;
-  const double shortest_ns_;  // of a sample, for the clock
+  std::vector<double> phases_ns_;  // of iterations that begin anew
+  const double shortest_ns_;       // of a sample, for the clock
   const bool keeps_;
-  const bool apart_;  // samples do not follow each other at once
+  const bool apart_;  // iterations do not follow each other at once
   Measurement result_;
   double per_iteration_ns_ = 0;
   double per_sample_ns_ = 0;  // with what is done between samples

@@ -14,7 +14,9 @@
 
 namespace nearpeak {
 
-// How the ranks begin a sample.
+// How the ranks begin an iteration. Where they begin it together, as every call of a collective
+// operation must to be compared with another, its time is taken alone, and a sample adds up the
+// times of as many as the clock needs.
 enum class Sync {
   kNone,     // as they are: their messages keep them in step
   kBarrier,  // behind a barrier of the group
@@ -22,7 +24,7 @@ enum class Sync {
 };
 
 // Whose time a sample is.
-enum class Reduce { kLeader, kMaximum };
+enum class Reduce { kLeader, kMaximum, kMean };
 
 struct SamplingPolicy {
   double slot_s = 0.1;             // time for timed samples of one case
@@ -55,7 +57,7 @@ class Sampled {
   virtual ~Sampled() = default;
   // All ranks run the same n.
   virtual void run(std::uint64_t n) = 0;
-  // Untimed, before every sample, where there is something to be done.
+  // Untimed, before every iteration, where there is something to be done.
   virtual bool prepares() const { return false; }
   virtual void prepare() {}
   // Nanoseconds of each phase of the last run; always as many.

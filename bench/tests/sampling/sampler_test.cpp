@@ -124,6 +124,29 @@ TEST_CASE("what is prepared is not timed, and phases are kept with their samples
   CHECK(median(result.phases_us[1]) == 20);
 }
 
+TEST_CASE("iterations that begin anew are timed alone, however short, and as often as prepared") {
+  struct Short final : Sampled {
+    void run(std::uint64_t n) override {
+      iterations += n;
+      spend(0.5);
+    }
+    bool prepares() const override { return true; }
+    void prepare() override {
+      ++prepared;
+      spend(5);
+    }
+    std::uint64_t iterations = 0;
+    std::uint64_t prepared = 0;
+  } brief;
+  Alone alone;
+  const ClockQuality coarse{1000, 20};  // a tick of one microsecond
+  const auto result = Sampler(alone, coarse).measure(short_policy(), brief);
+  CHECK(result.batch >= 2);
+  CHECK(median(result.samples_us) < 5);
+  CHECK(brief.prepared >= result.iterations);
+  CHECK(brief.iterations - brief.prepared <= 20);  // the one before each round of samples
+}
+
 TEST_CASE("alone, the clock that is common to all is one's own") {
   Alone alone;
   CHECK(measure_common_clock(alone).ahead_ns == 0);
