@@ -17,7 +17,9 @@ namespace nearpeak {
 // One direction of messages, in host memory that both processes have mapped; all zero at first. A
 // message is called by its number, from 0 on, which counts modulo kMessages for places.
 struct ResidentQueue {
-  static constexpr unsigned kMessages = 256;  // the most that are open at once
+  // Places. A sender uses one again when its message is in its place, whether or not the receiver
+  // has looked: so many may not be under way between two answers of the receiver.
+  static constexpr unsigned kMessages = 256;
   static constexpr unsigned kMostParts = 64;  // of a message, each by a block of its own
   static constexpr std::size_t kInside = 8;   // bytes of a message that goes within bell or arrival
 

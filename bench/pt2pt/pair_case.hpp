@@ -53,8 +53,18 @@ class PairCase : public Case {
     if (!messages_.receives) return std::nullopt;
     const Payload payload{seed_of(messages_.peer), round};
     if (round > 0) return buffers_.in.find_mismatch(payload, part, last_, window_slots());
-    if (used_ < windows_) return std::nullopt;  // not every slot was used in the time
-    return buffers_.in.find_mismatch(payload, part, 0, checked() * window_slots());
+    if (used_ >= windows_)
+      return buffers_.in.find_mismatch(payload, part, 0, checked() * window_slots());
+    // There was no time for every window: of those that were used, the first ones.
+    std::uint64_t turn = 0;
+    for (std::uint64_t i = 0; i < std::min(used_, kCheckedTurns); ++i) {
+      if (turn < checked())
+        if (auto bad =
+                buffers_.in.find_mismatch(payload, part, turn * messages_.window, window_slots()))
+          return bad;
+      turn = after(turn);
+    }
+    return std::nullopt;
   }
 
  protected:
@@ -71,8 +81,7 @@ class PairCase : public Case {
   void next_window() {
     ++used_;
     if (windows_ == 1) return;
-    turn_ += step_;
-    if (turn_ >= windows_) turn_ -= windows_;
+    turn_ = after(turn_);
     first_ = turn_ * messages_.window;
   }
   // GB/s from the bytes of `messages` messages in `us` microseconds.
@@ -86,12 +95,16 @@ class PairCase : public Case {
 
  private:
   static constexpr std::size_t kCheckedBytes = std::size_t{64} << 20;
+  static constexpr std::uint64_t kCheckedTurns = 64;
 
   // A step through all windows that no prefetcher follows: near the golden section.
   static std::uint64_t stride_of(std::uint64_t windows) {
     auto step = static_cast<std::uint64_t>(static_cast<double>(windows) * 0.618);
     while (step > 1 && std::gcd(step, windows) != 1) --step;
     return std::max<std::uint64_t>(step, 1);
+  }
+  std::uint64_t after(std::uint64_t turn) const {
+    return turn + step_ < windows_ ? turn + step_ : turn + step_ - windows_;
   }
   std::uint64_t window_slots() const { return single_ ? 1 : messages_.window; }
   // Windows that are spoiled and looked at after the timing, from the first: not gigabytes of them.

@@ -28,6 +28,11 @@ Json name_json(const char* record, const CaseName& name) {
   return out;
 }
 
+// Text from outside may be no UTF-8.
+std::string text_of(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 // Seven significant digits: beyond what any clock here resolves, a third of the bytes.
 Json rounded(const std::vector<double>& values) {
   Json out = Json::array();
@@ -74,7 +79,7 @@ void RecordWriter::environment(const std::string& program,
   for (const auto& place : places) out["ranks"].push_back(Json::parse(place));
   out["clock"] = {{"tick_ns", clock.tick_ns}, {"read_ns", clock.read_ns}};
   out["env"] = relevant_environment(environ);
-  line(out.dump(-1, ' ', false, Json::error_handler_t::replace));
+  line(text_of(out));
 }
 
 void RecordWriter::samples(const CaseResult& result) {
@@ -101,7 +106,7 @@ void RecordWriter::samples(const CaseResult& result) {
     for (const auto& one : result.ranks) out["ranks"].push_back(rounded(one));
   }
   out["samples"] = rounded(result.samples);
-  line(out.dump());
+  line(text_of(out));
 }
 
 void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
@@ -113,7 +118,7 @@ void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
   out["byte"] = wrong.where.byte;
   out["expected"] = wrong.where.expected;
   out["got"] = wrong.where.got;
-  line(out.dump());
+  line(text_of(out));
 }
 
 void RecordWriter::skipped(const CaseName& name, const std::string& reason) {
@@ -121,7 +126,7 @@ void RecordWriter::skipped(const CaseName& name, const std::string& reason) {
   out.erase("metric");
   out["status"] = "skipped";
   out["message"] = reason;
-  line(out.dump());
+  line(text_of(out));
 }
 
 void RecordWriter::probe(const std::string& buffers, const std::string& operation,
@@ -132,7 +137,7 @@ void RecordWriter::probe(const std::string& buffers, const std::string& operatio
   out["operation"] = operation;
   out["status"] = status;
   out["message"] = message;
-  line(out.dump(-1, ' ', false, Json::error_handler_t::replace));
+  line(text_of(out));
 }
 
 std::string to_text(const WrongData& wrong, std::size_t size_bytes) {

@@ -72,6 +72,19 @@ def test_ranks_that_do_not_fit_are_one_line_and_status_2(
     assert done.records == []
 
 
+def test_one_way_messages_go_through_every_rotating_buffer(launcher: Any) -> None:
+    # An even number of buffers, whatever the caches: empty messages between must take none.
+    words = ("--reuse", "rotating", "--sizes", "1000000,3M,16M,64M", "--slot-ms", "20")
+    done = launcher.run("latency", "--direction", "0to1", *words)
+    assert done.code == 0, done.err
+    assert [case["size_bytes"] for case in done.of("samples")] == [
+        1000000,
+        3 << 20,
+        16 << 20,
+        64 << 20,
+    ]
+
+
 def test_what_is_sent_may_be_written_before(launcher: Any) -> None:
     words = ("--touch", "sender", "--reuse", "single", *QUICK)
     done = launcher.run("latency", "--direction", "0to1", *words, "bw", "bibw")

@@ -111,7 +111,7 @@ class CudaStream final : public Stream {
 class CudaEvent final : public Event {
  public:
   explicit CudaEvent(const Context& context) : context_(context) {
-    context_.check(context_.use().cuEventCreate(&handle_, 0), "cuEventCreate");
+    context_.check(context_.use().cuEventCreate(&handle_, kEventDisableTiming), "cuEventCreate");
   }
   ~CudaEvent() override { context_.use_last().cuEventDestroy_v2(handle_); }
   CudaEvent(const CudaEvent&) = delete;

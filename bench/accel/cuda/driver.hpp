@@ -43,6 +43,7 @@ enum DeviceAttribute {
 };
 constexpr int kComputeProhibited = 2;
 
+constexpr unsigned kEventDisableTiming = 2;
 constexpr unsigned kHostAllocPortable = 1;
 constexpr unsigned kHostRegisterPortable = 1;
 constexpr unsigned kHostRegisterMapped = 2;

@@ -127,6 +127,7 @@ const RegisterGpuMethod entry({
     .applies =
         [](const GpuEnd& end) {
           return end.messages.bytes > 0 && end.messages.bytes <= kLargest &&
+                 end.messages.window < ResidentQueue::kMessages &&  // and an empty one
                  (on_device(end.kind) || on_device(end.peer_kind));
         },
     .unavailable = unavailable,

@@ -63,7 +63,7 @@ class FlagTransport final : public Transport {
     if (sent_ - known_taken_ >= boxes_) await_box();
     char* const box_end = to_end_ + to_ * box_;
     if (++to_ == boxes_) to_ = 0;
-    copy(box_end - lines(bytes), out_ + slot * stride_, bytes);
+    if (bytes > 0) copy(box_end - lines(bytes), out_ + slot * stride_, bytes);
     flag_of(box_end).store(++sent_, std::memory_order_release);
   }
 
