@@ -99,6 +99,30 @@ class Unfit : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What `action` fails with for want of memory or by the device; empty where it is done.
+template <class Action>
+std::string failure_of(Action action) {
+  try {
+    action();
+  } catch (const AcceleratorOutOfMemory& error) {
+    return error.what();
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const AcceleratorError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A step of a case that every rank makes. Throws Unfit on all where one fails. Collective.
+template <class Action>
+void on_every_rank(Group& group, Action action) {
+  std::string why = failure_of(action);
+  if (!why.empty()) why = "rank " + std::to_string(group.rank()) + ": " + why;
+  why = group.first_reason(why);
+  if (!why.empty()) throw Unfit(why);
+}
+
 struct Benchmark {
   BenchmarkInfo info;
   // Over the library's own operation. Throws std::bad_alloc and Unfit.

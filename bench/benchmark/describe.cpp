@@ -5,11 +5,11 @@ namespace nearpeak {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<Axis> common_axes() {
-  return {{kReuse, reuse_values(),
+std::vector<Axis> common_axes(const CommonOptions& options) {
+  return {{kReuse, options.reuses,
            "which buffers the messages of a window are in: one for each; a single one for all; "
            "more than the caches hold, in turn"},
-          {kTouch, touch_values(), "whether the sender writes what it sends, within the time"}};
+          {kTouch, options.touches, "whether the sender writes what it sends, within the time"}};
 }
 
 Json describe_program(const std::string& program) {

@@ -11,7 +11,7 @@
 namespace nearpeak {
 
 // The axes that CommonOptions has for every benchmark.
-std::vector<Axis> common_axes();
+std::vector<Axis> common_axes(const CommonOptions& options = {});
 
 // Its schema, the program's name and version; the lists are the caller's to add.
 nlohmann::ordered_json describe_program(const std::string& program);

@@ -2,18 +2,18 @@
 #include "benchmark/runner.hpp"
 
 #include <algorithm>
-#include <new>
+#include <limits>
 
 namespace nearpeak {
 namespace {
 
-constexpr double kTrialShare = 0.1;  // of the slot, for the first trial of each method
+constexpr double kTrialShare = 0.05;  // of the slot, for each trial of a method
 constexpr std::uint64_t kTrialSamples = 2;
+constexpr double kFar = 2;            // times the best in the first trial: no second one
 constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
 constexpr std::size_t kMeasured = 2;  // nor are more methods than these
-constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing
+constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing; behind a trial one
 constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window, to be looked at twice
-constexpr char kNoMemory[] = "out of memory";
 
 // A mismatch as it is told to other ranks.
 struct Told {
@@ -106,9 +106,9 @@ std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part pa
   return first_wrong(made.wrong(round, part));
 }
 
-std::optional<WrongData> Runner::verify_rounds(Case& made, Part last) {
-  for (std::uint64_t round = 1; round <= kRounds; ++round) {
-    const Part part = round < kRounds ? Part::kStamps : last;
+std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds, Part last) {
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    const Part part = round < rounds ? Part::kStamps : last;
     made.begin_round(round, part);
     group_.barrier();
     if (made.prepares()) made.prepare();
@@ -131,7 +131,8 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   std::optional<WrongData> wrong;
   if (whole) wrong = verify(made, 0, Part::kAll);
   const bool cheap = name.size_bytes * made.window() <= kCheapBytes;
-  if (!wrong) wrong = verify_rounds(made, whole && cheap ? Part::kAll : Part::kStamps);
+  if (!wrong)
+    wrong = verify_rounds(made, trial ? 1 : kRounds, whole && cheap ? Part::kAll : Part::kStamps);
   if (wrong) wrong_data(name, *wrong);
   return !wrong;
 }
@@ -179,56 +180,19 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
   return results;
 }
 
-// The buffers of a case over transports.
-struct Runner::Memories {
-  Messages messages;
-  std::optional<SlotBuffer> out;
-  std::optional<SlotBuffer> in;
-  std::string why_none;
-
-  Memories(const Benchmark& benchmark, const CaseContext& context)
-      : messages(benchmark.messages(context)) {
-    const auto make = [&](std::optional<SlotBuffer>& buffer, bool used) {
-      buffer.emplace(context.memory, used ? messages.bytes : 0, used ? messages.slots : 1,
-                     context.offset);
-    };
-    try {
-      make(out, messages.sends);
-      make(in, messages.receives);
-      if (messages.sends) out->fill({payload_seed(messages.rank, messages.bytes)});
-    } catch (const std::bad_alloc&) {
-      why_none = kNoMemory;
-    } catch (const AcceleratorError& error) {
-      why_none = "rank " + std::to_string(context.group.rank()) + ": " + error.what();
-    }
-  }
-};
-
 std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseContext& context) {
   std::unique_ptr<Case> made;
-  std::string why;
-  try {
-    made = benchmark.make(context);
-  } catch (const std::bad_alloc&) {
-    why = kNoMemory;
-  } catch (const AcceleratorError& error) {
-    why = "rank " + std::to_string(group_.rank()) + ": " + error.what();
-  }
-  why = group_.first_reason(why);
-  if (!why.empty()) throw Unfit(why);
+  on_every_rank(group_, [&] { made = benchmark.make(context); });
   return made;
 }
 
-void Runner::run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods) {
+void Runner::run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
+                 Memory* out, Memory* in) {
   const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
   try {
-    if (benchmark.over_transport()) {
-      Memories memories(benchmark, context);
-      if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
-        throw Unfit(why);
-      return run_over(benchmark, context, memories.messages,
-                      methods(context, memories.messages, {*memories.out, *memories.in}));
-    }
+    if (benchmark.over_transport())
+      return run_over(benchmark, context, methods, out != nullptr ? *out : context.memory,
+                      in != nullptr ? *in : context.memory);
     const auto made = make_case(benchmark, context);
     Measurement measurement;
     if (!measure_and_verify(name, policy_of(benchmark), false, *made, measurement)) return;
@@ -240,29 +204,39 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
 
 std::optional<WrongData> Runner::try_out(const Benchmark& benchmark, const CaseContext& context,
                                          const Methods& methods) {
-  if (!benchmark.over_transport()) return verify_rounds(*make_case(benchmark, context), Part::kAll);
-  Memories memories(benchmark, context);
-  if (const std::string why = group_.first_reason(memories.why_none); !why.empty())
-    throw Unfit(why);
-  const Buffers buffers{*memories.out, *memories.in};
-  const auto transport = methods(context, memories.messages, buffers).front().make();
-  return verify_rounds(*benchmark.make_over(context, memories.messages, buffers, *transport),
+  if (!benchmark.over_transport())
+    return verify_rounds(*make_case(benchmark, context), kRounds, Part::kAll);
+  const Messages messages = benchmark.messages(context);
+  std::optional<Slots> slots;
+  std::unique_ptr<Transport> transport;
+  on_every_rank(group_, [&] {
+    slots.emplace(messages, context.memory, context.memory, context.offset);
+    transport = methods(context, messages, slots->both()).front().make();
+  });
+  return verify_rounds(*benchmark.make_over(context, messages, slots->both(), *transport), kRounds,
                        Part::kAll);
 }
 
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
-                      const Messages& messages, const std::vector<Method>& methods) {
-  std::vector<const Method*> each;
-  std::vector<const Method*> together;
-  for (const Method& method : methods) {
-    const std::string why = group_.first_reason(method.unavailable);
-    if (why.empty())
-      (method.together ? together : each).push_back(&method);
-    else if (contest())
-      skip(name_of(benchmark, benchmark.info.metrics.front(), context, method.name), why);
+                      const Methods& methods, Memory& out, Memory& in) {
+  const Messages messages = benchmark.messages(context);
+  std::optional<Slots> slots;
+  on_every_rank(group_, [&] { slots.emplace(messages, out, in, context.offset); });
+  {
+    const auto all = methods(context, messages, slots->both());
+    std::vector<const Method*> each;
+    std::vector<const Method*> together;
+    for (const Method& method : all) {
+      const std::string why = group_.first_reason(method.unavailable);
+      if (why.empty())
+        (method.together ? together : each).push_back(&method);
+      else if (contest())
+        skip(name_of(benchmark, benchmark.info.metrics.front(), context, method.name), why);
+    }
+    if (!each.empty()) tournament(benchmark, context, messages, each);
+    if (!together.empty() && contest()) tournament(benchmark, context, messages, together);
   }
-  if (!each.empty()) tournament(benchmark, context, messages, each);
-  if (!together.empty() && contest()) tournament(benchmark, context, messages, together);
+  group_.barrier();  // nobody has these slots any more
 }
 
 // What a method came to, on the leader; nothing but `good` elsewhere.
@@ -276,14 +250,20 @@ struct Runner::Trial {
 Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& context,
                               const Messages& messages, const Method& method,
                               const SamplingPolicy& policy, bool trial) {
+  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, method.name);
+  Trial result{.method = &method, .good = false, .results = {}};
   group_.barrier();  // the others are done with the method before
-  const auto transport = method.make();
+  std::unique_ptr<Transport> transport;
+  try {
+    on_every_rank(group_, [&] { transport = method.make(); });
+  } catch (const Unfit& error) {
+    if (!contest()) throw;
+    skip(name, error.what());
+    return result;
+  }
   const auto made = benchmark.make_over(context, messages, method.buffers, *transport);
   Measurement measurement;
-  const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, method.name);
-  Trial result{.method = &method,
-               .good = measure_and_verify(name, policy, trial, *made, measurement),
-               .results = {}};
+  result.good = measure_and_verify(name, policy, trial, *made, measurement);
   if (result.good && group_.leads()) {
     const auto& samples = measurement.samples_us;
     result.best_us = *std::min_element(samples.begin(), samples.end());
@@ -292,21 +272,43 @@ Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& con
   return result;
 }
 
+// Of all methods that work. Those that are not far behind have a second one: what disturbed the
+// first has passed by then.
+std::vector<Runner::Trial> Runner::trials(const Benchmark& benchmark, const CaseContext& context,
+                                          const Messages& messages,
+                                          const std::vector<const Method*>& methods) {
+  SamplingPolicy policy = policy_of(benchmark);
+  policy.slot_s *= kTrialShare;
+  policy.limit_s *= kTrialShare;
+  policy.min_samples = std::min(policy.min_samples, kTrialSamples);
+  std::vector<Trial> all;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const Method* method : methods) {
+    all.push_back(attempt(benchmark, context, messages, *method, policy, true));
+    if (all.back().good)
+      best_us = std::min(best_us, all.back().best_us);
+    else
+      all.pop_back();
+  }
+  for (Trial& trial : all) {
+    if (group_.broadcast(trial.best_us > kFar * best_us ? 1 : 0) != 0) continue;
+    Trial second = attempt(benchmark, context, messages, *trial.method, policy, true);
+    if (second.good && second.best_us < trial.best_us) {
+      for (std::size_t i = 0; i < trial.results.size(); ++i)
+        second.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
+      trial = std::move(second);
+    }
+  }
+  return all;
+}
+
 void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
                         const Messages& messages, const std::vector<const Method*>& methods) {
-  const SamplingPolicy policy = policy_of(benchmark);
   std::vector<Trial> trials;
-  if (methods.size() > 1) {
-    SamplingPolicy shorter = policy;
-    shorter.slot_s *= kTrialShare;
-    shorter.limit_s *= kTrialShare;
-    shorter.min_samples = std::min(shorter.min_samples, kTrialSamples);
-    for (const Method* method : methods)
-      trials.push_back(attempt(benchmark, context, messages, *method, shorter, true));
-    std::erase_if(trials, [](const Trial& trial) { return !trial.good; });
-  } else {
+  if (methods.size() > 1)
+    trials = this->trials(benchmark, context, messages, methods);
+  else
     trials.push_back({.method = methods.front(), .good = true, .results = {}});
-  }
   if (trials.empty()) return;
 
   std::vector<double> best_us;
@@ -319,7 +321,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
       if (contest()) record(trial.results);
       continue;
     }
-    Trial whole = attempt(benchmark, context, messages, *trial.method, policy, false);
+    Trial whole = attempt(benchmark, context, messages, *trial.method, policy_of(benchmark), false);
     if (!whole.good) continue;
     // Where a method's first use was its trial's.
     for (std::size_t i = 0; i < trial.results.size(); ++i)

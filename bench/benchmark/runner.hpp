@@ -30,18 +30,18 @@ class Runner {
   // A line above the rows that follow.
   void heading(const std::string& text);
 
-  // One size of a benchmark: over the library's own operation, or over transports, with buffers in
-  // the context's memory. A rank without the memory has the case skipped.
+  // One size of a benchmark: over the library's own operation, or over one of several transports.
+  // Transports are all tried shortly; the best are measured, the others are left at that, which
+  // their records say. With no mode in the naming, the best alone is recorded. Where a rank cannot
+  // have the case it is skipped.
   using Methods =
       std::function<std::vector<Method>(const CaseContext&, const Messages&, const Buffers&)>;
-  void run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods);
+  // `out`, `in`: where the slots of transports are, if not in the context's memory.
+  void run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
+           Memory* out = nullptr, Memory* in = nullptr);
   // The same, which measures nothing: what went wrong, or nothing.
   std::optional<WrongData> try_out(const Benchmark& benchmark, const CaseContext& context,
                                    const Methods& methods);
-  // Over one of several transports. All are tried shortly; the best are measured, the others are
-  // left at that, which their records say. With no mode in the naming, the best alone is recorded.
-  void run_over(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
-                const std::vector<Method>& methods);
   // What no benchmark measures.
   void measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                const std::function<double(double us)>& value);
@@ -62,17 +62,20 @@ class Runner {
 
  private:
   struct Trial;
-  struct Memories;
+  void run_over(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
+                Memory& out, Memory& in);
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool contest() const { return !naming_.mode.empty(); }
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
+  std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part last);
   std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
   std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
-  std::optional<WrongData> verify_rounds(Case& made, Part last);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                   const std::vector<const Method*>& methods);
+  std::vector<Trial> trials(const Benchmark& benchmark, const CaseContext& context,
+                            const Messages& messages, const std::vector<const Method*>& methods);
   Trial attempt(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                 const Method& method, const SamplingPolicy& policy, bool trial);
   std::vector<CaseResult> results_of(const Benchmark& benchmark, const CaseContext& context,

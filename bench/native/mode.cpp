@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "benchmark/describe.hpp"
 #include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
@@ -21,8 +20,6 @@ Mode::Mode(std::string name, std::string summary)
     : name_(std::move(name)), summary_(std::move(summary)) {
   registry().push_back(this);
 }
-
-std::vector<Axis> Mode::axes() const { return common_axes(); }
 
 std::vector<Mode*> modes() {
   auto all = registry();
@@ -169,16 +166,13 @@ std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const 
   return most;
 }
 
-void for_each_case(
-    Group& group, const ModeOptions& options, const Ground& ground,
-    const std::vector<const Benchmark*>& asked,
-    const std::function<void(const Benchmark&, const CaseContext&, const Messages&)>& measure) {
+void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
+                   const std::vector<const Benchmark*>& asked,
+                   const std::function<void(const Benchmark&, const CaseContext&)>& measure) {
   for (const Benchmark* benchmark : asked)
-    for (const std::size_t bytes : options.common.ordered_sizes()) {
-      if (bytes < benchmark->info.smallest) continue;
-      const CaseContext context = context_of(group, options, ground, *benchmark, bytes);
-      measure(*benchmark, context, benchmark->messages(context));
-    }
+    for (const std::size_t bytes : options.common.ordered_sizes())
+      if (bytes >= benchmark->info.smallest)
+        measure(*benchmark, context_of(group, options, ground, *benchmark, bytes));
 }
 
 }  // namespace nearpeak

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmark/describe.hpp"
 #include "benchmark/runner.hpp"
 
 namespace CLI {
@@ -46,7 +47,7 @@ class Mode {
   const std::string& summary() const { return summary_; }
   // None: it measures nothing, and --describe leaves it out.
   virtual std::vector<Metric> metrics() const = 0;
-  virtual std::vector<Axis> axes() const;  // beside the metrics; reuse and touch
+  virtual std::vector<Axis> axes() const { return common_axes(); }  // beside the metrics
   virtual void add_options(CLI::App& app) = 0;
   // Returns the exit status. Throws BadInput before anything is measured or written, and
   // std::runtime_error.
@@ -93,11 +94,10 @@ struct Ground {
 // Begins the records, with the drift probe where one is wanted. Collective.
 void open_records(Runner& runner, const ModeOptions& options, const std::string& heading,
                   const std::optional<RankDevice>& device = std::nullopt);
-// Calls measure(benchmark, context, messages) for every size of every benchmark. Collective.
-void for_each_case(
-    Group& group, const ModeOptions& options, const Ground& ground,
-    const std::vector<const Benchmark*>& asked,
-    const std::function<void(const Benchmark&, const CaseContext&, const Messages&)>& measure);
+// Calls measure(benchmark, context) for every size of every benchmark. Collective.
+void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
+                   const std::vector<const Benchmark*>& asked,
+                   const std::function<void(const Benchmark&, const CaseContext&)>& measure);
 // As for_each_case() makes it.
 CaseContext context_of(Group& group, const ModeOptions& options, const Ground& ground,
                        const Benchmark& benchmark, std::size_t bytes);

@@ -130,12 +130,12 @@ void CommonOptions::add_to(CLI::App& app) {
                  "single: one buffer for all messages of a window, as OMB has it; fixed: one for "
                  "each message, the same in every window; rotating: more of them than the caches "
                  "hold, in turn")
-      ->check(CLI::IsMember(reuse_values()))
+      ->check(CLI::IsMember(reuses))
       ->capture_default_str();
   app.add_option("--touch", touch,
                  "none: nobody writes what is sent, as in OMB; sender: a byte of every cache line "
                  "is written before it is sent, within the time, as applications do")
-      ->check(CLI::IsMember(touch_values()))
+      ->check(CLI::IsMember(touches))
       ->capture_default_str();
   app.add_option("--window", window, "messages in flight (bw, bibw)")
       ->check(CLI::Range(1, 1 << 16))

@@ -24,9 +24,11 @@ class BadInput : public std::runtime_error {
 
 enum ExitStatus { kGood = 0, kFailed = 1, kBadInput = 2, kWrongData = 3 };
 
-// The axes that every benchmark and every ceiling has.
+// The axes that every benchmark and every ceiling has, and their values, the default first.
 inline constexpr const char* kReuse = "reuse";
 inline constexpr const char* kTouch = "touch";
+const std::vector<std::string>& reuse_values();
+const std::vector<std::string>& touch_values();
 
 struct CommonOptions {
   std::string sizes = "0:64M";
@@ -42,6 +44,9 @@ struct CommonOptions {
   bool verify = true;
   bool keep_ranks = false;
   bool with_device = false;  // some of the memory is a device's: what is the default then
+  // What may be given.
+  std::vector<std::string> reuses = reuse_values();
+  std::vector<std::string> touches = touch_values();
 
   void add_to(CLI::App& app);
   // The sizes in the order in which they are to be measured: as given, or shuffled by the seed.
@@ -52,10 +57,6 @@ struct CommonOptions {
   // bytes; at least 1. Throws BadInput.
   std::uint64_t window_at(std::size_t size_bytes) const;
 };
-
-// The values of those axes, the default first.
-const std::vector<std::string>& reuse_values();
-const std::vector<std::string>& touch_values();
 
 // "a,b" -> {"a", "b"}; an empty part stays one, and "" is {""}.
 std::vector<std::string> split(const std::string& text, char separator = ',');

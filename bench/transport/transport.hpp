@@ -70,6 +70,24 @@ struct Buffers {
   SlotBuffer& in;
 };
 
+// The slots of one end of a case. The owner writes to all of them, so that their pages are on its
+// NUMA node whoever comes next.
+struct Slots {
+  SlotBuffer out;
+  SlotBuffer in;
+
+  // Throws std::bad_alloc and AcceleratorError.
+  Slots(const Messages& messages, Memory& out_memory, Memory& in_memory, std::size_t offset = 0)
+      : out(out_memory, messages.sends ? messages.bytes : 0, messages.sends ? messages.slots : 1,
+            offset),
+        in(in_memory, messages.receives ? messages.bytes : 0,
+           messages.receives ? messages.slots : 1, offset) {
+    if (messages.sends) out.fill({payload_seed(messages.rank, messages.bytes)});
+    if (messages.receives) in.spoil(payload_seed(messages.peer, messages.bytes));
+  }
+  Buffers both() { return {out, in}; }
+};
+
 // One of the transports that a case may go by, seen from this rank. Every rank has the same, in the
 // same order.
 struct Method {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <new>
+#include <memory>
 
 #include "accel/kinds.hpp"
 #include "accel/resident.hpp"
@@ -87,11 +87,17 @@ class GpuProcess {
                         .memory = device_ != nullptr ? device_->memory(kind_) : host_memory(),
                         .device = device_,
                         .cache_bytes = cache_bytes_};
-    for_each_case(
-        group_, options_.mode, ground, asked_,
-        [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
-          run_case(runner, benchmark, context, messages);
-        });
+    for_each_case(group_, options_.mode, ground, asked_,
+                  [&](const Benchmark& benchmark, const CaseContext& context) {
+                    Memory* const out = on_device(kind_) ? nullptr : &own().out;
+                    Memory* const in = on_device(kind_) ? nullptr : &own().in;
+                    runner.run(
+                        benchmark, context,
+                        [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
+                          return methods(messages, buffers);
+                        },
+                        out, in);
+                  });
     run_facts(runner);
     group_.barrier();  // nobody's memory goes while another still has it open
     return runner.status();
@@ -167,93 +173,60 @@ class GpuProcess {
       stages_.why_none = "host memory cannot be registered with this backend";
       return;
     }
-    try {
+    stages_.why_none = failure_of([&] {
       stages_.own = registration->register_memory(own().stage.data(), Stages::kBytes);
       stages_.peer = registration->register_memory(peer().stage.data(), Stages::kBytes);
-    } catch (const AcceleratorError& error) {
-      stages_.why_none = error.what();
-    }
+    });
   }
 
-  // The memory of this end's slots; where it is the host's, the other's device reaches it.
-  Memory& slots(SharedMemory& shared) {
-    if (on_device(kind_)) return device_->memory(kind_);
-    return shared;
-  }
-
-  void run_case(Runner& runner, const Benchmark& benchmark, const CaseContext& context,
-                const Messages& messages) {
-    std::optional<SlotBuffer> out;
-    std::optional<SlotBuffer> in;
-    std::string why;
-    try {
-      out.emplace(slots(own().out), messages.sends ? messages.bytes : 0, messages.slots);
-      in.emplace(slots(own().in), messages.receives ? messages.bytes : 0, messages.slots);
-      if (messages.sends) out->fill({payload_seed(messages.rank, messages.bytes)});
-    } catch (const std::bad_alloc& error) {
-      why = error.what();
-    }
-    why = group_.first_reason(why);
-    if (!why.empty())
-      return runner.skip(
-          runner.name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt), why);
-    compete(runner, benchmark, context, messages, *out, *in);
-    group_.barrier();  // nobody has this end's memory any more
-  }
-
-  void compete(Runner& runner, const Benchmark& benchmark, const CaseContext& context,
-               const Messages& messages, SlotBuffer& out, SlotBuffer& in) {
-    std::string unreachable = group_.gather(offer(out, in))[messages.peer];
+  // What the methods of a case share, as long as one of them lives.
+  struct Shared {
     PeerSlots peer_out;
     PeerSlots peer_in;
-    if (device_ != nullptr && unreachable.empty()) {
-      try {
-        reach(messages, peer_out, peer_in);
-      } catch (const std::bad_alloc& error) {
-        unreachable = error.what();
-      } catch (const AcceleratorError& error) {
-        unreachable = error.what();
-      }
-    }
-    const GpuEnd end{.messages = messages,
-                     .kind = kind_,
-                     .peer_kind = peer_kind_,
-                     .own = own(),
-                     .peer = peer(),
-                     .wait = group_.wait(),
-                     .device = device_,
-                     .motion = motion_.get(),
-                     .why_no_kernels = why_no_kernels_,
-                     .out = out,
-                     .in = in,
-                     .stride = SlotBuffer::stride(messages.bytes),
-                     .peer_out = peer_out,
-                     .peer_in = peer_in,
-                     .why_unreachable = unreachable,
-                     .stages = stages_};
-    std::vector<Method> methods;
+    std::optional<GpuEnd> end;
+  };
+
+  std::vector<Method> methods(const Messages& messages, const Buffers& buffers) {
+    std::string unreachable = group_.gather(offer(buffers))[messages.peer];
+    const auto shared = std::make_shared<Shared>();
+    if (device_ != nullptr && unreachable.empty())
+      unreachable = failure_of([&] { reach(messages, shared->peer_out, shared->peer_in); });
+    const GpuEnd& end = shared->end.emplace(GpuEnd{.messages = messages,
+                                                   .kind = kind_,
+                                                   .peer_kind = peer_kind_,
+                                                   .own = own(),
+                                                   .peer = peer(),
+                                                   .wait = group_.wait(),
+                                                   .device = device_,
+                                                   .motion = motion_.get(),
+                                                   .why_no_kernels = why_no_kernels_,
+                                                   .out = buffers.out,
+                                                   .in = buffers.in,
+                                                   .stride = SlotBuffer::stride(messages.bytes),
+                                                   .peer_out = shared->peer_out,
+                                                   .peer_in = shared->peer_in,
+                                                   .why_unreachable = unreachable,
+                                                   .stages = stages_});
+    std::vector<Method> out;
     for (const GpuMethod& method : methods_)
       if (method.applies(end))
-        methods.push_back({.name = method.name,
-                           .buffers = {out, in},
-                           .unavailable = method.unavailable(end),
-                           .make = [&method, &end] { return method.make(end); },
-                           .together = method.together});
-    runner.run_over(benchmark, context, messages, methods);
+        out.push_back({.name = method.name,
+                       .buffers = buffers,
+                       .unavailable = method.unavailable(end),
+                       .make = [&method, shared, &end] { return method.make(end); },
+                       .together = method.together});
+    return out;
   }
 
   // Lets the other end open these slots. Returns why it cannot.
-  std::string offer(SlotBuffer& out, SlotBuffer& in) {
+  std::string offer(const Buffers& slots) {
     if (kind_ != BufferKind::kDevice || !on_device(peer_kind_)) return "";
     Ipc* const ipc = device_->ipc();
     if (ipc == nullptr) return "memory cannot be shared between processes with this backend";
-    try {
-      own().control().out = ipc->export_memory(out.slot(0));
-      own().control().in = ipc->export_memory(in.slot(0));
-    } catch (const AcceleratorError& error) {
-      return error.what();
-    }
-    return "";
+    return failure_of([&] {
+      own().control().out = ipc->export_memory(slots.out.slot(0));
+      own().control().in = ipc->export_memory(slots.in.slot(0));
+    });
   }
 
   void reach(const Messages& messages, PeerSlots& peer_out, PeerSlots& peer_in) {
@@ -319,13 +292,16 @@ class GpuMode final : public Mode {
   GpuMode()
       : Mode("gpu",
              "processes of one host, each with a peer, with messages on GPUs: copy engines and "
-             "kernels, between two GPUs, within one, and between host memory and a GPU") {}
+             "kernels, between two GPUs, within one, and between host memory and a GPU") {
+    options_.mode.common.touches = {"none"};  // the CPU does not write to a GPU's memory
+  }
 
   std::vector<Metric> metrics() const override {
     auto all = transport_metrics();
     for (const GpuFact& fact : facts()) all.push_back(fact.metric);
     return all;
   }
+  std::vector<Axis> axes() const override { return common_axes(options_.mode.common); }
   void add_options(CLI::App& app) override {
     options_.mode.common.with_device = true;
     std::string names;

@@ -150,19 +150,6 @@ struct GpuOptions {
   std::string buffers = "D,D";       // as Kinds
 };
 
-// What `action` fails with for want of memory or by the device; empty where it is done.
-template <class Action>
-std::string failure_of(Action action) {
-  try {
-    action();
-  } catch (const std::bad_alloc& error) {
-    return error.what();
-  } catch (const AcceleratorError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 // The device of one process.
 struct TakenDevice {
   std::unique_ptr<Accelerator> accelerator;

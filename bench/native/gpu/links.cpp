@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mode `links`: what all links of the GPUs of a host carry at once, by copy engines; each GPU
-// has a process of its own. An application that uses them all, and a collective operation, get no
-// more.
+// has a process of its own.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <new>
@@ -41,33 +40,38 @@ const std::vector<Traffic>& traffics() {
 
 class Links final : public Case {
  public:
-  Links(const CaseContext& context, const Traffic& traffic) : context_(context) {
+  Links(const CaseContext& context, const Traffic& traffic)
+      : context_(context),
+        repeats_(std::clamp<std::uint64_t>(kInFlight / context.bytes, 1, context.window)) {
     const Group& group = context.group;
     std::vector<IpcHandle> handles;
-    agree([&] { make_buffers(traffic, handles); });
+    on_every_rank(context.group, [&] { make_buffers(traffic, handles); });
     if (traffic.peers) {
       handles = exchange(handles);
-      agree([&] { open_peers(handles); });
+      try {
+        on_every_rank(context.group, [&] { open_peers(handles); });
+      } catch (const Unfit&) {
+        close_peers();
+        throw;
+      }
     }
     const auto links = static_cast<std::uint64_t>(group.size());
     copies_ = (traffic.peers ? links * (links - 1) : 0) + (traffic.down ? links : 0) +
               (traffic.up ? links : 0);
   }
 
-  ~Links() override {
-    opened_.clear();
-    context_.group.barrier();  // nobody's memory goes while another still has it open
-  }
+  ~Links() override { close_peers(); }
 
   void run(std::uint64_t n) override {
     for (std::uint64_t i = 0; i < n; ++i) {
-      for (const Copy& copy : copies_here_)
-        context_.device->copy_async(copy.to, copy.from, context_.bytes, *copy.stream);
+      for (std::uint64_t m = 0; m < repeats_; ++m)
+        for (const Copy& copy : copies_here_)
+          context_.device->copy_async(copy.to, copy.from, context_.bytes, *copy.stream);
       for (const Copy& copy : copies_here_) copy.stream->synchronize();
     }
   }
   std::vector<double> values(const Times& times) const override {
-    return {static_cast<double>(context_.bytes * copies_) / times.us / 1e3};
+    return {static_cast<double>(context_.bytes * copies_ * repeats_) / times.us / 1e3};
   }
 
   void begin_round(std::uint64_t round, Part part) override {
@@ -87,6 +91,9 @@ class Links final : public Case {
   }
 
  private:
+  // Bytes that a link has to move between two barriers: launching is not to be seen.
+  static constexpr std::uint64_t kInFlight = std::uint64_t{1} << 30;
+
   struct Copy {
     const char* from;
     char* to;
@@ -101,17 +108,9 @@ class Links final : public Case {
     copies_here_.push_back({from.slot(0), to, context_.device->new_stream()});
   }
 
-  // A step that all ranks make; where one cannot, none has the case.
-  template <class Action>
-  void agree(Action action) {
-    Group& group = context_.group;
-    std::string why = failure_of(action);
-    if (!why.empty()) why = "rank " + std::to_string(group.rank()) + ": " + why;
-    why = group.first_reason(why);
-    if (why.empty()) return;
+  void close_peers() {
     opened_.clear();
-    group.barrier();  // as at the end
-    throw Unfit(why);
+    context_.group.barrier();  // nobody's memory goes while another still has it open
   }
 
   Ipc& ipc() const {
@@ -172,7 +171,8 @@ class Links final : public Case {
   std::vector<Arrival> arrivals_;
   std::vector<std::unique_ptr<OpenedMemory>> opened_;
   std::vector<Copy> copies_here_;
-  std::uint64_t copies_;  // of all ranks, in an iteration
+  const std::uint64_t repeats_;  // of each copy, one behind the other, in an iteration
+  std::uint64_t copies_;         // of all ranks, each so often
 };
 
 Benchmark benchmark_of(const Traffic& traffic) {
@@ -195,7 +195,11 @@ class LinksMode final : public Mode {
              "all GPUs of a host at once, a process each: to every other, and to and from the "
              "host") {
     options_.common.sizes = "64M";
+    options_.common.reuses = {"fixed"};
+    options_.common.touches = {"none"};
   }
+
+  std::vector<Axis> axes() const override { return common_axes(options_.common); }
 
   std::vector<Metric> metrics() const override {
     std::vector<Metric> all;

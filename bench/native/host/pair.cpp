@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <new>
 
 #include "native/host/host.hpp"
@@ -36,19 +37,25 @@ class PairProcess {
     own().touch();
     Runner runner(group_, options_.common, options_.naming("pair"));
     open_records(runner, options_, "pair");
-    for_each_case(
-        group_, options_, {}, asked_,
-        [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
-          run_case(runner, benchmark, context, messages);
-        });
+    for_each_case(group_, options_, {}, asked_,
+                  [&](const Benchmark& benchmark, const CaseContext& context) {
+                    runner.run(benchmark, context,
+                               [&](const CaseContext&, const Messages& messages,
+                                   const Buffers& buffers) { return methods(messages, buffers); });
+                  });
     return runner.status();
   }
 
  private:
+  // What the methods of a case share, as long as one of them lives.
+  struct Shared {
+    Slots slots;
+    std::vector<HostEnd> ends;
+  };
+
   HostMemory& own() { return memories_[static_cast<std::size_t>(group_.rank())]; }
 
-  void run_case(Runner& runner, const Benchmark& benchmark, const CaseContext& context,
-                const Messages& messages) {
+  std::vector<Method> methods(const Messages& messages, const Buffers& buffers) {
     std::vector<const HostMethod*> some;
     for (const HostMethod& method : methods_)
       if (method.applies(messages)) some.push_back(&method);
@@ -56,39 +63,33 @@ class PairProcess {
       return std::any_of(some.begin(), some.end(), [&](const auto* m) { return m->*shared; });
     };
     // What nobody uses takes no memory.
-    const auto buffer = [&](Memory& memory, bool used) {
-      return SlotBuffer(memory, used ? messages.bytes : 0, messages.slots);
-    };
-    SlotBuffer out = buffer(host_memory(), messages.sends);
-    SlotBuffer in = buffer(host_memory(), messages.receives);
-    SlotBuffer shared_out = buffer(own().out, messages.sends && any(&HostMethod::shared_out));
-    SlotBuffer shared_in = buffer(own().in, messages.receives && any(&HostMethod::shared_in));
-    for (SlotBuffer* each : {&out, &shared_out})
-      each->fill({payload_seed(messages.rank, messages.bytes)});
+    Messages mapped = messages;
+    mapped.sends = messages.sends && any(&HostMethod::shared_out);
+    mapped.receives = messages.receives && any(&HostMethod::shared_in);
+    const std::shared_ptr<Shared> shared(new Shared{{mapped, own().out, own().in}, {}});
 
     own().control().process = getpid();
-    own().control().out = out.slot(0);
+    own().control().out = buffers.out.slot(0);
     group_.barrier();
-    std::vector<HostEnd> ends;
-    ends.reserve(some.size());
-    std::vector<Method> methods;
+    shared->ends.reserve(some.size());
+    std::vector<Method> out;
     for (const HostMethod* method : some) {
-      SlotBuffer& from = method->shared_out ? shared_out : out;
-      SlotBuffer& to = method->shared_in ? shared_in : in;
-      const HostEnd& end =
-          ends.emplace_back(HostEnd{.messages = messages,
-                                    .own = own(),
-                                    .peer = memories_[static_cast<std::size_t>(messages.peer)],
-                                    .wait = group_.wait(),
-                                    .out = from,
-                                    .in = to,
-                                    .stride = SlotBuffer::stride(messages.bytes)});
-      methods.push_back({.name = method->name,
-                         .buffers = {from, to},
-                         .unavailable = method->unavailable(end),
-                         .make = [method, &end] { return method->make(end); }});
+      const Buffers used{method->shared_out ? shared->slots.out : buffers.out,
+                         method->shared_in ? shared->slots.in : buffers.in};
+      const HostEnd& end = shared->ends.emplace_back(
+          HostEnd{.messages = messages,
+                  .own = own(),
+                  .peer = memories_[static_cast<std::size_t>(messages.peer)],
+                  .wait = group_.wait(),
+                  .out = used.out,
+                  .in = used.in,
+                  .stride = SlotBuffer::stride(messages.bytes)});
+      out.push_back({.name = method->name,
+                     .buffers = used,
+                     .unavailable = method->unavailable(end),
+                     .make = [method, shared, &end] { return method->make(end); }});
     }
-    runner.run_over(benchmark, context, messages, methods);
+    return out;
   }
 
   const ModeOptions& options_;

@@ -340,7 +340,7 @@ class MemoryRun {
                         .metric = {metric, "GB/s", "higher"},
                         .size_bytes = bytes,
                         .buffers = "H,H",
-                        .axes = {{kReuse, options_.common.reuse}},
+                        .axes = {{kReuse, options_.common.reuse}, {kTouch, options_.common.touch}},
                         .method = best.name + " x" + std::to_string(best.threads)};
     spoil_all();
     Repeated timed = sweeps(best);
@@ -368,12 +368,14 @@ class MemoryMode final : public Mode {
              "the memory of a NUMA node, by threads of given CPUs: copy (each copied byte counted "
              "once) and triad (the bytes of its three arrays, as STREAM counts)") {
     options_.common.sizes = std::to_string(uncached_bytes() >> 20) + "M";
+    options_.common.reuses = {"fixed"};  // its arrays exceed the caches
+    options_.common.touches = {"none"};
   }
 
   std::vector<Metric> metrics() const override {
     return {{"copy", "GB/s", "higher"}, {"triad", "GB/s", "higher"}};
   }
-  std::vector<Axis> axes() const override { return {{kReuse, {"fixed"}, ""}}; }
+  std::vector<Axis> axes() const override { return common_axes(options_.common); }
   void add_options(CLI::App& app) override {
     options_.add_to(app, "copy,triad", "the CPUs, one thread on each: 0-3");
     app.get_option("--cpus")->required();
@@ -402,9 +404,6 @@ int run_memory(const MemoryOptions& options) {
   if (*std::min_element(sizes.begin(), sizes.end()) < 64 * options.cpus.size())
     throw BadInput("--sizes of memory are the bytes of an array: give at least 64 for each CPU");
   check_names(options.metrics, {"copy", "triad"}, "metric");
-  if (options.common.reuse != "fixed")
-    throw BadInput(
-        "memory has no rotating buffers, as its arrays exceed the caches: leave --reuse out");
   if (!options.methods.empty() || options.as_library)
     throw BadInput("memory has no transports: leave --methods and --as-library out");
   check_cpus(options.cpus);

@@ -207,7 +207,7 @@ class TcpTransport final : public Transport {
 
 bool applies(const TcpMethod& method, const Messages& messages) {
   if (messages.bytes < method.smallest) return false;
-  if (method.own_ways) return messages.sends && messages.receives && messages.window > 1;
+  if (method.own_ways) return messages.sends && messages.receives;
   return !method.together || messages.window > 1;  // a message alone is together with none
 }
 
@@ -224,28 +224,26 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
   };
   Runner runner(group, options.common, options.naming("tcp"));
   open_records(runner, options, "tcp");
-  for_each_case(
-      group, options, {}, asked,
-      [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
-        SlotBuffer out(host_memory(), messages.sends ? messages.bytes : 0, messages.slots);
-        SlotBuffer in(host_memory(), messages.receives ? messages.bytes : 0, messages.slots);
-        out.fill({payload_seed(messages.rank, messages.bytes)});
-        const Buffers both{out, in};
-        std::vector<Method> some;
-        for (const TcpMethod& method : methods)
-          if (applies(method, messages))
-            some.push_back({.name = method.name,
-                            .buffers = both,
-                            .unavailable = "",
-                            .make =
-                                [&] {
-                                  return std::make_unique<TcpTransport>(
-                                      messages, method, files_for(method), both, wait,
-                                      options.stall_s(methods.size()));
-                                },
-                            .together = method.together});
-        runner.run_over(benchmark, context, messages, some);
-      });
+  const auto transports = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
+    std::vector<Method> some;
+    for (const TcpMethod& method : methods)
+      if (applies(method, messages))
+        some.push_back({.name = method.name,
+                        .buffers = both,
+                        .unavailable = "",
+                        .make =
+                            [&, both] {
+                              return std::make_unique<TcpTransport>(
+                                  messages, method, files_for(method), both, wait,
+                                  options.stall_s(methods.size()));
+                            },
+                        .together = method.together});
+    return some;
+  };
+  for_each_case(group, options, {}, asked,
+                [&](const Benchmark& benchmark, const CaseContext& context) {
+                  runner.run(benchmark, context, transports);
+                });
   return runner.status();
 }
 
@@ -281,17 +279,16 @@ const std::vector<TcpMethod>& tcp_methods() {
   constexpr std::size_t kStreams = std::size_t{16} << 10;  // smaller ones are not worth a second
   constexpr std::size_t kAny = TcpMethod::kAnySize;
   static const std::vector<TcpMethod> all{
-      {.name = "blocking", .idle = Idle::kSleeps, .most_bytes = kAny},
+      // Where there is a core for each process only now and then.
+      {.name = "blocking", .idle = Idle::kSleeps, .most_bytes = kChunk},
       {.name = "spin", .most_bytes = kAny},
       {.name = "batched", .together = true, .most_bytes = kChunk},
-      // The same where there is a core for each process only now and then.
-      {.name = "chunks", .idle = Idle::kSleeps, .most_bytes = kChunk, .smallest = 2 * kChunk},
       {.name = "buffers-4M", .most_bytes = kChunk, .buffer = 4 << 20, .smallest = kStreams},
       {.name = "own-ways",
        .streams = 2,
        .own_ways = true,
        .idle = Idle::kPolls,
-       .most_bytes = kChunk,
+       .most_bytes = kChunk / 2,
        .smallest = kStreams},
       {.name = "streams-2",
        .streams = 2,

@@ -63,11 +63,10 @@ class VerbsEnd {
     const int other = group_.leads() ? 1 : kLeaderRank;
     peer_ = group_.address_of(other);
     open_records(runner_, options_, "verbs");
-    for_each_case(
-        group_, options_, {}, asked_,
-        [&](const Benchmark& benchmark, const CaseContext& context, const Messages& messages) {
-          measure({benchmark, context, messages.window}, methods);
-        });
+    for_each_case(group_, options_, {}, asked_,
+                  [&](const Benchmark& benchmark, const CaseContext& context) {
+                    measure({benchmark, context, benchmark.messages(context).window}, methods);
+                  });
     return runner_.status();
   }
 
@@ -307,12 +306,13 @@ class VerbsMode final : public Mode {
   VerbsMode()
       : Mode("verbs",
              "two hosts through RDMA adapters, in host or GPU memory: by the programs of "
-             "perftest") {}
+             "perftest") {
+    options_.common.reuses = {"fixed"};  // perftest's buffers are its own
+    options_.common.touches = {"none"};
+  }
 
   std::vector<Metric> metrics() const override { return verbs_metrics(); }
-  std::vector<Axis> axes() const override {
-    return {{kReuse, {"fixed"}, ""}, {kTouch, {"none"}, ""}};
-  }
+  std::vector<Axis> axes() const override { return common_axes(options_.common); }
   void add_options(CLI::App& app) override {
     options_.common.with_device = true;
     options_.add_to(app, "latency,bw,bibw", "");
@@ -362,8 +362,6 @@ int run_verbs(const VerbsOptions& options, std::vector<VerbsMethod> methods) {
   choose(options.methods, methods);
   if (options.as_library)
     throw BadInput("verbs runs perftest's programs, and no transports: leave --as-library out");
-  if (options.common.reuse != "fixed" || options.common.touch != "none")
-    throw BadInput("perftest's buffers are its own: verbs takes --reuse fixed and --touch none");
   std::vector<std::string> known;
   for (const Metric& metric : verbs_metrics()) known.push_back(metric.name);
   check_names(options.metrics, known, "metric");

@@ -103,6 +103,23 @@ TEST_CASE("one flipped byte at either end is wrong data, with its place, and the
   }
 }
 
+TEST_CASE("a transport that one rank has no memory for is skipped, and the others are measured") {
+  const RecordFile file;
+  ModeOptions options = short_pair("8", file);
+  options.metrics = {"latency"};
+  HostMethod greedy = host_method("mapped");
+  greedy.name = "greedy";
+  greedy.make = [](const HostEnd& end) -> std::unique_ptr<Transport> {
+    if (end.messages.rank == 1) throw std::bad_alloc();
+    return host_method("mapped").make(end);
+  };
+  CHECK(in_own_process([&] { return run_pair(options, {greedy, host_method("flag")}); }) == kGood);
+  REQUIRE(file.records("problem").size() == 1);
+  CHECK(file.records("problem")[0]["method"] == "greedy");
+  CHECK(file.records("problem")[0]["message"] == "rank 1: out of memory");
+  CHECK(file.records("samples").size() == 1);
+}
+
 TEST_CASE("a method that is slower is left at a short trial, which its record says") {
   const RecordFile file;
   ModeOptions options = short_pair("8", file);

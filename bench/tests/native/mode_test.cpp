@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +26,22 @@ TEST_CASE("the modes describe themselves") {
   }
   for (const char* name : {"memory", "pair", "tcp", "verbs"})
     CHECK(std::find(names.begin(), names.end(), name) != names.end());
+}
+
+TEST_CASE("what a mode does not do is no option of it") {
+  for (Mode* mode : modes()) {
+    const auto axes = mode->axes();
+    const auto touch = std::find_if(axes.begin(), axes.end(),
+                                    [](const Axis& axis) { return axis.name == kTouch; });
+    if (mode->metrics().empty() || touch == axes.end()) continue;
+    CLI::App app;
+    mode->add_options(app);
+    for (const auto* option : app.get_options()) const_cast<CLI::Option*>(option)->required(false);
+    if (touch->values.size() == 1)
+      CHECK_THROWS_AS(app.parse("--touch sender"), CLI::ValidationError);
+    else
+      CHECK_NOTHROW(app.parse("--touch sender"));
+  }
 }
 
 TEST_CASE("methods are chosen by name from those known") {

@@ -199,10 +199,33 @@ TEST_CASE("a copy that was left out is seen") {
 }
 
 TEST_CASE("an error of the driver in the middle ends both processes") {
-  for (const char* fault :
-       {"cuMemcpyAsync:46:300", "cuStreamSynchronize:46:300", "cuStreamCreate:46:5"}) {
+  for (const char* fault : {"cuMemcpyAsync:46:300", "cuStreamSynchronize:46:300"}) {
     const RecordFile file;
     CHECK(run(short_gpu("D,D", {"0", "1"}, "8,64K", file), fault) == kFailed);
+  }
+}
+
+TEST_CASE("a method that cannot be set up at one end is skipped at both, and the others go on") {
+  const RecordFile file;
+  CHECK(run(short_gpu("D,D", {"0", "1"}, "64K", file), "cuStreamCreate:46:5") == kGood);
+  const auto problems = file.records("problem");
+  CHECK(std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
+    CHECK(problem["status"] == "skipped");
+    return problem["message"].template get<std::string>().find("cuStreamCreate") !=
+           std::string::npos;
+  }));
+  CHECK_FALSE(file.records("samples").empty());
+}
+
+TEST_CASE("a resident kernel takes no window that its places cannot hold") {
+  for (const std::uint64_t window : {255, 256}) {
+    const RecordFile file;
+    GpuOptions options = short_gpu("D,D", {"0", "1"}, "64", file);
+    options.mode.metrics = {"bibw"};
+    options.mode.methods = {"resident", "sm"};
+    options.mode.common.window = window;
+    CHECK(run_kernels(options) == kGood);
+    CHECK(methods_of(file.records("samples")).count("resident") == (window == 255 ? 1 : 0));
   }
 }
 
@@ -376,7 +399,7 @@ TEST_CASE("a kernel that cannot be launched is the reason that is told") {
     }
   }
   SUBCASE("in the middle it ends both processes") {
-    for (const char* at : {":5", ":40"}) {
+    for (const char* at : {":40", ":60"}) {
       const RecordFile file;
       const RecordFile said;
       const GpuOptions options = short_gpu("D,D", {"0", "0"}, "8,64K", file);

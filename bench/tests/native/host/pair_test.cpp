@@ -42,8 +42,8 @@ int run(const ModeOptions& options, const std::vector<HostMethod>& methods = hos
 TEST_CASE("every method moves every size of every metric rightly") {
   for (const std::string reuse : {"fixed", "single", "rotating"}) {
     const RecordFile file;
-    ModeOptions options =
-        short_pair(reuse == "rotating" ? "100000" : "0,1,7,8,63,64,65,4096,100000,1M,2M", file);
+    ModeOptions options = short_pair(
+        reuse == "rotating" ? "128,4096,100000" : "0,1,7,8,63,64,65,4096,100000,1M,2M", file);
     options.metrics = {"latency", "bw", "bibw", "mbw_mr"};
     options.common.reuse = reuse;
     options.common.touch = reuse == "single" ? "sender" : "none";

@@ -55,9 +55,6 @@ TEST_CASE("bad nodes, CPUs, sizes and buffers are refused") {
   options.common.sizes = "8";
   CHECK_THROWS_AS(run_memory(options), BadInput);
   options = short_memory(file);
-  options.common.reuse = "rotating";
-  CHECK_THROWS_AS(run_memory(options), BadInput);
-  options = short_memory(file);
   options.metrics = {"quadrad"};
   CHECK_THROWS_AS(run_memory(options), BadInput);
   CHECK(file.records().empty());

@@ -346,7 +346,6 @@ TEST_CASE("verbs: bad input is refused before anything is started") {
     spoil(options);
     return run(options, programs) == std::pair<int, int>{kBadInput, kBadInput};
   };
-  CHECK(refused([](VerbsOptions& options) { options.common.reuse = "rotating"; }));
   CHECK(refused([](VerbsOptions& options) { options.buffers = "H,M"; }));
   CHECK(refused([](VerbsOptions& options) { options.buffers = "H"; }));
   CHECK(refused([](VerbsOptions& options) { options.buffers = "D,D"; }));
