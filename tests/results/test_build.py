@@ -10,6 +10,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.results.build import build_results, write_results
 from nearpeak.results.model import SCHEMA, Results
+from nearpeak.study.model import Variant
 
 MakeStudy = Any
 
@@ -51,11 +52,12 @@ def test_an_error_leaves_the_old_results(make_study: MakeStudy, tmp_path: Path) 
 
 def test_findings_and_settings_come_with_the_results(make_study: MakeStudy) -> None:
     study = make_study()
+    axes = {"calls": "nonblocking", "reuse": "fixed"}
+    study.variants[1] = Variant(benchmark="bw", axes=axes)
     for block in range(6):
         study.ceiling(block, {("latency", "ring", 1024): 1.0, ("bw", "ring", 1024): 2.0})
         study.launch(block, "alpha", "latency", {1024: 10.0})
         launch = study.launch(block, "alpha", "bw", status=None)
-        axes = {"calls": "nonblocking", "reuse": "fixed"}
         study.records.append(study.samples("bw", 1024, [1.5] * 5, launch=launch, axes=axes))
         study.end(launch, "ok")
     results = study.results()

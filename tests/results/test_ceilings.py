@@ -13,9 +13,11 @@ def test_the_fraction_is_paired_by_block(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):
         speed = 1.0 + block % 2
-        study.ceiling(block, {("bw", "ring", 1024): 10 * speed, ("latency", "flag", 8): 1 / speed})
+        study.ceiling(
+            block, {("bw", "ring", 1024): 10 * speed, ("latency", "flag", 1024): 1 / speed}
+        )
         study.launch(block, "alpha", "bw", {1024: 6 * speed})
-        study.launch(block, "alpha", "latency", {8: 2 / speed})
+        study.launch(block, "alpha", "latency", {1024: 2 / speed})
     results = study.results()
     rate = study.find(results, "bw", 1024, "alpha")
     assert rate.status == "ok"
@@ -23,7 +25,7 @@ def test_the_fraction_is_paired_by_block(make_study: MakeStudy) -> None:
     assert (rate.ceiling.value, rate.ceiling.method) == (15.0, "ring")
     assert rate.fraction == pytest.approx(0.6)
     assert rate.fraction_ci95 == pytest.approx((0.6, 0.6))
-    time = study.find(results, "latency", 8, "alpha")
+    time = study.find(results, "latency", 1024, "alpha")
     assert time.fraction == pytest.approx(0.5)
 
 
@@ -58,7 +60,7 @@ def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
         for cases in (tcp, verbs) if block % 3 else (verbs, tcp):
             study.ceiling(block, cases)
         study.launch(block, "alpha", "bw", {8: 1.0, 1024: 2 * speed})
-        study.launch(block, "alpha", "latency", {8: 4 / speed})
+        study.launch(block, "alpha", "latency", {8: 4 / speed, 1024: 4 / speed})
     results = study.results()
     small, large = (study.find(results, "bw", size, "alpha") for size in (8, 1024))
     assert (small.ceiling.method, small.ceiling.value) == ("spin", 2.0)
@@ -120,7 +122,7 @@ def test_no_ceiling(make_study: MakeStudy) -> None:
     study.ceiling(1, {("bw", "ring", 1024): 10.0})  # another block
     study.ceiling(0, {("bibw", "ring", 1024): 10.0})  # another metric
     study.ceiling(0, {("bw", "ring", 1024): 10.0}, path="host-host cross-numa")
-    study.launch(0, "alpha", "bw", {1024: 5.0})
+    study.launch(0, "alpha", "bw", {8: 5.0, 1024: 5.0})
     cell = study.cell()
     assert (cell.status, cell.ceiling, cell.fraction) == ("no ceiling", None, None)
 

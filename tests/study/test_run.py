@@ -64,7 +64,11 @@ def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -
         ("wrong", "wrong data", "latency 8 bytes: rank 1 got 7 for 8 at byte 3"),
         ("lie", "failed", "2 of its records were not understood: size 77 was not asked for"),
         ("half", "failed", "1 of its records were not understood"),
+        ("some", "failed", "1 of the 2 cases that it was to measure are missing, latency latency"),
+        ("twice", "failed", "2 of its records were not understood: latency of 8 bytes was meas"),
         ("misplaced", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
+        ("misplaced and hang", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
+        ("nowhere", "failed", "2 of its records were not understood: it did not say where it ran"),
         ("other host", "failed", "rank 1 ran on host g, wanted that of rank 0, h"),
     ],
 )
@@ -72,10 +76,24 @@ def test_a_launch_that_fails_costs_no_other(
     study: Any, standins: ModuleType, mode: str, status: str, message: str
 ) -> None:
     good, bad = standins.contender("good"), standins.contender("bad", mode)
-    assert study.run(standins.small_plan(good, bad)).status == "complete"
+    assert study.run(standins.small_plan(good, bad, limit=5.0)).status == "complete"
     assert {end.status for end in ends_of(study, "good")} == {"ok"}
     assert {end.status for end in ends_of(study, "bad")} == {status}
     assert all(message in end.message for end in ends_of(study, "bad"))
+
+
+def test_a_case_that_is_skipped_is_answered(study: Any, standins: ModuleType) -> None:
+    study.run(standins.small_plan(standins.contender("careful", "skip")))
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
+
+
+def test_nothing_of_a_launch_in_the_wrong_place_is_taken(study: Any, standins: ModuleType) -> None:
+    """However it ends: it may hang, or be cut off."""
+    study.run(standins.small_plan(standins.contender("bad", "misplaced")))
+    bad = ends_of(study, "bad")
+    assert bad
+    assert all(samples_of(study, end.launch) == [] for end in bad)
+    assert (study.folder / bad[0].log).with_suffix(".jsonl").exists()  # what it wrote is kept
 
 
 @pytest.mark.parametrize("mode", ["hang", "orphan"])

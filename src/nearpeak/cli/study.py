@@ -188,6 +188,7 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
 
 
 def _resume(folder: Path, dry_run: bool) -> None:
+    from nearpeak.study.answers import Answers
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.journal import read_records
     from nearpeak.study.state import State
@@ -195,7 +196,7 @@ def _resume(folder: Path, dry_run: bool) -> None:
     if dry_run:
         plan = read_plan(folder)
         state = State(plan)
-        for record in read_records(folder):
+        for record in read_records(folder, Answers(plan).take):
             state.feed(record)
         blocks = range(plan.looks[-1])
         _print_lines(plan, [one.launch for block in blocks for one in state.remaining(block)])
