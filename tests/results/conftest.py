@@ -55,11 +55,11 @@ def make_machine() -> machine.Machine:
     )
 
 
-def make_library(name: str) -> Library:
+def make_library(name: str, family: str = "mpich") -> Library:
     """A library that is nowhere installed."""
     return Library(
         name=name,
-        family="mpich",
+        family=family,
         version="1.0",
         version_text=f"{name} 1.0",
         abi="mpich",
@@ -114,6 +114,7 @@ class Study:
     def __init__(self, folder: Path, libraries: list[str]) -> None:
         self.folder = folder
         self.libraries = libraries
+        self.families: dict[str, str] = {}  # of libraries that are not MPICH's
         self.sizes: list[int] = []  # else those of the records
         self.planned: list[PlannedLaunch] = []
         self.variants = [
@@ -252,7 +253,10 @@ class Study:
     def plan(self) -> Plan:
         """The plan that fits what was launched."""
         contenders = [
-            Contender(library=make_library(name), settings=Settings()) for name in self.libraries
+            Contender(
+                library=make_library(name, self.families.get(name, "mpich")), settings=Settings()
+            )
+            for name in self.libraries
         ]
         ends = tuple(machine.Endpoint(memory="host", cpus=[one], numa_node=0) for one in (0, 1))
         paths = [

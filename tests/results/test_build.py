@@ -38,6 +38,17 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
     ]
 
 
+def test_the_ceiling_in_the_place_of_a_library_is_compared_with_none(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "ceiling", "beta")
+    study.families["ceiling"] = "ceiling"
+    for block in range(6):
+        for library in study.libraries:
+            study.launch(block, library, "bw", {8: 1.0})
+    results = study.results()
+    assert {(c.first[0], c.second[0]) for c in results.comparisons} == {("alpha", "beta")}
+    assert {cell.library for cell in results.cells} == {"alpha", "ceiling", "beta"}
+
+
 def test_an_error_leaves_the_old_results(make_study: MakeStudy, tmp_path: Path) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})

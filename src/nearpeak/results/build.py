@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.files import write_whole
+from nearpeak.libraries.families import is_native
 from nearpeak.results import ceilings, cells, checklist, comparisons, drift, findings, fits
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results
 from nearpeak.results.reading import StudyData, load
@@ -35,7 +36,9 @@ def summarise(data: StudyData) -> Results:
     blocks = drift.find(data)
     drifted = {block.block for block in blocks if block.flagged}
     found = cells.summarise(data, cells.gather(data), limits, drifted)
-    compared, log_ratios = comparisons.compare(found)
+    native = {one.library.name for one in data.plan.contenders if is_native(one.library)}
+    libraries = [cell for cell in found if cell.library not in native]
+    compared, log_ratios = comparisons.compare(libraries)
     skipped = cells.skipped(data)
     return Results(
         schema=SCHEMA,
