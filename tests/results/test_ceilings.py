@@ -46,6 +46,28 @@ def test_one_lucky_launch_does_not_make_a_method_win(make_study: MakeStudy) -> N
     assert point.ci95 == (10.0, 10.0)
 
 
+def test_a_winner_was_measured_in_most_blocks(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        lucky = {("bw", "rare", 1024): 30.0} if block < 3 else {}
+        study.ceiling(block, {("bw", "ring", 1024): 10.0, **lucky})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+    results = study.results()
+    (point,) = results.ceilings
+    assert (point.method, point.launches) == ("ring", 6)
+    assert point.methods == {"ring": 10.0, "rare": 30.0}
+    assert study.find(results, "bw", 1024, "alpha").fraction == pytest.approx(0.5)
+
+
+def test_where_no_method_was_measured_in_most_blocks_the_best_wins(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.ceiling(block, {("bw", f"method {block % 2}", 1024): 10.0 + block % 2})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+    (point,) = study.results().ceilings
+    assert (point.method, point.launches) == ("method 1", 3)
+
+
 def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
     make_study: MakeStudy,
 ) -> None:
