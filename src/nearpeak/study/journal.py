@@ -4,6 +4,7 @@
 import errno
 import fcntl
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def disk_is_full(folder: Path) -> bool:
 class Journal:
     """The open records.jsonl of one study, locked against a second writer.
 
-    Each record is one write of one whole line at the end of the file. A line that does not fit
+    Each record is one whole line at the end of the file. A line that does not fit
     is taken back before CannotWriteError is raised.
     """
 
@@ -55,11 +56,17 @@ class Journal:
             ) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(self._file)
             raise UserError(
                 f"another study is writing into {folder}: wait for it, or choose another with -o"
             ) from None
+        except OSError as error:  # some file systems have no locks
+            print(
+                f"nearpeak: {folder} cannot be locked ({error.strerror}): "
+                "start no second study that writes into it",
+                file=sys.stderr,
+            )
         self._cut_half_line()
         self._encode = msgspec.json.Encoder().encode
 
@@ -68,9 +75,9 @@ class Journal:
         line = self._encode(record) + b"\n"
         before = os.fstat(self._file).st_size
         try:
-            written = os.write(self._file, line)
-            if written < len(line):  # the disk took a part: ask for the reason with the rest
-                os.write(self._file, line[written:])
+            left = memoryview(line)
+            while left:  # a disk may take a part, and say why with the rest
+                left = left[os.write(self._file, left) :]
             if sync:
                 os.fsync(self._file)
         except OSError as error:
