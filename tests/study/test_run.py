@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of plans of stand-in launches: every way in which a launch or a study can end."""
 
+import errno
 import os
 import signal
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import psutil
 import pytest
 
-from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
 from nearpeak.study import mps
-from nearpeak.study.journal import Journal
+from nearpeak.study.journal import CannotWriteError
 from nearpeak.study.records import (
     EnvironmentRecord,
     LaunchRecord,
@@ -211,17 +210,23 @@ def test_a_study_that_was_killed_loses_its_half_line_alone(
     assert sorted(end.launch for end in study.ends()) == [0, 1, 2, 3]
 
 
-def test_two_studies_cannot_write_into_one_folder(study: Any) -> None:
-    journal = Journal(study.folder)
-    with pytest.raises(UserError, match="another study is writing into"):
-        Journal(study.folder)
-    journal.close()
-    Journal(study.folder).close()
+def test_what_goes_wrong_beside_the_folder_costs_its_launch_alone(
+    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("nearpeak.study.run.run_tree", refuse)
+    assert study.run(standins.small_plan()).status == "complete"
+    assert {(end.status, end.message) for end in study.ends()} == {
+        ("failed", "[Errno 24] Too many open files")
+    }
 
 
-def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="choose another folder"):
-        Journal(tmp_path / "missing")
+def test_a_log_that_cannot_be_written_ends_the_study(study: Any, standins: ModuleType) -> None:
+    (study.folder / "logs" / "0000.log").mkdir(parents=True)
+    with pytest.raises(CannotWriteError, match="cannot be written"):
+        study.run(standins.small_plan())
 
 
 def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleType) -> None:

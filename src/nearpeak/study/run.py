@@ -179,9 +179,9 @@ class StudyRun:
         reader = _Reader(planned.launch, self._answers, jsonl, self._record)
         # What an earlier try left must not be taken for this one's.
         with self._writing():
-            for old in (jsonl, self._folder / log):
-                old.unlink(missing_ok=True)
-            outcome = self._start(planned, command, self._folder / log, reader)
+            jsonl.unlink(missing_ok=True)
+            (self._folder / log).write_bytes(b"")
+        outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
         status, message = _judge(outcome, reader, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
@@ -216,7 +216,7 @@ class StudyRun:
                     tick=lambda: self._tick(reader),
                     stop=lambda: self._interrupt.signal is not None,
                 )
-        except mps.MpsError as error:
+        except (mps.MpsError, OSError) as error:
             return Outcome("not started", None, 0.0, str(error))
 
     def _tick(self, reader: "_Reader") -> None:
