@@ -249,12 +249,10 @@ def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
 
 
 def _report(folder: Path) -> None:
-    from nearpeak.report.page import write_page
+    from nearpeak.report.page import make_report
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results.build import write_results
 
-    results = write_results(folder)
-    print_summary(results, write_page(results, folder))
+    print_summary(*make_report(folder))
 
 
 def _stop(message: str) -> None:

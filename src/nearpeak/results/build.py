@@ -20,12 +20,10 @@ def build_results(folder: Path) -> Results:
     return summarise(load(folder))
 
 
-def write_results(folder: Path) -> Results:
-    """The same, written to results.json in `folder` too: whole or not at all."""
-    results = build_results(folder)
+def write_results(results: Results, folder: Path) -> None:
+    """Writes results.json into `folder`: whole or not at all."""
     text = msgspec.json.format(msgspec.json.encode(results), indent=1).decode()
     write_whole(folder / NAME, text + "\n")
-    return results
 
 
 def summarise(data: StudyData) -> Results:
