@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak study`: plans, runs and reports a whole study."""
 
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -230,7 +229,8 @@ def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
 
     try:
         with make_progress(plan) as progress:
-            end = StudyRun(folder, plan, journal, TOOLS, shell_line, progress).run()
+            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress)
+            end = study.run()
         print(f"{end.status}: {end.message}", flush=True)
         try:
             _report(folder)
@@ -243,9 +243,9 @@ def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
         _stop(str(error))
     finally:
         journal.close()
-    if end.status == "interrupted":
+    if study.signal is not None:
         print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
-        raise typer.Exit(128 + signal.Signals[end.message.split()[-1]])
+        raise typer.Exit(128 + study.signal)
 
 
 def _report(folder: Path) -> None:

@@ -98,6 +98,7 @@ class StudyRun:
         self._shell_line = shell_line
         self._progress = progress
         self._interrupt = Interrupt()
+        self.signal: int | None = None  # that cut it short, once it is over
         self._state = State(plan)
         self._answers = Answers(plan)
         self._new = True
@@ -144,7 +145,8 @@ class StudyRun:
                     continue
                 self._run_launch(planned)
                 if self._interrupt.signal is not None:
-                    name = signal.Signals(self._interrupt.signal).name
+                    self.signal = self._interrupt.signal
+                    name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
         return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
 
