@@ -218,6 +218,17 @@ def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
     assert (case.record.verified, case.record.together) == (True, False)
 
 
+def test_an_unknown_benchmark_of_the_first_schema_is_refused(make_study: MakeStudy) -> None:
+    """What it measured would else be left out without a word."""
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / "plan.json"
+    plan = json.loads(file.read_text())
+    file.write_text(json.dumps({**plan, "schema": 1}))
+    with pytest.raises(UserError, match="schema 1 has no benchmark mbw_mr, allreduce"):
+        load(study.folder)
+
+
 def test_folders_that_hold_no_study(make_study: MakeStudy, tmp_path: Any) -> None:
     with pytest.raises(UserError, match="no such folder"):
         load(tmp_path / "nowhere")

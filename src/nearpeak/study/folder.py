@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import put_whole
 from nearpeak.machine.model import Machine
+from nearpeak.study import older
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
 from nearpeak.study.model import SCHEMA, Plan
@@ -69,6 +70,12 @@ def read_plan(folder: Path) -> Plan:
     try:
         data = file.read_bytes()
         schema = msgspec.json.decode(data)["schema"]
+        if schema == older.FIRST:
+            raise UserError(
+                f"{file} has schema {schema}, and studies of schema {SCHEMA} alone are continued: "
+                f"show what was measured with `nearpeak report {folder}`, "
+                "or start anew in another folder"
+            )
         if schema != SCHEMA:
             raise UserError(
                 f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
