@@ -152,15 +152,19 @@ def test_axes_that_a_program_leaves_out_have_their_defaults(plan: Any) -> None:
 
 
 def test_where_a_launch_ran(plan: Any) -> None:
-    answers = begun(plan)
-    answers.take(environment([0], [1]))
-    assert answers.misplaced == ""
-    answers.take(environment([0], [7]))
-    assert answers.misplaced == "rank 1 ran on CPUs [7], wanted [1]"
-    answers.take(environment([0]))
-    assert answers.misplaced == "rank 1 ran on host None, wanted that of rank 0, h"
+    for cpus, where in (
+        (([0], [1]), ""),
+        (([0], [7]), "rank 1 ran on CPUs [7], wanted [1]"),
+        (([0],), "rank 1 ran on host None, wanted that of rank 0, h"),
+    ):
+        answers = begun(plan)
+        answers.take(environment(*cpus))
+        assert answers.misplaced == where
+        with pytest.raises(ValueError, match="it said twice where it ran"):
+            answers.take(environment([0], [1]))
+        assert answers.misplaced == where
     with pytest.raises(msgspec.ValidationError):
-        answers.take(environment([0], "all"))
+        begun(plan).take(environment([0], "all"))
 
 
 @pytest.mark.parametrize(

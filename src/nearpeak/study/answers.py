@@ -85,6 +85,8 @@ class Answers:
             if self._launch is None or record.launch != self._launch.launch:
                 raise ValueError(f"it belongs to launch {record.launch}, which never began")
             if isinstance(record, EnvironmentRecord):
+                if self.misplaced != NO_PLACE:
+                    raise ValueError("it said twice where it ran")
                 self.misplaced = _misplaced(self._plan, self._launch, record)
             elif isinstance(record, SamplesRecord):
                 self._take_samples(self._launch, record)
