@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from nearpeak.report.page import write_page
-from nearpeak.results.build import write_results
+from nearpeak.results.build import build_results
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "h200x2"
 
@@ -24,7 +24,7 @@ def main() -> None:
         folder = Path(temporary) / "study"
         shutil.copytree(study, folder)
         started = time.perf_counter()
-        results = write_results(folder)
+        results = build_results(folder)
         built = time.perf_counter()
         page = write_page(results, folder)
         shown = time.perf_counter()

@@ -3,6 +3,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,49 @@ def test_a_folder_that_is_none_is_bad_input(tmp_path: Path) -> None:
         write_whole(tmp_path / "file" / "report.html", "text")
     with pytest.raises(UserError, match="cannot write"):
         write_whole(tmp_path / "missing" / "report.html", "text")
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    real = tmp_path / "elsewhere" / "report.html"
+    link = tmp_path / "report.html"
+    link.symlink_to(real)
+    for text in ("made", "made anew"):
+        write_whole(link, text)
+        assert link.is_symlink()
+        assert real.read_text() == text
+    assert [path.name for path in real.parent.iterdir()] == ["report.html"]
+
+
+def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
+    """A renaming would replace the device, which root may."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(fifo, "text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    null = tmp_path / "null"
+    null.symlink_to("/dev/null")
+    write_whole(null, "text")
+    assert Path("/dev/null").is_char_device()
+    assert {path.name for path in tmp_path.iterdir()} == {"fifo", "null"}
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_the_standard_output_is_written_into(tmp_path: Path, name: str) -> None:
+    """Also where it goes to a file, which may have more in it."""
+    program = f"from nearpeak.files import *; write_whole(Path({name!r}), 'text')"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("text", "")
+    log = tmp_path / "log"
+    log.write_text("before ")
+    with log.open("a") as file:
+        subprocess.run(command, stdout=file, check=True)
+        file.write(" after")
+    assert log.read_text() == "before text after"
 
 
 def test_what_was_there_survives_a_failure(tmp_path: Path) -> None:

@@ -10,8 +10,14 @@ from nearpeak.errors import UserError
 def put_whole(target: Path, data: bytes) -> None:
     """Writes `data` to `target`, which is never seen half-written and is on the disk afterwards.
 
-    A temporary file beside it is renamed over it. OSError when that cannot be done.
+    A temporary file beside it is renamed over it, or over what it links to. A device, a FIFO or
+    an open file of a process (/dev/stdout) is written into. OSError when that cannot be done.
     """
+    if _is_stream(target):
+        with target.open("ab") as file:
+            file.write(data)
+        return
+    target = target.resolve()
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
@@ -26,6 +32,14 @@ def put_whole(target: Path, data: bytes) -> None:
         os.fsync(folder)  # else a crash may undo the renaming
     finally:
         os.close(folder)
+
+
+def _is_stream(target: Path) -> bool:
+    if not target.exists():
+        return False
+    link = target.readlink() if target.is_symlink() else target
+    open_files = (target.parent.resolve(), link)
+    return not target.is_file() or any(one.is_relative_to("/proc") for one in open_files)
 
 
 def write_whole(target: Path, text: str) -> None:

@@ -2,6 +2,8 @@
 """`nearpeak study` on stand-in launches: options, output, exit status, bad input."""
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from nearpeak.study import prepare
+from nearpeak.study import prepare, progress
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -186,3 +188,17 @@ def test_benchmarks_of_any_number_of_ranks(nearpeak: Nearpeak, tmp_path: Path) -
     code, _, err = nearpeak("study", "--mpi", "one", "--paths", "host-all 4")
     assert code == 2
     assert "latency runs on exactly 2 ranks, and none of the paths host-all 4 (4) has so" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_exit_status_names_the_signal(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    class Interrupting(progress.PlainProgress):
+        def tick(self) -> None:
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(progress, "make_progress", Interrupting)
+    code, out, _ = nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2", "-o", "there")
+    assert code == 128 + number
+    assert f"interrupted: ended by {number.name}" in out

@@ -31,6 +31,21 @@ def test_report_writes_both_files_and_prints_the_table(app: typer.Typer, tmp_pat
     assert "".join(done.output.split()).endswith("report.html")
 
 
+def test_a_page_that_cannot_be_made_leaves_both_files(
+    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "results.json").write_text("old")
+
+    def refuse(*_: object) -> str:
+        raise UserError("no page today")
+
+    monkeypatch.setattr("nearpeak.report.page.render", refuse)
+    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert isinstance(done.exception, UserError)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+    assert (tmp_path / "results.json").read_text() == "old"
+
+
 def test_report_beside_published_machines(app: typer.Typer, tmp_path: Path) -> None:
     wanted = ["--beside", "lassen-2019", "--beside", "summit-2019"]
     done = CliRunner().invoke(app, ["report", str(tmp_path), *wanted])

@@ -93,7 +93,7 @@ def test_the_headline_names_the_nearest_and_where_it_loses(plain: Results) -> No
     assert "ring copy" in text
 
 
-def test_the_first_of_equals_is_nearest(plain: Results) -> None:
+def test_equals_stand_in_their_order(plain: Results) -> None:
     path = "host-host same-numa"
     judged = [
         cell
@@ -109,7 +109,37 @@ def test_the_first_of_equals_is_nearest(plain: Results) -> None:
     for turn in range(20):  # the same fractions in other cells: no sum of them may differ
         for place, (one, other) in enumerate(zip(openmpi, reversed(mpich), strict=True)):
             one.fraction = other.fraction = (1 + place) / (len(openmpi) + 1 + turn)
-        assert dict(summary.headlines(plain))[path].startswith("openmpi comes nearest")
+        assert dict(summary.headlines(plain))[path].startswith("openmpi and mpich come equally")
+
+
+def test_what_differs_by_no_more_than_the_noise_is_a_tie(plain: Results) -> None:
+    path = "host-host same-numa"
+    for cell in plain.cells:
+        if cell.fraction:
+            cell.fraction = 0.82 if cell.library == "mpich" else 0.83
+    text = dict(summary.headlines(plain))[path]
+    assert text.startswith(
+        "openmpi and mpich come equally near to the measured ceiling: 83.0 % and 82.0 % of it"
+    )
+    assert "openmpi loses most in" in text
+    for cell in plain.cells:
+        if cell.fraction and cell.library == "mpich":
+            cell.fraction = 0.7
+    assert dict(summary.headlines(plain))[path].startswith("openmpi comes nearest")
+    for cell in plain.cells:
+        cell.ci95 = ((cell.median or 0.0) * 0.7, (cell.median or 0.0) * 1.3)
+    assert " and mpich come equally near" in dict(summary.headlines(plain))[path]
+
+
+def test_the_ceiling_in_the_place_of_a_library_is_in_no_ranking(plain: Results) -> None:
+    path = "host-host same-numa"
+    plain.libraries[0].family = "ceiling"
+    assert plain.libraries[0].name == "openmpi"
+    assert "openmpi" not in dict(summary.headlines(plain))[path]
+    assert "openmpi" in dict(summary.table_two(plain)[0].rows)
+    # Alone it is what was measured.
+    plain.cells = [cell for cell in plain.cells if cell.library == "openmpi"]
+    assert dict(summary.headlines(plain))[path].startswith("openmpi reaches")
 
 
 def test_a_cell_above_the_ceiling_is_a_defect_and_no_merit(results: Results) -> None:

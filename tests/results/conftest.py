@@ -13,6 +13,7 @@ from nearpeak.machine import model as machine
 from nearpeak.results.build import build_results
 from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
+from nearpeak.study.answers import launch_record
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
 
@@ -54,11 +55,11 @@ def make_machine() -> machine.Machine:
     )
 
 
-def make_library(name: str) -> Library:
+def make_library(name: str, family: str = "mpich") -> Library:
     """A library that is nowhere installed."""
     return Library(
         name=name,
-        family="mpich",
+        family=family,
         version="1.0",
         version_text=f"{name} 1.0",
         abi="mpich",
@@ -113,10 +114,11 @@ class Study:
     def __init__(self, folder: Path, libraries: list[str]) -> None:
         self.folder = folder
         self.libraries = libraries
-        self.sizes = [8, 1024]
+        self.families: dict[str, str] = {}  # of libraries that are not MPICH's
+        self.sizes: list[int] = []  # else those of the records
         self.planned: list[PlannedLaunch] = []
         self.variants = [
-            Variant(benchmark=benchmark, axes={"calls": "blocking"})
+            Variant(benchmark=benchmark, axes={"calls": "blocking", "reuse": "fixed"})
             for benchmark in ("latency", "bw", "mbw_mr", "allreduce")
         ]
         self.records: list[records.Record] = [
@@ -148,7 +150,6 @@ class Study:
         role = "mpi" if library else "ceiling"
         benchmarks = [benchmark, *then] if library else []
         variants = [[v.benchmark for v in self.variants].index(name) for name in benchmarks]
-        axes = {"calls": "blocking"}
         self.planned.append(
             PlannedLaunch(
                 launch=number,
@@ -160,20 +161,8 @@ class Study:
                 seed=number,
             )
         )
-        self.records.append(
-            records.LaunchRecord(
-                launch=number,
-                block=block,
-                role=role,
-                library=library,
-                settings="default" if library else "",
-                path=path,
-                benchmarks=[records.Chosen(benchmark=name, axes=axes) for name in benchmarks],
-                axes={},
-                command=f"run {library or 'ceiling'} {benchmark} #{number}",
-                started="2026-01-01",
-            )
-        )
+        command = f"run {library or 'ceiling'} {benchmark} #{number}"
+        self.records.append(launch_record(self.plan(), self.planned[-1], command, "2026-01-01"))
         self.records.append(
             records.EnvironmentRecord(
                 launch=number,
@@ -250,19 +239,36 @@ class Study:
             )
         )
 
+    def recorded_sizes(self) -> list[int]:
+        """Those of everything that was, or could not be, measured of a benchmark."""
+        metrics = {metric.name for benchmark in BENCHMARKS for metric in benchmark.metrics}
+        found = {
+            record.size_bytes
+            for record in self.records
+            if isinstance(record, records.ProblemRecord)
+            or (isinstance(record, records.SamplesRecord) and record.metric in metrics)
+        }
+        return sorted(found)
+
     def plan(self) -> Plan:
         """The plan that fits what was launched."""
         contenders = [
-            Contender(library=make_library(name), settings=Settings()) for name in self.libraries
+            Contender(
+                library=make_library(name, self.families.get(name, "mpich")), settings=Settings()
+            )
+            for name in self.libraries
         ]
-        ends = machine.Endpoint(memory="host", cpus=[0], numa_node=0)
-        path = machine.Path(id=PATH, summary="invented", transport="memory", ends=(ends, ends))
+        ends = tuple(machine.Endpoint(memory="host", cpus=[one], numa_node=0) for one in (0, 1))
+        paths = [
+            machine.Path(id=name, summary="invented", transport="memory", ends=ends)
+            for name in dict.fromkeys([PATH, *(one.path for one in self.planned)])
+        ]
         return Plan(
             schema=SCHEMA,
             study="invented",
             created="2026-01-01",
             seed=1,
-            sizes=self.sizes,
+            sizes=self.sizes or self.recorded_sizes() or [8, 1024],
             slot_ms=100,
             window=64,
             in_flight_bytes=1,
@@ -275,7 +281,7 @@ class Study:
             contenders=contenders,
             benchmarks=BENCHMARKS,
             variants=self.variants,
-            paths=[path],
+            paths=paths,
             launches=self.planned,
         )
 

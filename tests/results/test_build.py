@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.json: the whole of it, written whole or not at all."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.results.build import build_results, write_results
 from nearpeak.results.model import SCHEMA, Results
+from nearpeak.study.model import Variant
 
 MakeStudy = Any
 
@@ -21,7 +21,8 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
         study.launch(block, "alpha", "bw", {1024: 5.0})
         study.launch(block, "beta", "bw", status="crashed")
     folder = study.write()
-    written = write_results(folder)
+    written = build_results(folder)
+    write_results(written, folder)
     text = (folder / "results.json").read_bytes()
     assert msgspec.json.decode(text, type=Results) == written == build_results(folder)
     assert written.schema == SCHEMA
@@ -37,25 +38,35 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
     ]
 
 
-def test_an_error_leaves_the_old_results(make_study: MakeStudy, tmp_path: Path) -> None:
+def test_the_ceiling_in_the_place_of_a_library_is_compared_with_none(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "ceiling", "beta")
+    study.families["ceiling"] = "ceiling"
+    for block in range(6):
+        for library in study.libraries:
+            study.launch(block, library, "bw", {8: 1.0})
+    results = study.results()
+    assert {(c.first[0], c.second[0]) for c in results.comparisons} == {("alpha", "beta")}
+    assert {cell.library for cell in results.cells} == {"alpha", "ceiling", "beta"}
+
+
+def test_an_error_leaves_the_old_results(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
     folder = study.write()
     (folder / "results.json").mkdir()  # nothing can be renamed over a folder
     with pytest.raises(UserError, match="cannot write"):
-        write_results(folder)
+        write_results(build_results(folder), folder)
     assert len(list(folder.iterdir())) == 4
-    with pytest.raises(UserError):
-        write_results(tmp_path)
 
 
 def test_findings_and_settings_come_with_the_results(make_study: MakeStudy) -> None:
     study = make_study()
+    axes = {"calls": "nonblocking", "reuse": "fixed"}
+    study.variants[1] = Variant(benchmark="bw", axes=axes)
     for block in range(6):
         study.ceiling(block, {("latency", "ring", 1024): 1.0, ("bw", "ring", 1024): 2.0})
         study.launch(block, "alpha", "latency", {1024: 10.0})
         launch = study.launch(block, "alpha", "bw", status=None)
-        axes = {"calls": "nonblocking", "reuse": "fixed"}
         study.records.append(study.samples("bw", 1024, [1.5] * 5, launch=launch, axes=axes))
         study.end(launch, "ok")
     results = study.results()

@@ -13,9 +13,11 @@ def test_the_fraction_is_paired_by_block(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):
         speed = 1.0 + block % 2
-        study.ceiling(block, {("bw", "ring", 1024): 10 * speed, ("latency", "flag", 8): 1 / speed})
+        study.ceiling(
+            block, {("bw", "ring", 1024): 10 * speed, ("latency", "flag", 1024): 1 / speed}
+        )
         study.launch(block, "alpha", "bw", {1024: 6 * speed})
-        study.launch(block, "alpha", "latency", {8: 2 / speed})
+        study.launch(block, "alpha", "latency", {1024: 2 / speed})
     results = study.results()
     rate = study.find(results, "bw", 1024, "alpha")
     assert rate.status == "ok"
@@ -23,7 +25,7 @@ def test_the_fraction_is_paired_by_block(make_study: MakeStudy) -> None:
     assert (rate.ceiling.value, rate.ceiling.method) == (15.0, "ring")
     assert rate.fraction == pytest.approx(0.6)
     assert rate.fraction_ci95 == pytest.approx((0.6, 0.6))
-    time = study.find(results, "latency", 8, "alpha")
+    time = study.find(results, "latency", 1024, "alpha")
     assert time.fraction == pytest.approx(0.5)
 
 
@@ -44,6 +46,28 @@ def test_one_lucky_launch_does_not_make_a_method_win(make_study: MakeStudy) -> N
     assert point.ci95 == (10.0, 10.0)
 
 
+def test_a_winner_was_measured_in_most_blocks(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        lucky = {("bw", "rare", 1024): 30.0} if block < 3 else {}
+        study.ceiling(block, {("bw", "ring", 1024): 10.0, **lucky})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+    results = study.results()
+    (point,) = results.ceilings
+    assert (point.method, point.launches) == ("ring", 6)
+    assert point.methods == {"ring": 10.0, "rare": 30.0}
+    assert study.find(results, "bw", 1024, "alpha").fraction == pytest.approx(0.5)
+
+
+def test_where_no_method_was_measured_in_most_blocks_the_best_wins(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.ceiling(block, {("bw", f"method {block % 2}", 1024): 10.0 + block % 2})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+    (point,) = study.results().ceilings
+    assert (point.method, point.launches) == ("method 1", 3)
+
+
 def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
     make_study: MakeStudy,
 ) -> None:
@@ -58,7 +82,7 @@ def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
         for cases in (tcp, verbs) if block % 3 else (verbs, tcp):
             study.ceiling(block, cases)
         study.launch(block, "alpha", "bw", {8: 1.0, 1024: 2 * speed})
-        study.launch(block, "alpha", "latency", {8: 4 / speed})
+        study.launch(block, "alpha", "latency", {8: 4 / speed, 1024: 4 / speed})
     results = study.results()
     small, large = (study.find(results, "bw", size, "alpha") for size in (8, 1024))
     assert (small.ceiling.method, small.ceiling.value) == ("spin", 2.0)
@@ -120,7 +144,7 @@ def test_no_ceiling(make_study: MakeStudy) -> None:
     study.ceiling(1, {("bw", "ring", 1024): 10.0})  # another block
     study.ceiling(0, {("bibw", "ring", 1024): 10.0})  # another metric
     study.ceiling(0, {("bw", "ring", 1024): 10.0}, path="host-host cross-numa")
-    study.launch(0, "alpha", "bw", {1024: 5.0})
+    study.launch(0, "alpha", "bw", {8: 5.0, 1024: 5.0})
     cell = study.cell()
     assert (cell.status, cell.ceiling, cell.fraction) == ("no ceiling", None, None)
 

@@ -116,7 +116,7 @@ def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
 
 def test_a_crash_is_not_blamed_on_the_benchmarks_after_it(make_study: MakeStudy) -> None:
     study = make_study()
-    study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0}, then=("bw",))
+    study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0})
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
     study.launch(1, "alpha", "latency", {8: 1.0}, status="crashed", then=("bw",))
     statuses = {(c.benchmark, c.size_bytes): c.status for c in study.results().cells}

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from nearpeak.results.build import build_results
+
 MakeStudy = Any
 
 
@@ -29,24 +31,27 @@ def test_a_good_study_meets_every_rule_that_applies(make_study: MakeStudy) -> No
 def test_a_poor_study_is_told_so(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     for library in ("alpha", "beta"):
-        number = study.launch(0, library, "bw", {8: 5.0})
-        study.records = [
-            r for r in study.records if not (hasattr(r, "clock") and r.launch == number)
-        ]
-    study.write(complete=False)
-    from nearpeak.results.build import build_results
-
-    found = states(build_results(study.folder))
+        study.launch(0, library, "bw", {8: 5.0})
+    number = study.launch(1, "beta", "bw", {8: 5.0})
+    study.records = [r for r in study.records if not (hasattr(r, "clock") and r.launch == number)]
+    found = states(build_results(study.write(complete=False)))
     assert {number for number, state in found.items() if state == "not met"} == {
         2,  # not complete
         5,  # no interval
         7,  # nor one of the ratio
-        9,  # nobody knows where the launches ran
-        10,  # nor by which clock
+        9,  # nobody knows where the last launch ran
         11,  # no ceiling
     }
     assert found[4] == "not applicable"  # no fraction
     assert found[12] == "not applicable"  # one size
+
+
+def test_nobody_knows_where_anything_ran_nor_by_which_clock(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 5.0})
+    study.records = [r for r in study.records if not hasattr(r, "clock")]
+    found = states(study.results())
+    assert (found[9], found[10]) == ("not met", "not met")
 
 
 def test_two_modes_are_no_normal_distribution(make_study: MakeStudy) -> None:

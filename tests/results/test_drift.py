@@ -12,13 +12,13 @@ def test_a_block_that_went_astray_flags_its_cells(make_study: MakeStudy) -> None
     study = make_study()
     for block in range(6):
         study.ceiling(block, {}, probe=7.0 if block == 2 else 10.0)
-        study.launch(block, "alpha", "bw", {8: 1.0} if block == 2 else {1024: 1.0})
+        study.launch(block, "alpha", "bw" if block == 2 else "latency", {1024: 1.0})
     results = study.results()
     assert [(d.block, d.flagged) for d in results.drift] == [(b, b == 2) for b in range(6)]
     assert results.drift[2].deviation == pytest.approx(-0.3)
     assert results.drift[2].probe_gbs == 7.0
-    assert "drift" in study.find(results, "bw", 8, "alpha").flags
-    assert "drift" not in study.find(results, "bw", 1024, "alpha").flags
+    assert "drift" in study.find(results, "bw", 1024, "alpha").flags
+    assert "drift" not in study.find(results, "latency", 1024, "alpha").flags
 
 
 def test_probes_of_different_paths_are_not_mixed(make_study: MakeStudy) -> None:

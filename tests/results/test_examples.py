@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorded studies: what is shown of them is what their records say."""
 
+import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -32,3 +34,31 @@ def test_results_are_those_of_the_records(name: str) -> None:
     same(msgspec.to_builtins(build_results(folder)), msgspec.to_builtins(shown))
     assert all(cell.status == "ok" for cell in shown.cells)
     assert max(cell.fraction or 0.0 for cell in shown.cells) <= 1.03
+
+
+@pytest.mark.parametrize(("metric", "size"), [("latency", 8), ("bw", 16 << 20)])
+def test_a_fraction_is_what_a_reader_works_out_from_the_records(metric: str, size: int) -> None:
+    """Lines that share nothing with the results: of each block the ratio, of these the median."""
+    folder = EXAMPLES / "h200x2"
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    begun = {one["launch"]: one for one in lines if one["record"] == "launch"}
+    reached: dict[str, dict[int, float]] = {}  # of the library, and of each method
+    for one in lines:
+        what = [one.get(name) for name in ("metric", "size_bytes", "buffers")]
+        launch = begun.get(one.get("launch", -1), {})
+        who = one.get("method") or launch.get("library")
+        if what == [metric, size, "D,D"] and launch["path"] == "gpu-gpu nvlink":
+            reached.setdefault(who, {})[launch["block"]] = median(one["samples"])
+    library = reached.pop("intel")
+    del reached["openmpi-cuda"]
+    pick = min if metric == "latency" else max
+    best = pick(reached.values(), key=lambda blocks: median(blocks.values()))
+    rates = [library[block] / best[block] for block in library]
+    fraction = median(1 / one if metric == "latency" else one for one in rates)
+    (cell,) = [
+        cell
+        for cell in build_results(folder).cells
+        if (cell.library, cell.path, cell.buffers) == ("intel", "gpu-gpu nvlink", "D,D")
+        and (cell.metric, cell.size_bytes) == (metric, size)
+    ]
+    assert cell.fraction == pytest.approx(fraction, rel=1e-9)

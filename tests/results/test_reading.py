@@ -3,6 +3,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def test_any_other_bad_line_is_named(make_study: MakeStudy) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3][:20] + b"\n"
     file.write_bytes(b"".join(lines))
-    with pytest.raises(UserError, match="line 4 is no record"):
+    with pytest.raises(UserError, match="line 4 cannot be believed"):
         load(study.folder)
 
 
@@ -78,6 +79,98 @@ def test_a_resumed_study_is_complete_only_at_its_end(make_study: MakeStudy) -> N
     study.launch(1, "alpha", "bw", {8: 1.0})
     assert not load(study.write(complete=False)).complete
     assert load(study.write(complete=True)).complete
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("launch", "role", "mpi2"),
+        ("launch", "launch", 7),
+        ("launch", "library", "beta"),
+        ("launch end", "status", "fine"),
+        ("samples", "benchmark", "lateness"),
+        ("samples", "metric", "lateness"),
+        ("samples", "better", "higer"),
+        ("samples", "samples", [1.0, -1.0]),
+        ("problem", "benchmark", "lateness"),
+        ("problem", "status", "strange"),
+        ("environment", "ranks", [{"rank": [], "cpus": 7}]),
+    ],
+)
+def test_what_is_no_answer_to_the_plan_is_named(
+    make_study: MakeStudy, kind: str, key: str, value: Any
+) -> None:
+    study = make_study()
+    number = study.launch(0, "alpha", "bw", {8: 1.0}, status=None)
+    study.problem(number, "bw", 1024, "skipped")
+    study.end(number, "ok")
+    file = study.write() / "records.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    load(study.folder)
+    at = next(place for place, line in enumerate(lines) if line["record"] == kind)
+    lines[at][key] = value
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(UserError, match=f"line {at + 1} cannot be believed"):
+        load(study.folder)
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "plan.json", "machine.json"])
+def test_bytes_that_are_no_text_are_bad_input(make_study: MakeStudy, name: str) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / name
+    file.write_bytes(file.read_bytes().replace(b"invented", b"invent\xff\xfe", 1))
+    with pytest.raises(UserError, match=re.escape(name)):
+        load(study.folder)
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
+def test_files_that_cannot_be_read(
+    make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    folder = study.write()
+    opened = Path.open
+
+    def refuse(file: Path, *arguments: Any, **named: Any) -> Any:
+        if file.name == name:
+            raise PermissionError(13, "Permission denied", str(file))
+        return opened(file, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UserError, match=rf"{name} cannot be read \(Permission denied\)"):
+        load(folder)
+
+
+@pytest.mark.parametrize("status", ["ok", "hung", "crashed", None])
+def test_nothing_of_a_launch_in_the_wrong_place_is_believed(
+    make_study: MakeStudy, status: str | None
+) -> None:
+    """Nor of one that does not say where it ran, whatever was recorded of its end."""
+    for ranks in ([{"rank": 0, "cpus": [0]}, {"rank": 1, "cpus": [9]}], None):
+        study = make_study()
+        study.launch(0, "alpha", "bw", {8: 1.0}, status=status)
+        for record in study.records[:]:
+            if hasattr(record, "clock"):
+                record.ranks = ranks
+                if ranks is None:
+                    study.records.remove(record)
+        (launch,) = load(study.write()).launches
+        assert launch.believable == []
+
+
+def test_a_launch_that_answered_half_did_not_end_well(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.sizes = [8, 1024]
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    results = study.results()
+    assert {(cell.size_bytes, cell.status) for cell in results.cells} == {
+        (8, "failed"),
+        (1024, "failed"),
+    }
+    (failure,) = results.failures
+    assert failure.message.startswith("1 of the 2 cases that it was to measure are missing")
 
 
 @pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
@@ -123,6 +216,17 @@ def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
     assert (latency.main.unit, latency.one_message, bw.one_way) == ("us", True, True)
     (case,) = data.launches[0].cases
     assert (case.record.verified, case.record.together) == (True, False)
+
+
+def test_an_unknown_benchmark_of_the_first_schema_is_refused(make_study: MakeStudy) -> None:
+    """What it measured would else be left out without a word."""
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / "plan.json"
+    plan = json.loads(file.read_text())
+    file.write_text(json.dumps({**plan, "schema": 1}))
+    with pytest.raises(UserError, match="schema 1 has no benchmark mbw_mr, allreduce"):
+        load(study.folder)
 
 
 def test_folders_that_hold_no_study(make_study: MakeStudy, tmp_path: Any) -> None:

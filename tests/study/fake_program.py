@@ -2,7 +2,8 @@
 """A stand-in for the measuring programs: answers at once with records that it makes up.
 
 NEARPEAK_FAKE says how it fails: crash, hang, orphan (hang with a child in a session of its own),
-lie, wrong, misplaced, silent, other device; `probe KINDS OPERATION END` lets that trial end so.
+lie, wrong, half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
+nowhere, other device; `probe KINDS OPERATION END` lets that trial end so.
 NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
 """
 
@@ -151,6 +152,19 @@ def sample(metric: dict[str, str], size: int, options: dict[str, str]) -> dict[s
     }
 
 
+def problem(benchmark: str, axes: dict[str, str], size: int, status: str) -> dict[str, object]:
+    """The record of a case that gave no number."""
+    return {
+        "record": "problem",
+        "benchmark": benchmark,
+        "size_bytes": size,
+        "buffers": "H,H",
+        "axes": axes,
+        "status": status,
+        "message": "rank 1 got 7 for 8 at byte 3",
+    }
+
+
 def main() -> int:
     if sys.argv[1] == "--describe":
         print(json.dumps(DESCRIPTION))
@@ -173,9 +187,10 @@ def main() -> int:
         hosts = ["h"] * len(cpus)
     if mode == "other host":
         hosts = ["h", "g"]
-    if mode == "misplaced":
+    if mode.startswith("misplaced"):
         cpus = [[99], cpus[1]]
-    write(
+    where = write if mode != "nowhere" else lambda _: None
+    where(
         {
             "record": "environment",
             "program": "fake",
@@ -194,18 +209,20 @@ def main() -> int:
     for benchmark, axes in benchmarks:
         if mode == f"crash in {benchmark}":
             os.kill(os.getpid(), signal.SIGSEGV)
-        for size in options["--sizes"].split(","):
+        sizes = options["--sizes"].split(",")
+        if mode in ("some", "skip"):
+            sizes.pop()
+        for size in sizes * (2 if mode == "twice" else 1):
             for record in samples(benchmark, axes, 77 if mode == "lie" else int(size), options):
                 write(record)
             if mode == "late crash":
                 os.kill(os.getpid(), signal.SIGSEGV)
-            if mode == "fill":
-                time.sleep(0.3)
-                print("x" * 1000, file=sys.stderr)
+        if mode == "skip":
+            write(problem(benchmark, axes, int(options["--sizes"].split(",")[-1]), "skipped"))
     if mode == "crash":
         os.truncate(options["--jsonl"], 0)
         os.kill(os.getpid(), signal.SIGSEGV)
-    if mode == "hang":
+    if mode in ("hang", "misplaced and hang"):
         time.sleep(600)
     if mode == "orphan":
         subprocess.Popen(["sleep", "601"], start_new_session=True)
@@ -215,17 +232,8 @@ def main() -> int:
     if mode == "half":
         out.write('{"record": "samp')
     if mode == "wrong":
-        write(
-            {
-                "record": "problem",
-                "benchmark": benchmarks[0][0],
-                "size_bytes": int(options["--sizes"].split(",")[0]),
-                "buffers": "H,H",
-                "axes": benchmarks[0][1],
-                "status": "wrong data",
-                "message": "rank 1 got 7 for 8 at byte 3",
-            }
-        )
+        size = int(options["--sizes"].split(",")[0])
+        write(problem(*benchmarks[0], size, "wrong data"))
         return 3
     return 0
 

@@ -48,6 +48,18 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType) -> None:
         reopen(study.folder)
 
 
+def test_an_old_study_can_be_reported_and_not_continued(study: Any, standins: ModuleType) -> None:
+    create(study.folder, discover(), standins.small_plan()).close()
+    file = study.folder / "plan.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 1}))
+    with pytest.raises(UserError) as error:
+        reopen(study.folder)
+    assert str(error.value) == (
+        f"{file} has schema 1, and studies of schema 2 alone are continued: show what was measured "
+        f"with `nearpeak report {study.folder}`, or start anew in another folder"
+    )
+
+
 def test_a_folder_without_a_study_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no study to resume"):
         read_plan(tmp_path)

@@ -15,7 +15,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Gpu, GpuLink, Machine
-from nearpeak.results.build import write_results
+from nearpeak.results.build import build_results
 from nearpeak.results.model import Results
 from nearpeak.study import prepare
 from nearpeak.study.folder import create
@@ -91,7 +91,7 @@ def run_study(
     finally:
         journal.close()
     assert end.status == "complete"
-    return write_results(folder)
+    return build_results(folder)
 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])

@@ -13,7 +13,7 @@ from nearpeak.libraries.families import natives
 from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
 from nearpeak.study.commands import Tools, make_command, path_environment
-from nearpeak.study.estimate import Estimate, key_of
+from nearpeak.study.estimate import Estimate, guess_seconds, key_of
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import SIZES, make_plan, summary
@@ -315,3 +315,12 @@ def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
         f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} fixed --touch none",
         f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} rotating --touch none",
     ]
+
+
+def test_the_ceiling_in_the_place_of_a_library_takes_as_long_as_a_ceiling(
+    standins: ModuleType,
+) -> None:
+    ceiling = Contender(library=natives()["ceiling"], settings=Settings())
+    plan = standins.small_plan(ceiling)
+    seconds = {one.role: guess_seconds(plan, one) for one in plan.launches}
+    assert seconds["mpi"] == seconds["ceiling"]

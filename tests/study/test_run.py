@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of plans of stand-in launches: every way in which a launch or a study can end."""
 
+import errno
 import os
 import signal
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import psutil
 import pytest
 
-from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
 from nearpeak.study import mps
-from nearpeak.study.journal import Journal
+from nearpeak.study.journal import CannotWriteError
 from nearpeak.study.records import (
     EnvironmentRecord,
     LaunchRecord,
@@ -64,7 +63,11 @@ def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -
         ("wrong", "wrong data", "latency 8 bytes: rank 1 got 7 for 8 at byte 3"),
         ("lie", "failed", "2 of its records were not understood: size 77 was not asked for"),
         ("half", "failed", "1 of its records were not understood"),
+        ("some", "failed", "1 of the 2 cases that it was to measure are missing, latency latency"),
+        ("twice", "failed", "2 of its records were not understood: latency of 8 bytes was meas"),
         ("misplaced", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
+        ("misplaced and hang", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
+        ("nowhere", "failed", "2 of its records were not understood: it did not say where it ran"),
         ("other host", "failed", "rank 1 ran on host g, wanted that of rank 0, h"),
     ],
 )
@@ -72,10 +75,24 @@ def test_a_launch_that_fails_costs_no_other(
     study: Any, standins: ModuleType, mode: str, status: str, message: str
 ) -> None:
     good, bad = standins.contender("good"), standins.contender("bad", mode)
-    assert study.run(standins.small_plan(good, bad)).status == "complete"
+    assert study.run(standins.small_plan(good, bad, limit=5.0)).status == "complete"
     assert {end.status for end in ends_of(study, "good")} == {"ok"}
     assert {end.status for end in ends_of(study, "bad")} == {status}
     assert all(message in end.message for end in ends_of(study, "bad"))
+
+
+def test_a_case_that_is_skipped_is_answered(study: Any, standins: ModuleType) -> None:
+    study.run(standins.small_plan(standins.contender("careful", "skip")))
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
+
+
+def test_nothing_of_a_launch_in_the_wrong_place_is_taken(study: Any, standins: ModuleType) -> None:
+    """However it ends: it may hang, or be cut off."""
+    study.run(standins.small_plan(standins.contender("bad", "misplaced")))
+    bad = ends_of(study, "bad")
+    assert bad
+    assert all(samples_of(study, end.launch) == [] for end in bad)
+    assert (study.folder / bad[0].log).with_suffix(".jsonl").exists()  # what it wrote is kept
 
 
 @pytest.mark.parametrize("mode", ["hang", "orphan"])
@@ -193,17 +210,23 @@ def test_a_study_that_was_killed_loses_its_half_line_alone(
     assert sorted(end.launch for end in study.ends()) == [0, 1, 2, 3]
 
 
-def test_two_studies_cannot_write_into_one_folder(study: Any) -> None:
-    journal = Journal(study.folder)
-    with pytest.raises(UserError, match="another study is writing into"):
-        Journal(study.folder)
-    journal.close()
-    Journal(study.folder).close()
+def test_what_goes_wrong_beside_the_folder_costs_its_launch_alone(
+    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("nearpeak.study.run.run_tree", refuse)
+    assert study.run(standins.small_plan()).status == "complete"
+    assert {(end.status, end.message) for end in study.ends()} == {
+        ("failed", "[Errno 24] Too many open files")
+    }
 
 
-def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="choose another folder"):
-        Journal(tmp_path / "missing")
+def test_a_log_that_cannot_be_written_ends_the_study(study: Any, standins: ModuleType) -> None:
+    (study.folder / "logs" / "0000.log").mkdir(parents=True)
+    with pytest.raises(CannotWriteError, match="cannot be written"):
+        study.run(standins.small_plan())
 
 
 def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleType) -> None:

@@ -42,13 +42,11 @@ def report(
 
     from nearpeak.errors import UserError
     from nearpeak.report.beside import choose
-    from nearpeak.report.page import write_page
+    from nearpeak.report.page import make_report
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results.build import write_results
 
     machines = choose(beside or [])
-    results = write_results(folder)
-    page = write_page(results, folder, machines)
+    results, page = make_report(folder, machines)
     print_summary(results, page, machines=machines)
     if open_it and not webbrowser.open(page.resolve().as_uri()):
         raise UserError(f"no browser was found to open {page}: copy it to where there is one")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak study`: plans, runs and reports a whole study."""
 
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -188,6 +187,7 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
 
 
 def _resume(folder: Path, dry_run: bool) -> None:
+    from nearpeak.study.answers import Answers
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.journal import read_records
     from nearpeak.study.state import State
@@ -195,7 +195,7 @@ def _resume(folder: Path, dry_run: bool) -> None:
     if dry_run:
         plan = read_plan(folder)
         state = State(plan)
-        for record in read_records(folder):
+        for record in read_records(folder, Answers(plan).take):
             state.feed(record)
         blocks = range(plan.looks[-1])
         _print_lines(plan, [one.launch for block in blocks for one in state.remaining(block)])
@@ -229,7 +229,8 @@ def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
 
     try:
         with make_progress(plan) as progress:
-            end = StudyRun(folder, plan, journal, TOOLS, shell_line, progress).run()
+            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress)
+            end = study.run()
         print(f"{end.status}: {end.message}", flush=True)
         try:
             _report(folder)
@@ -242,18 +243,16 @@ def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
         _stop(str(error))
     finally:
         journal.close()
-    if end.status == "interrupted":
+    if study.signal is not None:
         print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
-        raise typer.Exit(128 + signal.Signals[end.message.split()[-1]])
+        raise typer.Exit(128 + study.signal)
 
 
 def _report(folder: Path) -> None:
-    from nearpeak.report.page import write_page
+    from nearpeak.report.page import make_report
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results.build import write_results
 
-    results = write_results(folder)
-    print_summary(results, write_page(results, folder))
+    print_summary(*make_report(folder))
 
 
 def _stop(message: str) -> None:

@@ -25,6 +25,7 @@ from nearpeak.report import beside, pairs, summary
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
 from nearpeak.report.summary import Variant, variant_of
+from nearpeak.results import build
 from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
 from nearpeak.results.names import axes_words, case, figure, staged
 from nearpeak.study import awareness
@@ -36,6 +37,18 @@ FITS_WITHIN = 0.2  # of the measured value: worse, a model says nothing of its c
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
+
+
+def make_report(folder: Path, machines: Sequence[Published] = ()) -> tuple[Results, Path]:
+    """Makes results.json and report.html in a study's folder; the results, and the page's path.
+
+    UserError when one cannot be made; without a page, results.json is left as it was too.
+    `machines`: as in `write_page`.
+    """
+    results = build.build_results(folder)
+    page = write_page(results, folder, machines)
+    build.write_results(results, folder)
+    return results, page
 
 
 def write_page(results: Results, folder: Path, machines: Sequence[Published] = ()) -> Path:

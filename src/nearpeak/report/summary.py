@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import TypeVar
 
+from nearpeak.libraries.families import natives
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import pairs
 from nearpeak.results.cells import ABOVE
@@ -446,8 +447,12 @@ def _headline(cells: list[Cell], results: Results) -> str:
     if not cells:
         return "Only other variants were measured: see the tables."
     # A defect of the ceiling says nothing of a library; a bandwidth of 0 bytes has no fraction.
+    native = _natives(results)
+    libraries = {cell.library for cell in cells} - native
     judged: dict[tuple[str, str], dict[tuple[Variant, int], Cell]] = {}
     for cell in cells:
+        if libraries and cell.library in native:
+            continue  # the ceiling beside them is no library
         if cell.fraction and not is_defect(cell):
             mine = judged.setdefault((cell.library, cell.settings), {})
             mine[variant_of(cell), cell.size_bytes] = cell
@@ -466,31 +471,54 @@ def _headline(cells: list[Cell], results: Results) -> str:
     }
     ranked = sorted(means, key=lambda who: -means[who])
     nearest = ranked[0]
-    others = ", ".join(f"{label(*who)} {percent(means[who])} %" for who in ranked[1:])
-    if others:
+    noise = _noise(mine[key] for mine in judged.values() for key in common)
+    tied = [who for who in ranked if means[nearest] <= means[who] * (1 + noise)]
+    others = ", ".join(f"{label(*who)} {percent(means[who])} %" for who in ranked[len(tied) :])
+    shares = " and ".join(f"{percent(means[who])} %" for who in tied)
+    it = "It"
+    if len(tied) > 1:
+        it = label(*nearest)
+        sentence = " and ".join(label(*who) for who in tied)
+        sentence += f" come equally near to the measured ceiling: {shares} of it ("
+        sentence += f"{others}; " if others else ""
+        sentence += "geometric means"
+    elif others:
         sentence = f"{label(*nearest)} comes nearest to the measured ceiling: "
-        sentence += f"{percent(means[nearest])} % of it ({others}; geometric means"
+        sentence += f"{shares} of it ({others}; geometric means"
     else:
-        sentence = f"{label(*nearest)} reaches {percent(means[nearest])} % of the measured ceiling"
-        sentence += " (geometric mean"
+        sentence = f"{label(*nearest)} reaches {shares} of the measured ceiling (geometric mean"
     sentence += f" over {len(common)} cells)."
     mine = judged[nearest]
     rates = one_way(results)
     peak = best_cell(cell for cell in mine.values() if cell.metric in rates)
     if peak is not None:
         sentence += (
-            f" It peaks at {number(peak.median)} {unit(peak.unit)}"
+            f" {it} peaks at {number(peak.median)} {unit(peak.unit)}"
             f" ({_case(peak)} at {size(peak.size_bytes)}),"
             f" {percent(peak.fraction)} % of the ceiling at that size."
         )
     worst = min(mine.values(), key=lambda cell: cell.fraction or 0.0)
     sentence += (
-        f" It loses most in {_case(worst)} at {size(worst.size_bytes)}:"
+        f" {it} loses most in {_case(worst)} at {size(worst.size_bytes)}:"
         f" {number(worst.median)} {unit(worst.unit)}, {percent(worst.fraction)} % of the ceiling"
     )
     if worst.ceiling is not None:
         sentence += f" ({number(worst.ceiling.value)} {unit(worst.unit)} by {worst.ceiling.method})"
     return sentence + "."
+
+
+def _natives(results: Results) -> set[str]:
+    """The names of what stands in the place of a library and is none: the ceiling."""
+    families = {library.family for library in natives().values()}
+    return {info.name for info in results.libraries if info.family in families}
+
+
+def _noise(cells: Iterable[Cell]) -> float:
+    """Below what part two figures do not differ: half the interval of a typical cell (of few
+    launches their range), and the difference that is called equivalent."""
+    spans = ((cell.ci95 or cell.range, cell.median) for cell in cells)
+    widths = [(span[1] - span[0]) / 2 / middle for span, middle in spans if span and middle]
+    return max(goal("lower"), median(widths or [0.0]))
 
 
 def _case(cell: Cell) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.files import write_whole
+from nearpeak.libraries.families import is_native
 from nearpeak.results import ceilings, cells, checklist, comparisons, drift, findings, fits
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results
 from nearpeak.results.reading import StudyData, load
@@ -19,12 +20,10 @@ def build_results(folder: Path) -> Results:
     return summarise(load(folder))
 
 
-def write_results(folder: Path) -> Results:
-    """The same, written to results.json in `folder` too: whole or not at all."""
-    results = build_results(folder)
+def write_results(results: Results, folder: Path) -> None:
+    """Writes results.json into `folder`: whole or not at all."""
     text = msgspec.json.format(msgspec.json.encode(results), indent=1).decode()
     write_whole(folder / NAME, text + "\n")
-    return results
 
 
 def summarise(data: StudyData) -> Results:
@@ -35,7 +34,9 @@ def summarise(data: StudyData) -> Results:
     blocks = drift.find(data)
     drifted = {block.block for block in blocks if block.flagged}
     found = cells.summarise(data, cells.gather(data), limits, drifted)
-    compared, log_ratios = comparisons.compare(found)
+    native = {one.library.name for one in data.plan.contenders if is_native(one.library)}
+    libraries = [cell for cell in found if cell.library not in native]
+    compared, log_ratios = comparisons.compare(libraries)
     skipped = cells.skipped(data)
     return Results(
         schema=SCHEMA,

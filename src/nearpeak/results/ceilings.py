@@ -50,8 +50,9 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
     A launch of a ceiling counts with the median of its samples, as one of a library does; where
     they fall into two paces, with that of the better one, for it is what the path can carry. The
     method with the best median over all blocks wins for the whole study: were it chosen anew in
-    each block, the ceiling would be the luckiest of several launches. What moves a whole window at
-    once never wins.
+    each block, the ceiling would be the luckiest of several launches. So would one that only a few
+    blocks have: a winner has more than half of them, where any method does. What moves a whole
+    window at once never wins.
     """
     curves: dict[tuple[Where, Axes], Methods]
     curves = defaultdict(lambda: defaultdict(dict))
@@ -84,7 +85,9 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
             name: float(np.median([reached.value for reached in blocks.values()]))
             for name, blocks in methods.items()
         }
-        method = best(values, kind.better)
+        measured = set[int]().union(*methods.values())
+        usual = {name: values[name] for name in methods if 2 * len(methods[name]) > len(measured)}
+        method = best(usual or values, kind.better)
         by_block = _by_block(methods, method, kind.better)
         launches = list(by_block.values())
         point = CeilingPoint(

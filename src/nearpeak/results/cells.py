@@ -10,9 +10,9 @@ import numpy as np
 from nearpeak.results import ceilings, statistics
 from nearpeak.results.model import CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.results.reading import Case, LaunchData, StudyData
+from nearpeak.study.answers import asked
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.precision import interval, precise
-from nearpeak.study.records import Chosen
 
 ABOVE = 1.03  # a larger fraction is a defect of the ceiling
 FEW = 6  # launches: below there is no 95 % interval
@@ -52,11 +52,6 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
     """
     cells: dict[Key, Gathered] = defaultdict(Gathered)
     benchmarks = {benchmark.name: benchmark for benchmark in data.plan.benchmarks}
-    known = {  # benchmark -> the axes that it had, those included that the program added
-        (case.record.benchmark, _axes(case.record.axes))
-        for launch in data.launches
-        for case in _mpi_cases(launch)
-    }
     later: list[tuple[Key, LaunchData, str]] = []  # what a launch that failed did not begin with
     for launch in data.launches:
         begin = launch.begin
@@ -71,7 +66,7 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
                 reached.add(key)
                 cells[key].tried.append(launch)
                 cells[key].wrong.add(problem.status)
-        for case in _mpi_cases(launch):
+        for case in launch.believable:
             record = case.record
             what = (record.benchmark, record.metric, _axes(record.axes))
             key = Key(*who, *what, record.buffers, record.size_bytes)
@@ -80,22 +75,16 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
                 cells[key].measured.append((launch, case))
         if launch.end is None or launch.end.status in NO_FAILURE:
             continue
-        status = launch.end.status
+        status: str = launch.end.status
         if status == "wrong data" and any(p.status == status for p in launch.problems):
             status = "skipped"  # the cases with wrong data are named; the others were not reached
         failed = False
         for chosen in begin.benchmarks:
-            axes = next(
-                (axes for name, axes in known if name == chosen.benchmark and _has(axes, chosen)),
-                _axes(chosen.axes),
-            )
-            benchmark = benchmarks[chosen.benchmark]
+            benchmark, axes = benchmarks[chosen.benchmark], _axes(chosen.axes)
             missing = [
                 key
-                for metric in benchmark.metrics
-                for size in data.plan.sizes
-                if size >= benchmark.smallest
-                if (key := Key(*who, benchmark.name, metric.name, axes, begin.buffers, size))
+                for metric, size in asked(data.plan, benchmark)
+                if (key := Key(*who, benchmark.name, metric, axes, begin.buffers, size))
                 not in reached
             ]
             for key in missing:
@@ -113,14 +102,6 @@ def gather(data: StudyData) -> dict[Key, Gathered]:
     return cells
 
 
-def _has(axes: tuple[tuple[str, str], ...], chosen: Chosen) -> bool:
-    return set(chosen.axes.items()) <= set(axes)
-
-
-def _mpi_cases(launch: LaunchData) -> list[Case]:
-    return [c for c in launch.believable if c.record.benchmark != ceilings.PROBE]
-
-
 def _axes(axes: dict[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(axes.items()))
 
@@ -134,24 +115,15 @@ def summarise(
     """The cells, in the order of the plan. `drifted`: the blocks whose probe went astray."""
     paths = [path.id for path in data.plan.paths]
     contenders = [(c.library.name, c.settings.name) for c in data.plan.contenders]
-    variants = [(v.benchmark, v.buffers, set(v.axes.items())) for v in data.plan.variants]
+    variants = [(v.benchmark, v.buffers, _axes(v.axes)) for v in data.plan.variants]
     metrics = [(one.name, metric.name) for one in data.plan.benchmarks for metric in one.metrics]
 
     def place(item: tuple[Key, Gathered]) -> tuple[int, int, int, int, Key]:
         key = item[0]
-        variant = next(
-            (
-                number
-                for number, (benchmark, buffers, axes) in enumerate(variants)
-                if (benchmark, buffers) == (key.benchmark, key.buffers) and axes <= set(key.axes)
-            ),
-            len(variants),
-        )
-        who = (key.library, key.settings)
         return (
-            paths.index(key.path) if key.path in paths else len(paths),
-            contenders.index(who) if who in contenders else len(contenders),
-            variant,
+            paths.index(key.path),
+            contenders.index((key.library, key.settings)),
+            variants.index((key.benchmark, key.buffers, key.axes)),
             metrics.index((key.benchmark, key.metric)),
             key,
         )
@@ -321,6 +293,7 @@ def failures(data: StudyData) -> list[Failure]:
     found = []
     for launch in data.launches:
         begin, end = launch.begin, launch.end
+        status: str
         wrong = [p for p in launch.problems if p.status == "wrong data"]
         if end is not None and end.status not in NO_FAILURE:
             status, message = end.status, end.message

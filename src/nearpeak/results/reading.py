@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
 from nearpeak.study import journal, model, older, records
+from nearpeak.study.answers import NO_PLACE, Answers
 
 T = TypeVar("T")
 
@@ -39,6 +40,7 @@ class LaunchData:
     cases: list[Case] = field(default_factory=list)
     problems: list[records.ProblemRecord] = field(default_factory=list)
     end: records.LaunchEndRecord | None = None
+    misplaced: str = NO_PLACE  # why it did not run where it was to run; "" when it did
 
     @property
     def believable(self) -> list[Case]:
@@ -50,7 +52,7 @@ class LaunchData:
         """
         status = self.end.status if self.end else "ok"
         wrong = [p for p in self.problems if p.status == "wrong data"]
-        if status == "failed" or (status == "wrong data" and not wrong):
+        if self.misplaced or status == "failed" or (status == "wrong data" and not wrong):
             return []
         bad = [(p.benchmark, p.size_bytes, p.buffers, p.axes, p.method) for p in wrong]
         return [case for case in self.cases if case.identity not in bad]
@@ -83,8 +85,8 @@ def load(folder: Path) -> StudyData:
             raise UserError(
                 f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
             )
-    study, launches, complete = _read_records(folder)
     plan = _decode(folder / "plan.json", model.Plan, model.SCHEMA)
+    study, launches, complete = _read_records(folder, plan)
     machine = _decode(folder / "machine.json", Machine, None)
     return StudyData(study, plan, machine, launches, complete)
 
@@ -100,7 +102,9 @@ def _decode(path: Path, kind: type[T], schema: int | None) -> T:
                     "use the nearpeak that wrote it, or start anew in another folder"
                 )
         return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): mend that") from None
+    except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: damaged ({error}); restore it from a copy or measure anew"
         ) from None
@@ -112,12 +116,15 @@ def _decode_path(kind: type, value: Any) -> Any:
     raise NotImplementedError(kind)
 
 
-def _read_records(folder: Path) -> tuple[records.StudyRecord, list[LaunchData], bool]:
+def _read_records(
+    folder: Path, plan: model.Plan
+) -> tuple[records.StudyRecord, list[LaunchData], bool]:
     """The first record, the launches, and whether the last run came to its end."""
     study: records.StudyRecord | None = None
     launches: dict[int, LaunchData] = {}
     complete = False
-    for record in journal.read_records(folder):
+    answers = Answers(plan)
+    for record in journal.read_records(folder, answers.take):
         if isinstance(record, records.StudyRecord):
             study = study or record
         elif isinstance(record, records.StudyEndRecord):
@@ -126,13 +133,8 @@ def _read_records(folder: Path) -> tuple[records.StudyRecord, list[LaunchData], 
             launches.pop(record.launch, None)
             launches[record.launch] = LaunchData(record)
             complete = False
-        elif record.launch in launches:
-            _add(launches[record.launch], record)
         else:
-            raise UserError(
-                f"{folder / journal.NAME}: a {type(record).__name__} belongs to launch "
-                f"{record.launch}, which never began; restore the file from a copy"
-            )
+            _add(launches[record.launch], record, answers)
     if study is None or not launches:
         raise UserError(
             f"{folder}: no launch was recorded there; run `nearpeak study --resume -o {folder}`"
@@ -146,15 +148,18 @@ def _add(
     | records.SamplesRecord
     | records.ProblemRecord
     | records.LaunchEndRecord,
+    answers: Answers,
 ) -> None:
     if isinstance(record, records.SamplesRecord):
         samples = np.array(record.samples, dtype=np.float64)
         record.samples = []  # a million boxed numbers are not worth their memory
-        if len(samples):
-            launch.cases.append(Case(record, samples))
+        launch.cases.append(Case(record, samples))
     elif isinstance(record, records.ProblemRecord):
         launch.problems.append(record)
     elif isinstance(record, records.EnvironmentRecord):
         launch.environment = record
+        launch.misplaced = answers.misplaced
     else:
         launch.end = record
+        if record.status == "ok" and (lacking := answers.lacking()):
+            record.status, record.message = "failed", lacking  # as it would be recorded today

@@ -6,8 +6,10 @@ is tried with each kind of buffers, its data verified, by `nearpeak-mpi probe` i
 a crash ends that job alone, and the rest is tried in the next one.
 """
 
+import math
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from nearpeak.study.logs import OWN, crash_words, last_words
 from nearpeak.study.model import Awareness, Contender, label, new_study
 from nearpeak.study.process import run_tree
 
-LIMIT_SECONDS = 60.0  # for one job: then the operation that it is at hangs
+LIMIT_SECONDS = 60.0  # without a line from a job: then the operation that it is at hangs
 GOOD = "ok"
 NOT_TRIED = "not tried"  # for want of a device or its memory: it says nothing of the library
 
@@ -33,6 +35,22 @@ class Trial(msgspec.Struct, tag_field="record", tag="probe"):
     operation: str
     status: str  # "begun", "ok", "wrong data" or "not tried"
     message: str = ""
+
+
+class Silence:
+    """Whether nothing was added to a file for too long: what is long in all may well go on."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._size = 0
+        self._since = time.monotonic()
+
+    def too_long(self) -> bool:
+        """Asked a few times a second."""
+        size = self._file.stat().st_size if self._file.exists() else 0
+        if size != self._size:
+            self._size, self._since = size, time.monotonic()
+        return time.monotonic() - self._since > LIMIT_SECONDS
 
 
 def try_contender(
@@ -74,7 +92,8 @@ def _run_job(
             running.argv,
             env={**os.environ, **running.env},
             log=log,
-            limit_seconds=LIMIT_SECONDS,
+            limit_seconds=math.inf,
+            stop=Silence(jsonl).too_long,
         )
         trials = _read(jsonl)
         command = shell_line(line)
@@ -101,8 +120,8 @@ def _run_job(
         begun = [pair for pair in rest if pair in trials]
         culprit = (begun or rest)[0]
         code = outcome.exit_status
-        if outcome.end == "hung":
-            end = told(culprit, "hung", f"no end within {LIMIT_SECONDS:.0f} s")
+        if outcome.end == "stopped":
+            end = told(culprit, "hung", f"no word for {LIMIT_SECONDS:.0f} s")
         elif outcome.end == "not started":
             end = told(culprit, NOT_TRIED, outcome.reason)
         elif begun and code not in (0, 1, 2):
@@ -145,7 +164,7 @@ def _read(jsonl: Path) -> dict[tuple[str, str], Trial]:
     for line in lines:
         try:
             trial = msgspec.json.decode(line, type=Trial)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, ValueError):
             continue
         found[trial.buffers, trial.operation] = trial
     return found

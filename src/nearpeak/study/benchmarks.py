@@ -6,10 +6,13 @@ these facts.
 """
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
 from nearpeak.errors import UserError
+
+Better = Literal["lower", "higher"]
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -26,7 +29,7 @@ class Metric(msgspec.Struct, frozen=True):
 
     name: str
     unit: str  # "us", "GB/s", "M/s" (1e6 messages a second)
-    better: str  # "lower" or "higher"
+    better: Better
 
 
 class RankRule(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nearpeak.libraries.families import is_native
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
@@ -54,7 +55,10 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
     if path.transport == "local":
         return LOCAL_SECONDS
     kind = "gpu" if needs_gpu(launch.buffers) else path.transport
-    guess = GUESSES[launch.role, "verbs" if launch.adapter else kind]
+    role = launch.role
+    if launch.contender is not None and is_native(plan.contenders[launch.contender].library):
+        role = "ceiling"  # in the place of a library it tries its methods too
+    guess = GUESSES[role, "verbs" if launch.adapter else kind]
     if launch.role == "mpi":
         names = [plan.variants[number].benchmark for number in launch.variants]
     else:

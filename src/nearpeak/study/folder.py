@@ -9,6 +9,8 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import put_whole
 from nearpeak.machine.model import Machine
+from nearpeak.study import older
+from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
 from nearpeak.study.model import SCHEMA, Plan
 
@@ -58,10 +60,7 @@ def reopen(folder: Path) -> tuple[Plan, Journal]:
     """
     plan = read_plan(folder)
     if (folder / NAME).exists():
-        for record in read_records(folder):
-            if getattr(record, "id", plan.study) != plan.study:
-                raise UserError(f"{folder / NAME} and plan.json are of two different studies")
-            break
+        next(read_records(folder, Answers(plan).take), None)  # before anything is written there
     return plan, Journal(folder)
 
 
@@ -71,6 +70,12 @@ def read_plan(folder: Path) -> Plan:
     try:
         data = file.read_bytes()
         schema = msgspec.json.decode(data)["schema"]
+        if schema == older.FIRST:
+            raise UserError(
+                f"{file} has schema {schema}, and studies of schema {SCHEMA} alone are continued: "
+                f"show what was measured with `nearpeak report {folder}`, "
+                "or start anew in another folder"
+            )
         if schema != SCHEMA:
             raise UserError(
                 f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
@@ -79,5 +84,5 @@ def read_plan(folder: Path) -> Plan:
         return msgspec.json.decode(data, type=Plan, dec_hook=lambda kind, text: kind(text))
     except OSError as error:
         raise UserError(f"no study to resume in {folder} ({file.name}: {error.strerror})") from None
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+    except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is no plan ({error}): start anew in another folder") from None

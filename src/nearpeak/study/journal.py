@@ -4,7 +4,8 @@
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -40,7 +41,7 @@ def disk_is_full(folder: Path) -> bool:
 class Journal:
     """The open records.jsonl of one study, locked against a second writer.
 
-    Each record is one write of one whole line at the end of the file. A line that does not fit
+    Each record is one whole line at the end of the file. A line that does not fit
     is taken back before CannotWriteError is raised.
     """
 
@@ -55,11 +56,17 @@ class Journal:
             ) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(self._file)
             raise UserError(
                 f"another study is writing into {folder}: wait for it, or choose another with -o"
             ) from None
+        except OSError as error:  # some file systems have no locks
+            print(
+                f"nearpeak: {folder} cannot be locked ({error.strerror}): "
+                "start no second study that writes into it",
+                file=sys.stderr,
+            )
         self._cut_half_line()
         self._encode = msgspec.json.Encoder().encode
 
@@ -68,9 +75,9 @@ class Journal:
         line = self._encode(record) + b"\n"
         before = os.fstat(self._file).st_size
         try:
-            written = os.write(self._file, line)
-            if written < len(line):  # the disk took a part: ask for the reason with the rest
-                os.write(self._file, line[written:])
+            left = memoryview(line)
+            while left:  # a disk may take a part, and say why with the rest
+                left = left[os.write(self._file, left) :]
             if sync:
                 os.fsync(self._file)
         except OSError as error:
@@ -96,25 +103,39 @@ class Journal:
             os.ftruncate(self._file, keep)
 
 
-def read_records(folder: Path) -> Iterator[Record]:
+def read_records(
+    folder: Path, check: Callable[[Record], None] = lambda _: None
+) -> Iterator[Record]:
     """Every record of a study in order; a half line at the end is left out.
 
-    UserError for a file of another schema, or for a line that is no record (its number is named).
+    `check` raises ValueError, or an error of msgspec, for a record that cannot be.
+
+    UserError for a file that cannot be read or is of another schema, and for a line that is no
+    record or fails the check (its number is named).
     """
     file = folder / NAME
     decode = msgspec.json.Decoder(Record).decode
-    with file.open("rb") as lines:
+    try:
+        lines = file.open("rb")
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}): choose a study folder") from (
+            None
+        )
+    with lines:
         for number, line in enumerate(lines, start=1):
             if not line.endswith(b"\n"):
                 return
             if number == 1:
                 _check_schema(file, line)
             try:
-                yield decode(line)
-            except msgspec.MsgspecError as error:
+                record = decode(line)
+                check(record)
+            except (msgspec.MsgspecError, ValueError) as error:
                 raise UserError(
-                    f"{file} line {number} is no record ({error}): remove that line"
+                    f"{file} line {number} cannot be believed ({error}): take the study's folder "
+                    "from a copy made before, or start a new study in another folder"
                 ) from None
+            yield record
 
 
 def _check_schema(file: Path, line: bytes) -> None:
@@ -123,7 +144,7 @@ def _check_schema(file: Path, line: bytes) -> None:
         schema = first["schema"]
         if first["record"] != StudyRecord.__struct_config__.tag:
             raise KeyError
-    except (msgspec.MsgspecError, KeyError, TypeError):
+    except (msgspec.MsgspecError, ValueError, KeyError, TypeError):
         raise UserError(f"{file} does not start with a study record: choose a study folder") from (
             None
         )

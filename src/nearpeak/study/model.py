@@ -3,6 +3,7 @@
 
 import uuid
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
@@ -14,6 +15,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 # made of, and no ceilings of anything.
 GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
 SCHEMA = 2
+Role = Literal["mpi", "ceiling"]
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
 
@@ -80,7 +82,7 @@ class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
 
     launch: int
     block: int
-    role: str  # "mpi" or "ceiling"
+    role: Role
     path: str
     contender: int | None  # index into Plan.contenders
     variants: list[int]  # indexes into Plan.variants

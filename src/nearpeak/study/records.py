@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of records.jsonl (docs/records.md): the truth of a study, appended as it happens."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from nearpeak.study.benchmarks import Better
+from nearpeak.study.model import Role
+
 SCHEMA = 2
 READABLE = (1, SCHEMA)  # of version 1, what has come since has its default
+
+Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]
 
 
 class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study"):
@@ -31,7 +36,7 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
 
     launch: int
     block: int
-    role: str  # "mpi" or "ceiling"
+    role: Role
     library: str  # "" for a ceiling
     settings: str
     path: str
@@ -65,7 +70,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     axes: dict[str, str]  # e.g. calls, reuse, touch, direction; every axis of the benchmark
     method: str | None  # of a ceiling; null for MPI
     unit: str  # "us", "GB/s" or "M/s"
-    better: str  # "lower" or "higher"
+    better: Better
     samples: list[float]
     batch: int  # iterations in one sample
     kept_every: int  # of the timed samples every n-th was kept
@@ -91,7 +96,7 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     buffers: str
     axes: dict[str, str]
     method: str | None = None
-    status: str
+    status: Literal["wrong data", "skipped"]
     message: str
     rank: int | None = None  # wrong data: where, and the first bad byte of the message
     byte: int | None = None
@@ -103,7 +108,7 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     """A launch is over. Without this line it was cut off, and --resume runs it again."""
 
     launch: int
-    status: str  # "ok", "crashed", "hung", "wrong data", "failed" or "interrupted"
+    status: Ending
     exit_status: int | None
     seconds: float
     message: str
@@ -113,7 +118,7 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
 class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study end"):
     """The study stopped. Without this line it was cut off; a later one (--resume) counts."""
 
-    status: str  # "complete" or "interrupted"
+    status: Literal["complete", "interrupted"]
     message: str  # why no more was launched: "every cell is precise", "the budget is spent", ...
 
 

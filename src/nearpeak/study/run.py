@@ -3,7 +3,6 @@
 
 import contextlib
 import datetime
-import math
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -16,25 +15,18 @@ import msgspec
 import nearpeak
 from nearpeak.libraries.model import CommandLine
 from nearpeak.study import mps
-from nearpeak.study.commands import (
-    Tools,
-    find_path,
-    make_command,
-    wanted_cpus,
-    wanted_devices,
-    wanted_hosts,
-)
+from nearpeak.study.answers import NO_PLACE, Answers, launch_record
+from nearpeak.study.commands import Tools, find_path, make_command
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
 from nearpeak.study.logs import crash_words, last_words
-from nearpeak.study.model import Plan, PlannedLaunch, Variant
+from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
-    Chosen,
+    Ending,
     EnvironmentRecord,
     LaunchEndRecord,
-    LaunchRecord,
     ProblemRecord,
     Record,
     SamplesRecord,
@@ -106,9 +98,11 @@ class StudyRun:
         self._shell_line = shell_line
         self._progress = progress
         self._interrupt = Interrupt()
+        self.signal: int | None = None  # that cut it short, once it is over
         self._state = State(plan)
+        self._answers = Answers(plan)
         self._new = True
-        for record in read_records(folder):
+        for record in read_records(folder, self._answers.take):
             self._new = False
             self._state.feed(record)
 
@@ -151,7 +145,8 @@ class StudyRun:
                     continue
                 self._run_launch(planned)
                 if self._interrupt.signal is not None:
-                    name = signal.Signals(self._interrupt.signal).name
+                    self.signal = self._interrupt.signal
+                    name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
         return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
 
@@ -179,14 +174,16 @@ class StudyRun:
         jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
         self._progress.begin(planned, self._time_left(planned.block))
         plain = make_command(self._plan, planned, self._tools)
-        self._record(self._launch_record(planned, self._shell_line(plain)))
+        begin = launch_record(self._plan, planned, self._shell_line(plain), _now())
+        self._answers.take(begin)
+        self._record(begin)
         command = make_command(self._plan, planned, self._tools, jsonl)
-        reader = _Reader(self._plan, planned, jsonl, self._record)
+        reader = _Reader(planned.launch, self._answers, jsonl, self._record)
         # What an earlier try left must not be taken for this one's.
         with self._writing():
-            for old in (jsonl, self._folder / log):
-                old.unlink(missing_ok=True)
-            outcome = self._start(planned, command, self._folder / log, reader)
+            jsonl.unlink(missing_ok=True)
+            (self._folder / log).write_bytes(b"")
+        outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
         status, message = _judge(outcome, reader, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
@@ -221,32 +218,12 @@ class StudyRun:
                     tick=lambda: self._tick(reader),
                     stop=lambda: self._interrupt.signal is not None,
                 )
-        except mps.MpsError as error:
+        except (mps.MpsError, OSError) as error:
             return Outcome("not started", None, 0.0, str(error))
 
     def _tick(self, reader: "_Reader") -> None:
         reader.read()
         self._progress.tick()
-
-    def _launch_record(self, planned: PlannedLaunch, command: str) -> LaunchRecord:
-        library = settings = ""
-        if planned.contender is not None:
-            contender = self._plan.contenders[planned.contender]
-            library, settings = contender.library.name, contender.settings.name
-        variants = [self._plan.variants[number] for number in planned.variants]
-        return LaunchRecord(
-            launch=planned.launch,
-            block=planned.block,
-            role=planned.role,
-            library=library,
-            settings=settings,
-            path=planned.path,
-            benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
-            axes=planned.axes,
-            buffers=planned.buffers,
-            command=command,
-            started=_now(),
-        )
 
     def _record(self, record: Record, *, sync: bool = False) -> None:
         self._journal.append(record, sync=sync)
@@ -265,14 +242,13 @@ class StudyRun:
 
 
 class _Reader:
-    """Follows the records of one launch as its program writes them, and checks each."""
+    """Follows the records of one launch as its program writes them; takes in what answers it."""
 
     def __init__(
-        self, plan: Plan, planned: PlannedLaunch, file: Path, record: Callable[[Record], None]
+        self, launch: int, answers: Answers, file: Path, record: Callable[[Record], None]
     ) -> None:
-        self._plan = plan
-        self.planned = planned
-        self._metrics = {one.name for benchmark in plan.benchmarks for one in benchmark.metrics}
+        self._launch = launch
+        self.answers = answers
         self._file = file
         self._record = record
         self._decode = msgspec.json.Decoder(_MEASURED).decode
@@ -280,7 +256,6 @@ class _Reader:
         self._half = b""
         self.rejected: list[str] = []
         self.samples = 0
-        self.environment: EnvironmentRecord | None = None
         self.wrong_data: ProblemRecord | None = None
 
     def read(self) -> None:
@@ -305,65 +280,32 @@ class _Reader:
     def _take(self, line: bytes) -> None:
         try:
             record = self._decode(line)
-            self._check(record)
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
+            record.launch = self._launch
+            self.answers.take(record)
+            if self.answers.misplaced and not isinstance(record, EnvironmentRecord):
+                raise ValueError(self.answers.misplaced)
+        except (msgspec.MsgspecError, ValueError) as error:
             self.rejected.append(str(error))
             return
-        record.launch = self.planned.launch
-        if isinstance(record, EnvironmentRecord):
-            self.environment = record
-        elif isinstance(record, SamplesRecord):
+        if isinstance(record, SamplesRecord):
             self.samples += 1
-        elif record.status == "wrong data":
+        elif isinstance(record, ProblemRecord) and record.status == "wrong data":
             self.wrong_data = self.wrong_data or record
         self._record(record)
 
-    def _check(self, record: _MEASURED) -> None:
-        """ValueError when a record is not an answer to what was asked.
 
-        It is given the axes that its program leaves out, which then have their defaults.
-        """
-        if isinstance(record, EnvironmentRecord):
-            return
-        if self.planned.variants:
-            variant = self._answered(record)
-            record.axes = variant.axes
-            metrics = [metric.name for metric in self._plan.benchmark(variant).metrics]
-            if isinstance(record, SamplesRecord) and record.metric not in metrics:
-                raise ValueError(f"{record.benchmark} has no metric {record.metric}")
-            if isinstance(record, SamplesRecord) and not record.verified:
-                raise ValueError(f"size {record.size_bytes}: its data was not verified")
-        if isinstance(record, SamplesRecord):
-            if record.metric in self._metrics and record.size_bytes not in self._plan.sizes:
-                raise ValueError(f"size {record.size_bytes} was not asked for")
-            if not record.samples:
-                raise ValueError(f"size {record.size_bytes}: no samples")
-            if not all(math.isfinite(one) and one >= 0 for one in record.samples):
-                raise ValueError(f"size {record.size_bytes}: a sample below zero")
-
-    def _answered(self, record: SamplesRecord | ProblemRecord) -> Variant:
-        """The variant that a record is an answer to; ValueError without one."""
-        for number in self.planned.variants:
-            variant = self._plan.variants[number]
-            usual = {axis.name: axis.default for axis in self._plan.benchmark(variant).axes}
-            if (record.benchmark, record.buffers) == (variant.benchmark, variant.buffers) and (
-                {**usual, **record.axes} == {**usual, **variant.axes}
-            ):
-                return variant
-        raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
-
-
-def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[str, str]:
+def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[Ending, str]:
     """The status of a launch that is over, and its message."""
     if outcome.end == "not started":
         return "failed", outcome.reason
     if outcome.end == "stopped":
         return "interrupted", "ended with the study"
+    answers = reader.answers
+    if answers.misplaced not in ("", NO_PLACE):
+        return "failed", answers.misplaced
     if outcome.end == "hung":
         return "hung", f"no end within {plan.launch_limit_seconds:.0f} s, so it was ended"
     code = outcome.exit_status
-    if reader.samples and (message := _misplaced(reader, plan)):
-        return "failed", message
     if wrong := reader.wrong_data:
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
     if code == WRONG_DATA_EXIT:
@@ -372,42 +314,15 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[st
         return "failed", last_words(log)
     if code != 0:
         return "crashed", crash_words(code, log)
-    if message := _misplaced(reader, plan):
-        return "failed", message
     if reader.rejected:
         return "failed", (
             f"{len(reader.rejected)} of its records were not understood: {reader.rejected[0]}"
         )
     if not reader.samples:
         return "failed", f"it ended well but measured nothing: {last_words(log)}"
+    if lacking := answers.lacking():
+        return "failed", lacking
     return "ok", ""
-
-
-def _misplaced(reader: _Reader, plan: Plan) -> str:
-    """Which rank did not run on the host, CPUs and device asked for; "" when all did."""
-    if reader.environment is None:
-        return "it did not say where it ran"
-    ranks = {one.get("rank"): one for one in reader.environment.ranks}
-    there: dict[
-        str | None, tuple[int, str | None]
-    ] = {}  # host of the plan -> its first rank's word
-    for rank, host in enumerate(wanted_hosts(plan, reader.planned)):
-        had = ranks.get(rank, {}).get("host")
-        first, same = there.setdefault(host, (rank, had))
-        if had != same:
-            return f"rank {rank} ran on host {had}, wanted that of rank {first}, {same}"
-    said = [word for _, word in there.values()]
-    if len(set(said)) < len(there):
-        return f"all ranks ran on host {said[0]}, wanted {' and '.join(map(str, there))}"
-    for rank, cpus in enumerate(wanted_cpus(plan, reader.planned)):
-        had = ranks.get(rank, {}).get("cpus")
-        if sorted(had or []) != sorted(cpus):
-            return f"rank {rank} ran on CPUs {had}, wanted {cpus}"
-    for rank, uuid in enumerate(wanted_devices(plan, reader.planned)):
-        device = (ranks.get(rank, {}).get("device") or {}).get("uuid")
-        if uuid is not None and device != uuid:
-            return f"rank {rank} ran on device {device}, wanted {uuid}"
-    return ""
 
 
 def _now() -> str:

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was recorded, checked against the plan: while a launch writes it and when it is read."""
+
+import math
+
+import msgspec
+
+from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.commands import wanted_cpus, wanted_devices, wanted_hosts
+from nearpeak.study.model import Plan, PlannedLaunch, Variant
+from nearpeak.study.records import (
+    Chosen,
+    EnvironmentRecord,
+    LaunchRecord,
+    ProblemRecord,
+    Record,
+    SamplesRecord,
+    StudyEndRecord,
+    StudyRecord,
+)
+
+NO_PLACE = "it did not say where it ran"
+Name = tuple[str, str, int]  # benchmark, metric, size in bytes
+
+
+class _Device(msgspec.Struct):
+    uuid: str | None = None
+
+
+class _Rank(msgspec.Struct):
+    """What is looked at of where a rank ran."""
+
+    rank: int
+    host: str | None = None
+    cpus: list[int] = []
+    device: _Device | None = None
+
+
+def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str) -> LaunchRecord:
+    """How a launch of the plan begins."""
+    library = settings = ""
+    if planned.contender is not None:
+        contender = plan.contenders[planned.contender]
+        library, settings = contender.library.name, contender.settings.name
+    variants = [plan.variants[number] for number in planned.variants]
+    return LaunchRecord(
+        launch=planned.launch,
+        block=planned.block,
+        role=planned.role,
+        library=library,
+        settings=settings,
+        path=planned.path,
+        benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
+        axes=planned.axes,
+        buffers=planned.buffers,
+        command=command,
+        started=started,
+    )
+
+
+class Answers:
+    """Fed with every record of a study in order; knows what the last launch has answered."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._metrics = {one.name: one for each in plan.benchmarks for one in each.metrics}
+        self._launch: PlannedLaunch | None = None
+        self._measured: set[object] = set()
+        self._asked: list[Name] = []
+        self._answered: set[Name] = set()
+        # Why what the launch measures cannot be believed: where it ran; "" when it can.
+        self.misplaced = NO_PLACE
+
+    def take(self, record: Record) -> None:
+        """Takes in one record; ValueError (or msgspec's) when it is none of this plan's.
+
+        It is given the axes that its program leaves out, which then have their defaults.
+        """
+        if isinstance(record, StudyRecord):
+            if record.id != self._plan.study:
+                raise ValueError("it and plan.json are of two different studies")
+        elif isinstance(record, LaunchRecord):
+            self._begin(record)
+        elif not isinstance(record, StudyEndRecord):
+            if self._launch is None or record.launch != self._launch.launch:
+                raise ValueError(f"it belongs to launch {record.launch}, which never began")
+            if isinstance(record, EnvironmentRecord):
+                if self.misplaced != NO_PLACE:
+                    raise ValueError("it said twice where it ran")
+                self.misplaced = _misplaced(self._plan, self._launch, record)
+            elif isinstance(record, SamplesRecord):
+                self._take_samples(self._launch, record)
+            elif isinstance(record, ProblemRecord) and self._launch.variants:
+                variant = self._variant(self._launch, record)
+                self._check_size(record)
+                metrics = self._plan.benchmark(variant).metrics
+                self._answered |= {
+                    (record.benchmark, metric.name, record.size_bytes) for metric in metrics
+                }
+
+    def lacking(self) -> str:
+        """What a launch that ended well owes, for people; "" when it owes nothing.
+
+        A ceiling may leave out methods and cases; a library answers everything.
+        """
+        if self.misplaced:
+            return self.misplaced
+        missing = [name for name in self._asked if name not in self._answered]
+        if not missing:
+            return ""
+        benchmark, metric, size_bytes = missing[0]
+        return (
+            f"{len(missing)} of the {len(self._asked)} cases that it was to measure are missing, "
+            f"{benchmark} {metric} of {size_bytes} bytes first"
+        )
+
+    def _begin(self, record: LaunchRecord) -> None:
+        if not 0 <= record.launch < len(self._plan.launches):
+            raise ValueError(f"the plan has no launch {record.launch}")
+        planned = self._plan.launches[record.launch]
+        wanted = launch_record(self._plan, planned, record.command, record.started)
+        for name in record.__struct_fields__:
+            if getattr(record, name) != getattr(wanted, name):
+                raise ValueError(
+                    f"launch {record.launch} has {name} {getattr(record, name)!r}, "
+                    f"in the plan it is {getattr(wanted, name)!r}"
+                )
+        self._launch = planned
+        self._measured = set()
+        benchmarks = [self._plan.benchmark(self._plan.variants[one]) for one in planned.variants]
+        self._asked = [(one.name, *case) for one in benchmarks for case in asked(self._plan, one)]
+        self._answered = set()
+        self.misplaced = NO_PLACE
+
+    def _take_samples(self, launch: PlannedLaunch, record: SamplesRecord) -> None:
+        if launch.variants:
+            variant = self._variant(launch, record)
+            if record.metric not in [one.name for one in self._plan.benchmark(variant).metrics]:
+                raise ValueError(f"{record.benchmark} has no metric {record.metric}")
+            if not record.verified:
+                raise ValueError(f"size {record.size_bytes}: its data was not verified")
+        if metric := self._metrics.get(record.metric):
+            self._check_size(record)
+            if (record.unit, record.better) != (metric.unit, metric.better):
+                raise ValueError(f"{record.metric} is not of {record.unit}, {record.better} better")
+        if not record.samples:
+            raise ValueError(f"size {record.size_bytes}: no samples")
+        if not (min(record.samples) >= 0 and max(record.samples) < math.inf):
+            raise ValueError(f"size {record.size_bytes}: a sample below zero")
+        name = (record.benchmark, record.metric, record.size_bytes)
+        case = (*name, record.buffers, *sorted(record.axes.items()), record.method)
+        if case in self._measured:
+            raise ValueError(f"{record.benchmark} of {record.size_bytes} bytes was measured twice")
+        self._measured.add(case)
+        self._answered.add(name)
+
+    def _check_size(self, record: SamplesRecord | ProblemRecord) -> None:
+        if record.size_bytes not in self._plan.sizes:
+            raise ValueError(f"size {record.size_bytes} was not asked for")
+
+    def _variant(self, launch: PlannedLaunch, record: SamplesRecord | ProblemRecord) -> Variant:
+        """The variant that a record is an answer to; ValueError without one."""
+        for number in launch.variants:
+            variant = self._plan.variants[number]
+            usual = {axis.name: axis.default for axis in self._plan.benchmark(variant).axes}
+            if (record.benchmark, record.buffers) == (variant.benchmark, variant.buffers) and (
+                {**usual, **record.axes} == {**usual, **variant.axes}
+            ):
+                record.axes = variant.axes
+                return variant
+        raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
+
+
+def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
+    """The metric and the size of every case that a library is to answer."""
+    return [
+        (metric.name, size_bytes)
+        for metric in benchmark.metrics
+        for size_bytes in plan.sizes
+        if size_bytes >= benchmark.smallest
+    ]
+
+
+def _misplaced(plan: Plan, planned: PlannedLaunch, environment: EnvironmentRecord) -> str:
+    """Which rank did not run on the host, CPUs and device asked for; "" when all did."""
+    said = {one.rank: one for one in msgspec.convert(environment.ranks, list[_Rank])}
+    hosts = wanted_hosts(plan, planned)
+    ranks = [said.get(rank, _Rank(rank)) for rank in range(len(hosts))]
+    firsts: dict[str | None, _Rank] = {}  # of each host of the plan
+    for one, host in zip(ranks, hosts, strict=True):
+        first = firsts.setdefault(host, one)
+        if one.host != first.host:
+            return (
+                f"rank {one.rank} ran on host {one.host}, "
+                f"wanted that of rank {first.rank}, {first.host}"
+            )
+    if len({first.host for first in firsts.values()}) < len(firsts):
+        return f"all ranks ran on host {ranks[0].host}, wanted {' and '.join(map(str, firsts))}"
+    for one, cpus in zip(ranks, wanted_cpus(plan, planned), strict=True):
+        if sorted(one.cpus) != sorted(cpus):
+            return f"rank {one.rank} ran on CPUs {one.cpus}, wanted {cpus}"
+    for one, uuid in zip(ranks, wanted_devices(plan, planned), strict=False):
+        device = one.device.uuid if one.device else None
+        if uuid is not None and device != uuid:
+            return f"rank {one.rank} ran on device {device}, wanted {uuid}"
+    return ""

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is no answer to a plan is refused, and what is owed is known."""
+
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.study.answers import NO_PLACE, Answers, launch_record
+from nearpeak.study.records import (
+    EnvironmentRecord,
+    ProblemRecord,
+    SamplesRecord,
+    StudyRecord,
+)
+
+AXES = {"calls": "blocking", "reuse": "fixed"}
+
+
+def samples(**changes: Any) -> SamplesRecord:
+    usual: dict[str, Any] = {
+        "launch": 0,
+        "benchmark": "latency",
+        "metric": "latency",
+        "size_bytes": 8,
+        "buffers": "H,H",
+        "axes": AXES,
+        "method": None,
+        "unit": "us",
+        "better": "lower",
+        "samples": [1.0],
+        "batch": 1,
+        "kept_every": 1,
+        "iterations": 1,
+        "warmup_iterations": 1,
+        "first_use_us": 1.0,
+        "window": 1,
+        "seconds": 0.1,
+    }
+    return SamplesRecord(**usual | changes)
+
+
+def problem(size: int, status: Any = "skipped", benchmark: str = "latency") -> ProblemRecord:
+    return ProblemRecord(
+        launch=0,
+        benchmark=benchmark,
+        size_bytes=size,
+        buffers="H,H",
+        axes=AXES,
+        status=status,
+        message="",
+    )
+
+
+def environment(*cpus: Any, launch: int = 0) -> EnvironmentRecord:
+    ranks = [{"rank": rank, "host": "h", "cpus": one} for rank, one in enumerate(cpus)]
+    return EnvironmentRecord(
+        launch=launch, program="", version="", library_version=None, ranks=ranks, clock={}, env={}
+    )
+
+
+@pytest.fixture
+def plan(standins: ModuleType) -> Any:
+    """Its launch 0 is of a library: latency at 8 and 100 bytes."""
+    made = standins.small_plan(launches=2)
+    made.launches = [one for one in made.launches if one.role == "mpi"]
+    made.launches = [
+        msgspec.structs.replace(one, launch=number) for number, one in enumerate(made.launches)
+    ]
+    return made
+
+
+def begun(plan: Any) -> Answers:
+    answers = Answers(plan)
+    answers.take(launch_record(plan, plan.launches[0], "run", "now"))
+    return answers
+
+
+def test_everything_is_owed_until_it_is_answered(plan: Any) -> None:
+    answers = begun(plan)
+    assert answers.lacking() == NO_PLACE
+    answers.take(environment([0], [1]))
+    assert answers.lacking().startswith("2 of the 2 cases that it was to measure are missing")
+    answers.take(samples())
+    assert answers.lacking() == (
+        "1 of the 2 cases that it was to measure are missing, latency latency of 100 bytes first"
+    )
+    answers.take(problem(100))
+    assert answers.lacking() == ""
+    # The next launch owes all of it again.
+    answers.take(launch_record(plan, plan.launches[1], "run", "now"))
+    answers.take(environment([0], [1], launch=1))
+    assert answers.lacking().startswith("2 of the 2 cases")
+
+
+def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
+    standins: ModuleType,
+) -> None:
+    plan = standins.small_plan(paths=(standins.wide_path(2),), benchmarks=("mbw_mr",))
+    plan.sizes = [0, 8]
+    plan.launches = [msgspec.structs.replace(plan.launches[0], launch=0, role="mpi")]
+    first = next(one for one in standins.small_plan().launches if one.role == "mpi")
+    plan.launches = [msgspec.structs.replace(first, launch=0, path=plan.paths[0].id)]
+    answers = begun(plan)
+    answers.take(environment([0], [1]))
+    assert answers.lacking().startswith("2 of the 2 cases")
+    answers.take(
+        samples(benchmark="mbw_mr", metric="mbw", unit="GB/s", better="higher", samples=[2.0])
+    )
+    assert "mbw_mr mr of 8 bytes first" in answers.lacking()
+    answers.take(problem(8, "wrong data", "mbw_mr"))  # of a case is of all its metrics
+    assert answers.lacking() == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"benchmark": "lateness"}, "lateness .* was not asked for"),
+        ({"buffers": "D,D"}, "was not asked for"),
+        ({"axes": {"calls": "nonblocking"}}, "was not asked for"),
+        ({"metric": "bw"}, "latency has no metric bw"),
+        ({"size_bytes": 9}, "size 9 was not asked for"),
+        ({"unit": "GB/s"}, "latency is not of GB/s"),
+        ({"better": "higher"}, "latency is not of us, higher better"),
+        ({"verified": False}, "not verified"),
+        ({"samples": []}, "no samples"),
+        ({"samples": [1.0, -1.0]}, "a sample below zero"),
+        ({"samples": [1.0, float("inf")]}, "a sample below zero"),
+        ({"launch": 1}, "it belongs to launch 1, which never began"),
+    ],
+)
+def test_what_was_not_asked_for_is_no_answer(plan: Any, changes: Any, why: str) -> None:
+    answers = begun(plan)
+    answers.take(environment([0], [1]))
+    with pytest.raises(ValueError, match=why):
+        answers.take(samples(**changes))
+    assert answers.lacking().startswith("2 of the 2 cases")
+
+
+def test_an_answer_comes_once(plan: Any) -> None:
+    answers = begun(plan)
+    answers.take(samples())
+    with pytest.raises(ValueError, match="latency of 8 bytes was measured twice"):
+        answers.take(samples())
+
+
+def test_axes_that_a_program_leaves_out_have_their_defaults(plan: Any) -> None:
+    record = samples(axes={})
+    begun(plan).take(record)
+    assert record.axes == AXES
+
+
+def test_where_a_launch_ran(plan: Any) -> None:
+    for cpus, where in (
+        (([0], [1]), ""),
+        (([0], [7]), "rank 1 ran on CPUs [7], wanted [1]"),
+        (([0],), "rank 1 ran on host None, wanted that of rank 0, h"),
+    ):
+        answers = begun(plan)
+        answers.take(environment(*cpus))
+        assert answers.misplaced == where
+        with pytest.raises(ValueError, match="it said twice where it ran"):
+            answers.take(environment([0], [1]))
+        assert answers.misplaced == where
+    with pytest.raises(msgspec.ValidationError):
+        begun(plan).take(environment([0], "all"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"launch": 99}, "the plan has no launch 99"),
+        ({"launch": -1}, "the plan has no launch -1"),
+        ({"library": "other"}, "launch 0 has library 'other', in the plan it is 'fake'"),
+        ({"path": "nowhere"}, "launch 0 has path 'nowhere'"),
+        ({"role": "ceiling"}, "launch 0 has role 'ceiling'"),
+        ({"benchmarks": []}, r"launch 0 has benchmarks \[\]"),
+    ],
+)
+def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
+    record = launch_record(plan, plan.launches[0], "run", "now")
+    with pytest.raises(ValueError, match=why):
+        Answers(plan).take(msgspec.structs.replace(record, **changes))
+
+
+def test_a_record_of_another_study(plan: Any) -> None:
+    record = StudyRecord(schema=2, id="other", nearpeak="0", started="now", seed=1)
+    with pytest.raises(ValueError, match="two different studies"):
+        Answers(plan).take(record)

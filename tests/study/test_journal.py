@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal of a study: whole lines, one writer, and what it says of a bad file."""
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.journal import NAME, CannotWriteError, Journal, read_records
+from nearpeak.study.records import StudyEndRecord, StudyRecord
+
+FIRST = StudyRecord(schema=2, id="one", nearpeak="0", started="now", seed=1)
+END = StudyEndRecord(status="complete", message="all was run")
+
+
+def write(folder: Path) -> None:
+    journal = Journal(folder)
+    journal.append(FIRST)
+    journal.append(END, sync=True)
+    journal.close()
+
+
+def test_two_studies_cannot_write_into_one_folder(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with pytest.raises(UserError, match="another study is writing into"):
+        Journal(tmp_path)
+    journal.close()
+    Journal(tmp_path).close()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_no_second_study(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    code: int,
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    write(tmp_path)
+    assert list(read_records(tmp_path)) == [FIRST, END]
+    assert capsys.readouterr().err == (
+        f"nearpeak: {tmp_path} cannot be locked ({os.strerror(code)}): "
+        "start no second study that writes into it\n"
+    )
+
+
+def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="choose another folder"):
+        Journal(tmp_path / "missing")
+
+
+def test_a_line_that_is_taken_in_pieces_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: real(file, bytes(data)[:7]))
+    write(tmp_path)
+    monkeypatch.undo()
+    assert list(read_records(tmp_path)) == [FIRST, END]
+
+
+def test_a_line_that_does_not_fit_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    journal.append(FIRST)
+    real, room = os.write, [7, 7, 0]
+
+    def write_some(file: int, data: Any) -> int:
+        if not (left := room.pop(0)):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(file, bytes(data)[:left])
+
+    monkeypatch.setattr(os, "write", write_some)
+    with pytest.raises(CannotWriteError, match="no space is left"):
+        journal.append(END)
+    journal.close()
+    assert list(read_records(tmp_path)) == [FIRST]
+
+
+def test_a_bad_line_is_named_and_no_part_of_the_truth_is_to_be_destroyed(tmp_path: Path) -> None:
+    write(tmp_path)
+    file = tmp_path / NAME
+    for bad in (b'{"record":"fly"}\n', b'{"record":"study end","status":"\xff"}\n', b"{}\n"):
+        first = file.read_bytes().splitlines(keepends=True)[0]
+        file.write_bytes(first + bad)
+        with pytest.raises(UserError) as error:
+            list(read_records(tmp_path))
+        assert str(error.value).startswith(f"{file} line 2 cannot be believed (")
+        assert str(error.value).endswith(
+            "): take the study's folder from a copy made before, or start a new study in another "
+            "folder"
+        )
+
+
+def test_a_folder_without_records(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        list(read_records(tmp_path))
