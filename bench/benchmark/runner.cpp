@@ -226,13 +226,17 @@ void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
     const auto all = methods(context, messages, slots->both());
     std::vector<const Method*> each;
     std::vector<const Method*> together;
+    std::string why_none;
     for (const Method& method : all) {
       const std::string why = group_.first_reason(method.unavailable);
       if (why.empty())
         (method.together ? together : each).push_back(&method);
       else if (contest())
         skip(name_of(benchmark, benchmark.info.metrics.front(), context, method.name), why);
+      else
+        why_none = method.name + ": " + why;
     }
+    if (each.empty() && !contest()) throw Unfit("no transport can be used: " + why_none);
     if (!each.empty()) tournament(benchmark, context, messages, each);
     if (!together.empty() && contest()) tournament(benchmark, context, messages, together);
   }

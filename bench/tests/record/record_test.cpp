@@ -31,7 +31,7 @@ TEST_CASE("a samples record holds everything that was measured") {
   result.phases = {"overlap"};
   result.window = 64;
   result.offset = 5;
-  result.verified = false;
+  result.verified = true;
   result.together = true;
   RecordWriter(file.path()).samples(result);
   const auto records = file.records();
@@ -51,7 +51,7 @@ TEST_CASE("a samples record holds everything that was measured") {
   CHECK(record["window"] == 64);
   CHECK(record["limited"] == "why");
   CHECK(record["offset"] == 5);
-  CHECK(record["verified"] == false);
+  CHECK(record["verified"] == true);
   CHECK(record["together"] == true);
   CHECK(record["phases"]["overlap"].size() == 2);
   CHECK(record["phases"]["overlap"][1] == 1.5);
