@@ -53,6 +53,10 @@ struct CommonOptions {
   std::uint64_t window_at(std::size_t size_bytes) const;
 };
 
+// At the end of a program's help, line by line as it stands. Subcommands that are added later have
+// it too.
+void add_examples(CLI::App& app, const std::string& examples);
+
 // The values of those axes, the default first.
 const std::vector<std::string>& reuse_values();
 const std::vector<std::string>& touch_values();
