@@ -73,13 +73,20 @@ bool only_asks(int argc, char** argv) {
   return false;
 }
 
+int answer(int argc, char** argv) {
+  try {
+    parse(argc, argv);
+    return kGood;
+  } catch (const BadInput& error) {
+    std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
+    return kBadInput;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (only_asks(argc, argv)) {
-    parse(argc, argv);
-    return kGood;
-  }
+  if (only_asks(argc, argv)) return answer(argc, argv);
   Command command;
   DeviceChoice taken;  // given back after MPI_Finalize, which may still use it
   const Failure failure = prepare(argc, argv, command, taken);

@@ -9,19 +9,19 @@ namespace {
 
 using namespace nearpeak;
 
+constexpr const char* kExamples =
+    "  nearpeak-native pair --cpus 0,1\n"
+    "  nearpeak-native pair --cpus 0,1 --sizes 1K:1M --metrics latency --methods cma,mapped\n"
+    "  nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 --jsonl tcp.jsonl\n"
+    "  nearpeak-native gpu --cpus 0,1 --devices 0,1 --buffers D,D\n"
+    "  nearpeak-native gpu --cpus 0,1 --devices -,0 --buffers H,D --metrics latency\n"
+    "  mpirun -n 2 --host a,b nearpeak-native tcp --peer a --port 7777\n"
+    "  mpirun -n 2 --host a,b nearpeak-native verbs --peer a --port 7777 --adapter mlx5_0:1\n"
+    "  nearpeak-native memory --cpus 0-3 --memory-node 0";
+
 // Returns the mode to run; exits the program for --help and --describe. Throws BadInput.
 Mode& parse(int argc, char** argv) {
-  CLI::App app(
-      "Measures what data paths can carry without MPI: the ceilings. Examples:\n"
-      "  nearpeak-native pair --cpus 0,1\n"
-      "  nearpeak-native pair --cpus 0,1 --sizes 1K:1M --metrics latency --methods cma,mapped\n"
-      "  nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 --jsonl tcp.jsonl\n"
-      "  nearpeak-native gpu --cpus 0,1 --devices 0,1 --buffers D,D\n"
-      "  nearpeak-native gpu --cpus 0,1 --devices -,0 --buffers H,D --metrics latency\n"
-      "  mpirun -n 2 --host a,b nearpeak-native tcp --peer a --port 7777\n"
-      "  mpirun -n 2 --host a,b nearpeak-native verbs --peer a --port 7777 --adapter mlx5_0:1\n"
-      "  nearpeak-native memory --cpus 0-3 --memory-node 0",
-      "nearpeak-native");
+  CLI::App app("Measures what data paths can carry without MPI: the ceilings.", "nearpeak-native");
   app.add_flag_callback(
       "--describe",
       [] {
@@ -36,6 +36,7 @@ Mode& parse(int argc, char** argv) {
     mode->add_options(*command);
     command->callback([&chosen_mode, mode] { chosen_mode = mode; });
   }
+  add_examples(app, kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmark/describe.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace nearpeak {
+namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<Axis> common_axes(const CommonOptions& options) {
-  return {{kReuse, options.reuses,
-           "which buffers the messages of a window are in: one for each; a single one for all; "
-           "more than the caches hold, in turn"},
-          {kTouch, options.touches, "whether the sender writes what it sends, within the time"}};
-}
-
-Json describe_program(const std::string& program) {
-  return {{"schema", 2}, {"program", program}, {"version", kVersion}};
-}
 
 Json to_json(const std::vector<Metric>& metrics) {
   Json out = Json::array();
@@ -33,15 +25,49 @@ Json to_json(const std::vector<Axis>& axes) {
   return out;
 }
 
-Json to_json(const BenchmarkInfo& info, const std::vector<Axis>& axes, bool has_ceiling) {
+Json to_json(const DescribedBenchmark& benchmark) {
+  const BenchmarkInfo& info = benchmark.info;
   return {{"name", info.name},
           {"summary", info.summary},
           {"ranks", {{"rule", info.ranks.name()}, {"count", info.ranks.count}}},
           {"smallest", info.smallest},
           {"metrics", to_json(info.metrics)},
           {"symmetric", info.symmetric},
-          {"ceiling", has_ceiling},
-          {"axes", to_json(axes)}};
+          {"ceiling", benchmark.has_ceiling},
+          {"axes", to_json(benchmark.axes)}};
+}
+
+Json to_json(const DescribedMode& mode) {
+  return {{"name", mode.name},
+          {"summary", mode.summary},
+          {"metrics", to_json(mode.metrics)},
+          {"axes", to_json(mode.axes)}};
+}
+
+Json to_json(const DescribedOperation& operation) {
+  return {{"name", operation.name}, {"summary", operation.summary}};
+}
+
+template <class Entry>
+void add(Json& out, const char* name, const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) out[name].push_back(to_json(entry));
+}
+
+}  // namespace
+
+std::vector<Axis> common_axes(const CommonOptions& options) {
+  return {{kReuse, options.reuses,
+           "which buffers the messages of a window are in: one for each; a single one for all; "
+           "more than the caches hold, in turn"},
+          {kTouch, options.touches, "whether the sender writes what it sends, within the time"}};
+}
+
+std::string to_json(const Description& description) {
+  Json out{{"schema", 2}, {"program", description.program}, {"version", kVersion}};
+  add(out, "modes", description.modes);
+  add(out, "benchmarks", description.benchmarks);
+  add(out, "operations", description.operations);
+  return out.dump(2);
 }
 
 }  // namespace nearpeak

@@ -2,7 +2,6 @@
 // Benchmarks as --describe tells of them (docs/describe.md).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -13,11 +12,32 @@ namespace nearpeak {
 // The axes that CommonOptions has for every benchmark.
 std::vector<Axis> common_axes(const CommonOptions& options = {});
 
-// Its schema, the program's name and version; the lists are the caller's to add.
-nlohmann::ordered_json describe_program(const std::string& program);
-nlohmann::ordered_json to_json(const BenchmarkInfo& info, const std::vector<Axis>& axes,
-                               bool has_ceiling);
-nlohmann::ordered_json to_json(const std::vector<Metric>& metrics);
-nlohmann::ordered_json to_json(const std::vector<Axis>& axes);
+struct DescribedMode {
+  std::string name;
+  std::string summary;
+  std::vector<Metric> metrics;
+  std::vector<Axis> axes;
+};
+
+struct DescribedBenchmark {
+  BenchmarkInfo info;
+  std::vector<Axis> axes;  // all of them
+  bool has_ceiling;
+};
+
+struct DescribedOperation {
+  std::string name;
+  std::string summary;
+};
+
+// What a program can do; of modes and operations a program has one.
+struct Description {
+  std::string program;
+  std::vector<DescribedMode> modes{};
+  std::vector<DescribedBenchmark> benchmarks{};
+  std::vector<DescribedOperation> operations{};
+};
+
+std::string to_json(const Description& description);
 
 }  // namespace nearpeak

@@ -17,7 +17,8 @@ namespace {
 constexpr const char* kProbe = "probe";
 constexpr const char* kUsage =
     "Measures one MPI library: one benchmark, or several one after the other, with options of "
-    "their own after each name and the others shared. Examples:\n"
+    "their own after each name and the others shared.";
+constexpr const char* kExamples =
     "  mpirun -n 2 nearpeak-mpi latency\n"
     "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
     "  mpirun -n 2 nearpeak-mpi latency --sizes 8,1M --calls nonblocking bw bibw\n"
@@ -174,17 +175,19 @@ Command parse(int argc, char** argv) {
   if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
   CLI::App app(kUsage, "nearpeak-mpi");
   app.add_flag_callback(
-      "--describe",
-      [] {
-        std::cout << describe() << "\n";
-        std::exit(kGood);
-      },
-      "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");
+         "--describe",
+         [] {
+           std::cout << describe() << "\n";
+           std::exit(kGood);
+         },
+         "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON")
+      ->trigger_on_parse();  // no name of a benchmark is asked for then
   app.require_subcommand(1, 0);
   Command command;
   Given given;
   for (const Benchmark& benchmark : benchmarks()) add_benchmark(app, benchmark, command, given);
   add_probe(app, command, given);
+  add_examples(app, kExamples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -7,15 +7,12 @@
 namespace nearpeak {
 
 std::string describe() {
-  auto out = describe_program("nearpeak-mpi");
-  out["benchmarks"] = nlohmann::ordered_json::array();
+  Description out{.program = "nearpeak-mpi"};
   for (const Benchmark& benchmark : benchmarks())
-    out["benchmarks"].push_back(
-        to_json(benchmark.info, axes_of(benchmark), benchmark.over_transport()));
-  out["operations"] = nlohmann::ordered_json::array();
+    out.benchmarks.push_back({benchmark.info, axes_of(benchmark), benchmark.over_transport()});
   for (const ProbeOperationInfo& info : probe_operations())
-    out["operations"].push_back({{"name", info.name}, {"summary", info.summary}});
-  return out.dump(2);
+    out.operations.push_back({info.name, info.summary});
+  return to_json(out);
 }
 
 }  // namespace nearpeak

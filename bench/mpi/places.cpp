@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "options/launched.hpp"
 #include "options/options.hpp"
@@ -73,11 +72,12 @@ std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group
   place.device = devices.place();
   const auto places = group.gather(to_json(place));
   const auto asked = group.gather(devices.asked());
+  const auto hosts = group.gather(place.host);
+  const auto uuids = group.gather(place.device ? place.device->uuid : "");
   std::vector<Taken> taken;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (asked[i].empty()) continue;
-    const auto one = nlohmann::json::parse(places[i]);
-    const Taken next{static_cast<int>(i), one["host"], asked[i], one["device"]["uuid"]};
+    const Taken next{static_cast<int>(i), hosts[i], asked[i], uuids[i]};
     for (const Taken& other : taken) check_pair(other, next);
     taken.push_back(next);
   }

@@ -29,23 +29,17 @@ std::vector<Mode*> modes() {
 }
 
 std::string describe_modes() {
-  auto out = describe_program("nearpeak-native");
-  out["modes"] = nlohmann::ordered_json::array();
+  Description out{.program = "nearpeak-native"};
   for (const Mode* mode : modes())
     if (!mode->metrics().empty())
-      out["modes"].push_back({{"name", mode->name()},
-                              {"summary", mode->summary()},
-                              {"metrics", to_json(mode->metrics())},
-                              {"axes", to_json(mode->axes())}});
+      out.modes.push_back({mode->name(), mode->summary(), mode->metrics(), mode->axes()});
   // What --as-library records.
-  out["benchmarks"] = nlohmann::ordered_json::array();
   for (const Benchmark& benchmark : benchmarks()) {
     std::vector<Axis> axes = benchmark.info.axes;
     for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
-    if (benchmark.over_transport())
-      out["benchmarks"].push_back(to_json(benchmark.info, axes, true));
+    if (benchmark.over_transport()) out.benchmarks.push_back({benchmark.info, axes, true});
   }
-  return out.dump(2);
+  return to_json(out);
 }
 
 void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,

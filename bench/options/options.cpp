@@ -28,6 +28,13 @@ std::size_t parse_size(const std::string& text) {
 
 }  // namespace
 
+void add_examples(CLI::App& app, const std::string& examples) {
+  constexpr float kShortNames = 6.F / 30;  // of the column of names, as wide as "  -h, "
+  app.footer("EXAMPLES:\n" + examples);
+  app.get_formatter()->enable_footer_formatting(false);
+  app.get_formatter()->long_option_alignment_ratio(kShortNames);
+}
+
 const std::vector<std::string>& reuse_values() {
   static const std::vector<std::string> values{"fixed", "single", "rotating"};
   return values;

@@ -58,6 +58,10 @@ struct CommonOptions {
   std::uint64_t window_at(std::size_t size_bytes) const;
 };
 
+// At the end of a program's help, line by line as it stands. Subcommands that are added later have
+// it too.
+void add_examples(CLI::App& app, const std::string& examples);
+
 // "a,b" -> {"a", "b"}; an empty part stays one, and "" is {""}.
 std::vector<std::string> split(const std::string& text, char separator = ',');
 // "8", "4K", "64M", "1G" (powers of 1024). Throws BadInput.

@@ -3,6 +3,7 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,13 @@ from nearpeak.libraries.model import Library
 CMAKE = """
 cmake_minimum_required(VERSION 3.22)
 project(sample LANGUAGES CXX)
+if(NEARPEAK_CORE)
+  add_library(nearpeak_core STATIC IMPORTED)
+  set_target_properties(nearpeak_core PROPERTIES IMPORTED_LOCATION ${NEARPEAK_CORE})
+else()
+  add_library(nearpeak_core STATIC core.cpp)
+endif()
+link_libraries(nearpeak_core)
 add_executable(nearpeak-native main.cpp)
 if(NEARPEAK_MPI_LIBRARY)
   add_executable(nearpeak-mpi mpi.cpp)
@@ -28,6 +36,11 @@ if(NEARPEAK_MPI_LIBRARY)
   target_link_libraries(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_LIBRARY})
   target_link_options(nearpeak-mpi PRIVATE -Wl,--allow-shlib-undefined)
 endif()
+"""
+NATIVE = """
+#include <cstdio>
+const char* core();
+int main() { puts(core()); }
 """
 MPI = """
 #include <mpi.h>
@@ -47,7 +60,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bench"
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(CMAKE)
-    (folder / "main.cpp").write_text('#include <cstdio>\nint main() { puts("one"); }\n')
+    (folder / "core.cpp").write_text('const char* core() { return "one"; }\n')
+    (folder / "main.cpp").write_text(NATIVE)
     (folder / "mpi.cpp").write_text(MPI)
     real = catalogue.entry("mpich").prefix.parent
     (tmp_path / "cache").mkdir()
@@ -87,7 +101,7 @@ def test_built_once_and_again_when_a_source_changes(
     assert build.build_native() == first
     assert first.stat().st_mtime_ns == stamp
     assert capfd.readouterr().err == ""
-    (project / "main.cpp").write_text('#include <cstdio>\nint main() { puts("two"); }\n')
+    (project / "core.cpp").write_text('const char* core() { return "two"; }\n')
     forget()
     second = build.build_native()
     assert (says(first), says(second)) == ("one", "two")
@@ -118,25 +132,120 @@ def test_failure_shows_and_keeps_the_compilers_words(
     assert "undeclared_thing" in capfd.readouterr().err
     log = Path(str(error.value).split("see ")[1].split(",")[0])
     assert "undeclared_thing" in log.read_text()
-    left = [one.name for one in (tmp_path / "cache/build").iterdir() if one.is_dir()]
-    assert left == []
+    left = [one for one in (tmp_path / "cache/build").iterdir() if one.is_dir()]
+    assert [(one / build.CORE.program).exists() for one in left] == [True]
     (project / "main.cpp").write_text("int main() {}\n")
     forget()
     assert build.build_native().exists()
 
 
-def test_two_processes_build_once(project: Path, tmp_path: Path) -> None:
+def note_configurations(project: Path, file: Path) -> None:
+    """Lets each configuration say whether it makes CORE or takes it."""
     lines = (project / "CMakeLists.txt").read_text()
-    note = f'file(APPEND "{tmp_path}/configured" "x")\n'
-    (project / "CMakeLists.txt").write_text(lines + note)
+    lines += f"""
+if(NEARPEAK_CORE)
+  file(APPEND {file} "takes ")
+else()
+  file(APPEND {file} "makes ")
+endif()
+"""
+    (project / "CMakeLists.txt").write_text(lines)
+
+
+def build_at_once(*programs: Callable[[], Path]) -> None:
     context = multiprocessing.get_context("fork")
-    runs = [context.Process(target=build.build_native) for _ in range(2)]
+    runs = [context.Process(target=program) for program in programs]
     for run in runs:
         run.start()
     for run in runs:
         run.join(60)
-    assert [run.exitcode for run in runs] == [0, 0]
-    assert (tmp_path / "configured").read_text() == "x"
+    assert [run.exitcode for run in runs] == [0] * len(runs)
+
+
+def test_two_processes_build_once(project: Path, tmp_path: Path) -> None:
+    note_configurations(project, tmp_path / "configured")
+    build_at_once(build.build_native, build.build_native)
+    assert (tmp_path / "configured").read_text().split() == ["makes", "takes"]
+
+
+def test_what_programs_share_is_compiled_once(
+    project: Path, mpich: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    note_configurations(project, tmp_path / "configured")
+    build.build_native()
+    build.build_mpi(mpich)
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("Building")]
+    assert said == [
+        f"Building {name} ..." for name in (build.CORE.program, "nearpeak-native", "nearpeak-mpi")
+    ]
+    assert (tmp_path / "configured").read_text().split() == ["makes", "takes", "takes"]
+
+
+def test_two_processes_that_build_two_programs_share_it_too(
+    project: Path, mpich: Library, tmp_path: Path
+) -> None:
+    note_configurations(project, tmp_path / "configured")
+    build_at_once(build.build_native, lambda: build.build_mpi(mpich))
+    assert (tmp_path / "configured").read_text().split() == ["makes", "takes", "takes"]
+    assert says(build.build_native()) == "one"
+
+
+def test_what_programs_share_may_fail_to_compile(
+    project: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (project / "core.cpp").write_text("const char* core() { return undeclared_thing; }\n")
+    with pytest.raises(UserError, match=r"libnearpeak_core.a could not be built .*: see /"):
+        build.build_native()
+    assert "undeclared_thing" in capfd.readouterr().err
+    assert [one for one in (tmp_path / "cache/build").iterdir() if one.is_dir()] == []
+
+
+@pytest.fixture
+def meddling(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Makes the compiler run a line of shell, once, when it has compiled a file."""
+
+    def meddle(file: str, line: str) -> None:
+        wrapper, once = project.parent / "meddling-c++", project.parent / "meddled"
+        wrapper.write_text(
+            f'#!/bin/sh\n{build.compiler()[0]} "$@" || exit\n'
+            f'case "$*" in *{file}*) [ -e {once} ] || {{ touch {once}; {line}; }} ;; esac\n'
+        )
+        wrapper.chmod(0o755)
+        monkeypatch.setenv("CXX", str(wrapper))
+
+    return meddle
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("file", ["core.cpp", "main.cpp"])
+def test_an_interrupted_build_leaves_nothing_that_is_trusted(
+    file: str, meddling: Callable[[str, str], None]
+) -> None:
+    # What was compiled last is cut off, and the process that builds is no more.
+    meddling(file, "find . -name '*.o' -exec truncate -s 1 {} +; kill -9 $BUILDER")
+
+    def killed() -> None:
+        os.environ["BUILDER"] = str(os.getpid())
+        build.build_native()
+
+    run = multiprocessing.get_context("fork").Process(target=killed)
+    run.start()
+    run.join(60)
+    assert run.exitcode == -signal.SIGKILL
+    assert says(build.build_native()) == "one"
+
+
+@pytest.mark.parametrize("file", ["core.cpp", "main.cpp"])
+def test_sources_that_change_meanwhile_are_not_taken_for_the_former(
+    file: str, project: Path, tmp_path: Path, meddling: Callable[[str, str], None]
+) -> None:
+    former = (project / file).read_text()
+    meddling(file, f"echo // >> {project / file}")
+    with pytest.raises(UserError, match=r"bench changed while .* was built: start again"):
+        build.build_native()
+    assert list((tmp_path / "cache/build").glob("*/nearpeak-native")) == []
+    (project / file).write_text(former)
+    assert says(build.build_native()) == "one"
 
 
 def test_no_compiler(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
+from nearpeak.libraries.model import Library
 
 DOCS = Path(__file__).parents[2] / "docs"
 BENCHMARKS = ["allreduce", "bibw", "bw", "latency", "mbw_mr"]
@@ -81,13 +82,20 @@ def test_an_unknown_operation_is_bad_input(launcher: Any) -> None:
     assert done.lines() == [f"nearpeak-mpi: {said}"]
 
 
-def test_the_program_describes_its_operations_as_the_document_says(launcher: Any) -> None:
-    told = subprocess.run(
-        [build_mpi(launcher.library), "--describe"],
-        env={**os.environ, **environment(launcher.library)},
+def ask(library: Library, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the program outside of any launcher."""
+    return subprocess.run(
+        [build_mpi(library), *words],
+        env={**os.environ, **environment(library)},
         capture_output=True,
-        check=True,
+        text=True,
+        check=False,
     )
+
+
+def test_the_program_describes_its_operations_as_the_document_says(launcher: Any) -> None:
+    told = ask(launcher.library, "--describe")
+    assert told.returncode == 0, told.stderr
     described = json.loads(told.stdout)
     assert [one["name"] for one in described["operations"]] == OPERATIONS
     document = (DOCS / "describe.md").read_text()
@@ -95,3 +103,22 @@ def test_the_program_describes_its_operations_as_the_document_says(launcher: Any
     assert "staging" in axes
     keys = {*described, *described["benchmarks"][0]}
     assert all(f"`{word}`" in document for word in (*keys, *axes, *OPERATIONS))
+
+
+def test_help_ends_with_examples_that_can_be_copied(launcher: Any) -> None:
+    told = ask(launcher.library, "--help")
+    assert told.returncode == 0, told.stderr
+    examples = told.stdout.split("EXAMPLES:\n")[1].splitlines()
+    assert examples[0] == "  mpirun -n 2 nearpeak-mpi latency"
+    assert all(line.startswith("  mpirun ") for line in examples)
+    of_one = ask(launcher.library, "latency", "--help").stdout
+    assert "--direction TEXT:{both,0to1,1to0} [both]" in of_one
+    assert "EXAMPLES" not in of_one
+
+
+def test_help_on_what_is_not_known_is_one_line_and_status_2(launcher: Any) -> None:
+    told = ask(launcher.library, "scan", "--help")
+    assert told.returncode == 2
+    [line] = told.stderr.splitlines()
+    assert line.startswith("nearpeak-mpi: ")
+    assert "scan" in line

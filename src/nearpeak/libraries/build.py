@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the measuring programs on first use, and keeps them in the cache by fingerprint.
 
+What they share (CORE) is compiled once, and kept there as a program is.
+
 A bundle brings them prebuilt: they are taken while the sources and mpi.h are those they were built
 from, so that no compiler is needed.
 """
@@ -75,9 +77,9 @@ def prebuild(cache: Path, libraries: list[Library]) -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """A program, and what its build depends on besides sources and compiler."""
+    """A program or CORE, and what its build depends on besides sources and compiler."""
 
-    program: str
+    program: str  # its file
     options: tuple[str, ...] = ()  # for cmake
     parts: tuple[bytes, ...] = ()
 
@@ -87,6 +89,7 @@ class Target:
         return fingerprint(sources(), [*kind, *self.parts])
 
 
+CORE = Target("libnearpeak_core.a")  # needs no MPI
 NATIVE = Target("nearpeak-native")
 
 
@@ -208,19 +211,24 @@ def fingerprint(folder: Path, parts: list[bytes]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _build(target: Target) -> Path:
-    folder, tools, program = sources(), compiler(), target.program
-    said = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
+def _kept(target: Target) -> Path:
+    """The folder of its build: named by sources, compiler and all that both are given."""
+    said = subprocess.run([*compiler(), "--version"], capture_output=True, check=False).stdout
     flags = [os.environ.get(name, "").encode() for name in ("CXXFLAGS", "LDFLAGS")]
-    parts = [shlex.join(tools).encode(), said, *flags, program.encode(), *target.parts]
-    kept = folders.cache() / "build" / fingerprint(folder, parts)
+    tools = shlex.join(compiler()).encode()
+    parts = [tools, said, *flags, target.program.encode(), *target.parts]
+    return folders.cache() / "build" / fingerprint(sources(), parts)
+
+
+def _build(target: Target) -> Path:
+    kept, program = _kept(target), target.program
     if (kept / program).exists():
         return kept / program
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with _lock(kept.with_suffix(".lock")):
             if not (kept / program).exists():
-                _make(target, folder, tools, kept)
+                _make(target, kept)
     except OSError as error:
         raise UserError(
             f"cannot write to {kept.parent} ({error.strerror}): set NEARPEAK_CACHE to a folder "
@@ -229,9 +237,10 @@ def _build(target: Target) -> Path:
     return kept / program
 
 
-def _make(target: Target, folder: Path, tools: list[str], kept: Path) -> None:
+def _make(target: Target, kept: Path) -> None:
     """Builds in a temporary folder; `kept`, with the program and the log, appears at once."""
-    program = target.program
+    folder, tools, program = sources(), compiler(), target.program
+    core = [] if target == CORE else [f"-DNEARPEAK_CORE={_build(CORE)}"]
     print(f"Building {program} ...", file=sys.stderr, flush=True)
     cmake, ninja = _tool("cmake"), _tool("ninja")
     temporary = Path(tempfile.mkdtemp(prefix=".building-", dir=kept.parent))
@@ -241,7 +250,8 @@ def _make(target: Target, folder: Path, tools: list[str], kept: Path) -> None:
         log = result / "build.log"
         configure = [
             *(cmake, "-S", str(folder), "-B", str(tree), "-G", "Ninja"),
-            *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_BUILD_TYPE=Release", *target.options),
+            *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_BUILD_TYPE=Release"),
+            *(*core, *target.options),
         ]
         build = [cmake, "--build", str(tree), "--target", program]
         environment = {**os.environ, "CXX": shlex.join(tools)}
@@ -266,6 +276,8 @@ def _make(target: Target, folder: Path, tools: list[str], kept: Path) -> None:
                 f"{program} could not be built with {shlex.join(tools)}: see {failed}, or set CXX "
                 "to another compiler"
             )
+        if _kept(target) != kept:
+            raise UserError(f"{folder} changed while {program} was built: start again")
         shutil.copy2(tree / program, result / program)
         if kept.exists():  # without the program: of no use
             shutil.rmtree(kept)
