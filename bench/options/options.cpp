@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <random>
@@ -17,6 +19,11 @@ constexpr char kInFlight[] = "64M";
 constexpr char kDeviceInFlight[] = "256M";
 constexpr double kDeviceWarmupS = 0.005;  // clocks of devices rise while they work
 constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
+
+// For CLI11 nan lies in every range.
+std::string is_number(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+}
 
 std::size_t parse_size(const std::string& text) {
   const std::size_t size = parse_bytes(text);
@@ -152,9 +159,11 @@ void CommonOptions::add_to(CLI::App& app) {
                      kInFlight + ", with buffers that are not H " + kDeviceInFlight + "]");
   app.add_option("--slot-ms", slot_ms, "milliseconds of timed samples for each size")
       ->check(CLI::Range(0.1, 1e6))
+      ->check(is_number)
       ->capture_default_str();
   app.add_option("--limit-s", limit_s, "seconds that one size may take at most")
       ->check(CLI::Range(0.01, 1e6))
+      ->check(is_number)
       ->capture_default_str();
   app.add_option("--min-samples", min_samples, "samples of each size, beyond the slot if need be")
       ->check(CLI::Range(1, 1 << 20))

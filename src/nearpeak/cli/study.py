@@ -102,7 +102,10 @@ def study(
         typer.Option(metavar="MS", min=1, help="Time for one case of one launch. Default: 100."),
     ] = None,
     launch_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="After this time a launch is ended as hung.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="After this time without a record a launch is ended as hung."
+        ),
     ] = None,
     hosts: Hosts = None,
     remote_shell: RemoteShell = None,

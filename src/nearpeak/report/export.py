@@ -186,8 +186,8 @@ def _latex_two(results: Results) -> str:
     second = "".join(rf" & ({escape(units[name])}) & (\%)" for name in names)
     return _latex_table(
         caption="What each library reaches: its best rate over the message sizes or its latency"
-        " of the smallest message, and its fraction of the measured ceiling at that same size; a"
-        " defect is one of the ceiling.",
+        " of the smallest message that is not empty, and its fraction of the measured ceiling at"
+        " that same size; a defect is one of the ceiling.",
         columns="ll" + "rr" * len(names),
         heads=[f"Path & Library{first}", f" & {second}"],
         rows=rows,

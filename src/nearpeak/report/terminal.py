@@ -112,8 +112,8 @@ def _ceiling(point: CeilingPoint | None) -> list[Text]:
 
 def _notes(results: Results) -> Iterator[Text]:
     yield _text(
-        "Each rate is the best over the message sizes, each latency that of the smallest message;"
-        " % of ceiling: of what the path carries without MPI at that same size.",
+        "Each rate is the best over the message sizes, each latency that of the smallest message"
+        " that is not empty; % of ceiling: of what the path carries without MPI at that same size.",
         "dim",
     )
     if text := windows(results):

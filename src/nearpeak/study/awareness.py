@@ -6,10 +6,8 @@ is tried with each kind of buffers, its data verified, by `nearpeak-mpi probe` i
 a crash ends that job alone, and the rest is tried in the next one.
 """
 
-import math
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -37,20 +35,16 @@ class Trial(msgspec.Struct, tag_field="record", tag="probe"):
     message: str = ""
 
 
-class Silence:
-    """Whether nothing was added to a file for too long: what is long in all may well go on."""
+class Growth:
+    """Whether a file has grown since it was last asked for."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._size = 0
-        self._since = time.monotonic()
 
-    def too_long(self) -> bool:
-        """Asked a few times a second."""
-        size = self._file.stat().st_size if self._file.exists() else 0
-        if size != self._size:
-            self._size, self._since = size, time.monotonic()
-        return time.monotonic() - self._since > LIMIT_SECONDS
+    def __call__(self) -> bool:
+        before, self._size = self._size, self._file.stat().st_size if self._file.exists() else 0
+        return self._size > before
 
 
 def try_contender(
@@ -92,8 +86,8 @@ def _run_job(
             running.argv,
             env={**os.environ, **running.env},
             log=log,
-            limit_seconds=math.inf,
-            stop=Silence(jsonl).too_long,
+            limit_seconds=LIMIT_SECONDS,
+            tick=Growth(jsonl),
         )
         trials = _read(jsonl)
         command = shell_line(line)
@@ -120,7 +114,7 @@ def _run_job(
         begun = [pair for pair in rest if pair in trials]
         culprit = (begun or rest)[0]
         code = outcome.exit_status
-        if outcome.end == "stopped":
+        if outcome.end == "hung":
             end = told(culprit, "hung", f"no word for {LIMIT_SECONDS:.0f} s")
         elif outcome.end == "not started":
             end = told(culprit, NOT_TRIED, outcome.reason)

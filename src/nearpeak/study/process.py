@@ -45,13 +45,14 @@ def run_tree(
     env: dict[str, str],
     log: Path,
     limit_seconds: float,
-    tick: Callable[[], None] = lambda: None,
+    tick: Callable[[], bool] = lambda: False,
     stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Runs `argv` with `env` to its end, its output going to `log`.
 
-    `tick` is called a few times a second; when it raises, the tree is ended first. The tree is
-    ended after `limit_seconds` ("hung"), or when `stop` says so ("stopped").
+    `tick` is called a few times a second and says whether there was progress; when it raises, the
+    tree is ended first. The tree is ended after `limit_seconds` without progress ("hung"), or when
+    `stop` says so ("stopped").
     """
     started = time.monotonic()
     before = set(psutil.Process().children(recursive=True))
@@ -71,7 +72,7 @@ def run_tree(
             return Outcome("not started", None, time.monotonic() - started, reason)
         end = "stopped"
         try:
-            end = _watch(process, started + limit_seconds, tick, stop)
+            end = _watch(process, limit_seconds, tick, stop)
         finally:
             if end != "exited":
                 process.terminate()
@@ -82,11 +83,12 @@ def run_tree(
 
 def _watch(
     process: subprocess.Popen[bytes],
-    deadline: float,
-    tick: Callable[[], None],
+    limit_seconds: float,
+    tick: Callable[[], bool],
     stop: Callable[[], bool],
 ) -> str:
     """Waits for the process to end and says why the waiting ended."""
+    deadline = time.monotonic() + limit_seconds
     poller = select.poll()
     pidfd = os.pidfd_open(process.pid)
     try:
@@ -94,13 +96,14 @@ def _watch(
         while True:
             left = deadline - time.monotonic()
             ended = poller.poll(max(0.0, min(TICK_SECONDS, left)) * 1000)
-            tick()
+            if tick():
+                deadline = time.monotonic() + limit_seconds
             if ended:
                 process.wait()
                 return "exited"
             if stop():
                 return "stopped"
-            if left <= 0:
+            if time.monotonic() >= deadline:
                 return "hung"
     finally:
         os.close(pidfd)

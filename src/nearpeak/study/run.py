@@ -221,9 +221,11 @@ class StudyRun:
         except (mps.MpsError, OSError) as error:
             return Outcome("not started", None, 0.0, str(error))
 
-    def _tick(self, reader: "_Reader") -> None:
+    def _tick(self, reader: "_Reader") -> bool:
+        before = reader.taken
         reader.read()
         self._progress.tick()
+        return reader.taken > before
 
     def _record(self, record: Record, *, sync: bool = False) -> None:
         self._journal.append(record, sync=sync)
@@ -255,6 +257,7 @@ class _Reader:
         self._offset = 0
         self._half = b""
         self.rejected: list[str] = []
+        self.taken = 0  # records
         self.samples = 0
         self.wrong_data: ProblemRecord | None = None
 
@@ -287,6 +290,7 @@ class _Reader:
         except (msgspec.MsgspecError, ValueError) as error:
             self.rejected.append(str(error))
             return
+        self.taken += 1
         if isinstance(record, SamplesRecord):
             self.samples += 1
         elif isinstance(record, ProblemRecord) and record.status == "wrong data":
@@ -304,7 +308,7 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[En
     if answers.misplaced not in ("", NO_PLACE):
         return "failed", answers.misplaced
     if outcome.end == "hung":
-        return "hung", f"no end within {plan.launch_limit_seconds:.0f} s, so it was ended"
+        return "hung", f"no word for {plan.launch_limit_seconds:.0f} s, so it was ended"
     code = outcome.exit_status
     if wrong := reader.wrong_data:
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"

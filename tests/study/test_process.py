@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Process trees, run for real."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearpeak.study.awareness import Growth
+from nearpeak.study.process import run_tree
+
+TALKS = "import time\nfor _ in range(8): print('.', flush=True); time.sleep(0.5)"
+
+
+@pytest.mark.parametrize(("watched", "end"), [(True, "exited"), (False, "hung")])
+def test_a_program_hangs_when_it_gets_nowhere_and_not_when_it_takes_long(
+    tmp_path: Path, watched: bool, end: str
+) -> None:
+    log = tmp_path / "log"
+    grown = Growth(log)
+    outcome = run_tree(
+        [sys.executable, "-c", TALKS],
+        env={},
+        log=log,
+        limit_seconds=2.0,
+        tick=grown if watched else lambda: False,
+    )
+    assert outcome.end == end
