@@ -246,7 +246,8 @@ void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
 // What a method came to, on the leader; nothing but `good` elsewhere.
 struct Runner::Trial {
   const Method* method;
-  bool good;  // no wrong data
+  bool good;        // it was set up, and no wrong data arrived
+  std::string why;  // it was not set up, on every rank
   std::vector<CaseResult> results;
   double best_us = 0;
 };
@@ -255,14 +256,14 @@ Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& con
                               const Messages& messages, const Method& method,
                               const SamplingPolicy& policy, bool trial) {
   const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, method.name);
-  Trial result{.method = &method, .good = false, .results = {}};
+  Trial result{.method = &method, .good = false, .why = {}, .results = {}};
   group_.barrier();  // the others are done with the method before
   std::unique_ptr<Transport> transport;
   try {
     on_every_rank(group_, [&] { transport = method.make(); });
   } catch (const Unfit& error) {
-    if (!contest()) throw;
-    skip(name, error.what());
+    if (contest()) skip(name, error.what());
+    result.why = error.what();
     return result;
   }
   const auto made = benchmark.make_over(context, messages, method.buffers, *transport);
@@ -276,8 +277,8 @@ Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& con
   return result;
 }
 
-// Of all methods that work. Those that are not far behind have a second one: what disturbed the
-// first has passed by then.
+// Of all methods. Those that are not far behind have a second one: what disturbed the first has
+// passed by then.
 std::vector<Runner::Trial> Runner::trials(const Benchmark& benchmark, const CaseContext& context,
                                           const Messages& messages,
                                           const std::vector<const Method*>& methods) {
@@ -289,13 +290,10 @@ std::vector<Runner::Trial> Runner::trials(const Benchmark& benchmark, const Case
   double best_us = std::numeric_limits<double>::infinity();
   for (const Method* method : methods) {
     all.push_back(attempt(benchmark, context, messages, *method, policy, true));
-    if (all.back().good)
-      best_us = std::min(best_us, all.back().best_us);
-    else
-      all.pop_back();
+    if (all.back().good) best_us = std::min(best_us, all.back().best_us);
   }
   for (Trial& trial : all) {
-    if (group_.broadcast(trial.best_us > kFar * best_us ? 1 : 0) != 0) continue;
+    if (!trial.good || group_.broadcast(trial.best_us > kFar * best_us ? 1 : 0) != 0) continue;
     Trial second = attempt(benchmark, context, messages, *trial.method, policy, true);
     if (second.good && second.best_us < trial.best_us) {
       for (std::size_t i = 0; i < trial.results.size(); ++i)
@@ -312,12 +310,15 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
   if (methods.size() > 1)
     trials = this->trials(benchmark, context, messages, methods);
   else
-    trials.push_back({.method = methods.front(), .good = true, .results = {}});
-  if (trials.empty()) return;
-
+    trials.push_back({.method = methods.front(), .good = true, .why = {}, .results = {}});
+  std::string why;
   std::vector<double> best_us;
-  for (const Trial& trial : trials) best_us.push_back(trial.best_us);
-  const double enough = enough_us(std::move(best_us));
+  for (const Trial& trial : trials) {
+    if (trial.good) best_us.push_back(trial.best_us);
+    if (!trial.why.empty()) why = trial.why;
+  }
+  std::erase_if(trials, [](const Trial& trial) { return !trial.good; });
+  const double enough = trials.empty() ? 0 : enough_us(std::move(best_us));
   std::vector<Trial> measured;
   for (Trial& trial : trials) {
     if (group_.broadcast(trial.best_us > enough ? 1 : 0) != 0) {
@@ -326,6 +327,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
       continue;
     }
     Trial whole = attempt(benchmark, context, messages, *trial.method, policy_of(benchmark), false);
+    if (!whole.why.empty()) why = whole.why;
     if (!whole.good) continue;
     // Where a method's first use was its trial's.
     for (std::size_t i = 0; i < trial.results.size(); ++i)
@@ -335,6 +337,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
     else
       measured.push_back(std::move(whole));
   }
+  if (measured.empty() && !contest() && !why.empty()) throw Unfit(why);
   if (measured.empty() || !group_.leads()) return;
   const auto best =
       std::min_element(measured.begin(), measured.end(), [](const Trial& one, const Trial& other) {

@@ -118,6 +118,18 @@ TEST_CASE("a transport that one rank has no memory for is skipped, and the other
   CHECK(file.records("problem")[0]["method"] == "greedy");
   CHECK(file.records("problem")[0]["message"] == "rank 1: out of memory");
   CHECK(file.records("samples").size() == 1);
+
+  // In the place of a library the others are enough, and without them the case is skipped.
+  for (const bool alone : {false, true}) {
+    const RecordFile library;
+    options.common.jsonl = library.path();
+    options.as_library = true;
+    std::vector<HostMethod> methods{greedy};
+    if (!alone) methods.push_back(host_method("flag"));
+    CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
+    CHECK(library.records("samples").size() == (alone ? 0 : 1));
+    CHECK(library.records("problem").size() == (alone ? 1 : 0));
+  }
 }
 
 TEST_CASE("a method that is slower is left at a short trial, which its record says") {
