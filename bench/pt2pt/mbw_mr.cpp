@@ -16,8 +16,7 @@ class MultiplePairs final : public OneWay<T> {
   MultiplePairs(const CaseContext& context, const Messages& messages, const Buffers& buffers,
                 T& over)
       : OneWay<T>(context, messages, buffers, over),
-        windows_(
-            std::clamp<std::uint64_t>(kBytes / (context.bytes * messages.window), kLeast, kMost)) {}
+        windows_(std::clamp<std::uint64_t>(kBytes / (context.bytes * messages.window), 1, kMost)) {}
 
   static Messages wanted(const CaseContext& context) {
     const int pairs = context.group.size() / 2;
@@ -33,10 +32,9 @@ class MultiplePairs final : public OneWay<T> {
   }
 
  private:
-  // Windows in an iteration: so many bytes of a pair, and some windows in any case, so that the
-  // beginning and the end of the slowest pair are a small part of it.
-  static constexpr std::uint64_t kBytes = std::uint64_t{64} << 20;
-  static constexpr std::uint64_t kLeast = 4;
+  // Windows in an iteration, of which the beginning and the end of the slowest pair are to be a
+  // small part: so many bytes of a pair, or so many windows.
+  static constexpr std::uint64_t kBytes = std::uint64_t{16} << 20;
   static constexpr std::uint64_t kMost = 64;
 
   const std::uint64_t windows_;
