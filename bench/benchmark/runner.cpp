@@ -250,6 +250,12 @@ struct Runner::Trial {
   std::string why;  // it was not set up, on every rank
   std::vector<CaseResult> results;
   double best_us = 0;
+
+  // It is the same method's: what was used first was used there.
+  void comes_after(const Trial& before) {
+    for (std::size_t i = 0; i < std::min(results.size(), before.results.size()); ++i)
+      results[i].measurement.first_use_us = before.results[i].measurement.first_use_us;
+  }
 };
 
 Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& context,
@@ -295,11 +301,8 @@ std::vector<Runner::Trial> Runner::trials(const Benchmark& benchmark, const Case
   for (Trial& trial : all) {
     if (!trial.good || group_.broadcast(trial.best_us > kFar * best_us ? 1 : 0) != 0) continue;
     Trial second = attempt(benchmark, context, messages, *trial.method, policy, true);
-    if (second.good && second.best_us < trial.best_us) {
-      for (std::size_t i = 0; i < trial.results.size(); ++i)
-        second.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
-      trial = std::move(second);
-    }
+    second.comes_after(trial);
+    if (!second.good || second.best_us < trial.best_us) trial = std::move(second);
   }
   return all;
 }
@@ -329,9 +332,7 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
     Trial whole = attempt(benchmark, context, messages, *trial.method, policy_of(benchmark), false);
     if (!whole.why.empty()) why = whole.why;
     if (!whole.good) continue;
-    // Where a method's first use was its trial's.
-    for (std::size_t i = 0; i < trial.results.size(); ++i)
-      whole.results[i].measurement.first_use_us = trial.results[i].measurement.first_use_us;
+    whole.comes_after(trial);
     if (contest())
       record(whole.results);
     else

@@ -3,7 +3,6 @@
 // has a process of its own.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <new>
 #include <optional>
 
 #include "native/gpu/gpu.hpp"
