@@ -91,6 +91,7 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
             ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
             theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,
             mps=name == SAME_GPU_MPS,
+            variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
     found: list[Path | str] = [path(SAME_GPU, "two ranks in turns")]
@@ -117,7 +118,9 @@ def _one_of_each_kind(machine: Machine, cores: Cores) -> list[Path | str]:
     return found
 
 
-def _between(machine: Machine, cores: Cores, link: GpuLink, name: str) -> Path:
+def _between(
+    machine: Machine, cores: Cores, link: GpuLink, name: str, pair: tuple[str, ...] = ()
+) -> Path:
     by_index = {gpu.index: gpu for gpu in machine.gpus}
     one, other = by_index[link.one], by_index[link.other]
     first, second = _two_cores(
@@ -131,6 +134,7 @@ def _between(machine: Machine, cores: Cores, link: GpuLink, name: str) -> Path:
         transport="memory",
         ends=(_gpu_end(first, one), _gpu_end(second, other)),
         theoretical_gbs=link.gbs,
+        pair=pair,
     )
 
 
@@ -148,7 +152,9 @@ def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
     return found
 
 
-def _from_node(machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str) -> Path:
+def _from_node(
+    machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str, pair: tuple[str, ...] = ()
+) -> Path:
     first, second = _two_cores(machine, cores, node, _home(machine, cores, gpu))
     return Path(
         id=name,
@@ -157,6 +163,7 @@ def _from_node(machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str) -
         transport="memory",
         ends=(host_end(first), _gpu_end(second, gpu)),
         theoretical_gbs=gpu.host_gbs,
+        pair=pair,
     )
 
 
@@ -189,14 +196,15 @@ def _farness(machine: Machine, home: int, core: Core) -> tuple[bool, int, int]:
 
 
 def _pairs(machine: Machine, cores: Cores) -> list[Path]:
-    pairs = [
-        _between(machine, cores, link, f"gpu-gpu pair {link.one}-{link.other}")
-        for link in machine.gpu_links
-    ]
-    return pairs + [
-        _from_node(machine, cores, node, gpu, f"host-gpu pair node{node}-gpu{gpu.index}")
-        for node, gpu in itertools.product(cores, machine.gpus)
-    ]
+    found = []
+    for link in machine.gpu_links:
+        pair = str(link.one), str(link.other)
+        found.append(_between(machine, cores, link, f"gpu-gpu pair {'-'.join(pair)}", pair))
+    for node, gpu in itertools.product(cores, machine.gpus):
+        pair = f"node{node}", f"gpu{gpu.index}"
+        name = f"host-gpu pair {'-'.join(pair)}"
+        found.append(_from_node(machine, cores, node, gpu, name, pair))
+    return found
 
 
 def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | str]:

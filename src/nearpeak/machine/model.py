@@ -3,6 +3,8 @@
 
 import msgspec
 
+from nearpeak.identity import Place
+
 
 class Cache(msgspec.Struct, kw_only=True, frozen=True):
     """One cache, and the logical CPUs that share it."""
@@ -121,8 +123,30 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
     # Between hosts: the RDMA adapter on the way ("mlx5_0:1"), which ceilings are measured with.
     adapter: str | None = None
+    variant_of: str = ""  # the id of the path that differs from it in `mps` alone
+    pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
 
     @property
     def two_hosts(self) -> bool:
         """Whether its ends are on different hosts."""
         return len({end.host for end in self.ends}) > 1
+
+    @property
+    def shares_gpu(self) -> bool:
+        """Whether several ends are in one GPU, or take the same one."""
+        gpus = [(end.host, end.gpu) for end in self.ends if end.gpu]
+        return len(set(gpus)) < len(gpus)
+
+    @property
+    def place(self) -> Place:
+        """What it is, in words that are the same on every machine."""
+        return Place(
+            path=self.id,
+            transport=self.transport,
+            ends=tuple(end.memory for end in self.ends),
+            hosts=len({end.host for end in self.ends}),
+            shared=self.shares_gpu,
+            mps=self.mps,
+            variant_of=self.variant_of,
+            pair=self.pair,
+        )

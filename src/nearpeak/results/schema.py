@@ -14,7 +14,8 @@ from nearpeak.results.model import SCHEMA, Results
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every results.json of this version satisfies."""
-    made = msgspec.json.schema(Results)
+    # As JSON has it: the default of a tuple is a list there.
+    made = json.loads(msgspec.json.encode(msgspec.json.schema(Results)))
     made["$defs"]["Results"]["properties"]["schema"] = {"const": SCHEMA}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 

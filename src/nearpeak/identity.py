@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who was measured, where, and in what: one type each, used as keys wherever figures are kept.
+
+All are frozen, ordered and hashable. What a path or an axis is stands in them as data: nobody
+reads it out of a name.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Axes(dict[str, str]):
+    """A value for each axis; never changed once made, in the order of the names."""
+
+    def __init__(self, values: Mapping[str, str] = {}, **named: str) -> None:
+        super().__init__(sorted({**values, **named}.items()))
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+    def __lt__(self, other: "Axes") -> bool:
+        return tuple(self.items()) < tuple(other.items())
+
+    def __le__(self, other: "Axes") -> bool:
+        return tuple(self.items()) <= tuple(other.items())
+
+    def __gt__(self, other: "Axes") -> bool:
+        return tuple(self.items()) > tuple(other.items())
+
+    def __ge__(self, other: "Axes") -> bool:
+        return tuple(self.items()) >= tuple(other.items())
+
+
+class Who(msgspec.Struct, frozen=True, order=True):
+    """A library with one of its settings. A ceiling has neither (`CEILING`)."""
+
+    library: str
+    settings: str = "default"
+
+    @property
+    def label(self) -> str:
+        """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
+        return self.library if self.settings == "default" else f"{self.library}@{self.settings}"
+
+
+CEILING = Who("", "")  # no library: what a path carries without one
+
+
+class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
+    """Between which memories data moves, in words that are the same on every machine."""
+
+    path: str  # its id
+    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI
+    transport: str = "memory"
+    ends: tuple[str, ...] = ("host", "host")  # of each rank, whose memory: "host" or "gpu"
+    hosts: int = 1  # how many the ranks are spread over
+    shared: bool = False  # several ranks share a GPU,
+    mps: bool = False  # through a daemon of NVIDIA's MPS
+    variant_of: str = ""  # the id of the path that differs from it in that daemon alone
+    pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
+
+    @property
+    def kind(self) -> str:
+        """`host-host`, `host-gpu`, `gpu-gpu`: the memories of its first rank and its last."""
+        return f"{self.ends[0]}-{self.ends[-1]}"
+
+
+class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
+    """One metric of a benchmark, with its buffers and axes: what is measured over the x axis."""
+
+    benchmark: str
+    metric: str
+    buffers: str  # of the first half of the ranks, and of the second: "H,D"
+    axes: dict[str, str]  # always `Axes`; declared as what msgspec knows
+
+    def __post_init__(self) -> None:
+        if type(self.axes) is not Axes:
+            msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
+
+    @property
+    def figure(self) -> str:
+        """`bw`, `mbw_mr mr`: what it is called without its buffers and axes."""
+        same = self.benchmark == self.metric
+        return self.benchmark if same else f"{self.benchmark} {self.metric}"
+
+    def at(self, x: int) -> "Case":
+        """Its case at one x."""
+        return Case(**msgspec.structs.asdict(self), x=x)
+
+
+class Case(Curve, kw_only=True, frozen=True, order=True):
+    """One point of a curve. What `x` is, the benchmark says of itself: bytes of a message."""
+
+    x: int
+
+    @property
+    def curve(self) -> Curve:
+        """All but x."""
+        return Curve(
+            benchmark=self.benchmark, metric=self.metric, buffers=self.buffers, axes=self.axes
+        )
