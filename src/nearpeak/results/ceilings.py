@@ -1,29 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ceilings of a study, and the fraction of them that a cell reaches."""
+"""What each path carries without MPI, and the one way to find the ceiling of a case."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.results import statistics
+from nearpeak.identity import CEILING, Case, Curve, Place
+from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.model import CeilingPoint, Pace
-from nearpeak.results.reading import StudyData
+from nearpeak.statistics.intervals import interval
+from nearpeak.statistics.modes import two_paces
+from nearpeak.study.benchmarks import Better
 from nearpeak.study.buffers import ceiling_buffers
-from nearpeak.study.precision import interval
-from nearpeak.study.records import SamplesRecord
-
-PROBE = "probe"  # the benchmark name of the drift probe, which is no ceiling
-TRIAL = "a short trial"  # how the reason begins why a method has but a few samples
-
-
-@dataclass
-class Ceiling:
-    """One point of a path's ceiling, with what the winning method reached in each block."""
-
-    point: CeilingPoint
-    by_block: dict[int, float]
+from nearpeak.study.model import GPU_FACTS
 
 
 class Reached(NamedTuple):
@@ -34,18 +25,17 @@ class Reached(NamedTuple):
     paces: tuple[Pace, ...] = ()  # the better one first, where the launch has two
 
 
-Where = tuple[str, str, int, str]  # path, metric, size in bytes, buffers of ceilings
-Axes = tuple[tuple[str, str], ...]
-Methods = dict[str, dict[int, Reached]]  # by name and block
+Where = tuple[Place, Case]
+Methods = dict[str, dict[Block, Reached]]  # by name and block
 
 
-def best(values: dict[str, float], better: str) -> str:
+def best(values: Mapping[str, float], better: Better) -> str:
     """The name of the best value."""
     return (max if better == "higher" else min)(values, key=lambda name: values[name])
 
 
-def find(data: StudyData) -> dict[Where, list[Ceiling]]:
-    """Every ceiling of the study.
+def find(observations: Observations) -> list[CeilingPoint]:
+    """Every ceiling, in order of place and case.
 
     A launch of a ceiling counts with the median of its samples, as one of a library does; where
     they fall into two paces, with that of the better one, for it is what the path can carry. The
@@ -54,74 +44,69 @@ def find(data: StudyData) -> dict[Where, list[Ceiling]]:
     blocks have: a winner has more than half of them, where any method does. What moves a whole
     window at once never wins.
     """
-    curves: dict[tuple[Where, Axes], Methods]
-    curves = defaultdict(lambda: defaultdict(dict))
-    kinds: dict[Where, SamplesRecord] = {}
-    together: dict[tuple[Where, Axes], dict[str, list[float]]]
-    together = defaultdict(lambda: defaultdict(list))
-    for launch in data.launches:
-        if launch.begin.role != "ceiling":
+    curves: dict[Where, Methods] = defaultdict(lambda: defaultdict(dict))
+    together: dict[Where, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    kinds: dict[Where, Observation] = {}
+    for one in observations.observed:
+        if one.launch.who != CEILING:
             continue
-        for case in launch.believable:
-            record = case.record
-            if record.benchmark == PROBE:
-                continue
-            where = (launch.begin.path, record.metric, record.size_bytes, record.buffers)
-            axes = tuple(sorted(record.axes.items()))
-            name = record.method or ""
-            if record.together:
-                together[where, axes][name].append(float(np.median(case.samples)))
-                continue
-            kinds[where] = record
-            trial = (record.limited or "").startswith(TRIAL)
-            paces = _paces(case.samples, record.better)
-            value = paces[0].value if paces else float(np.median(case.samples))
-            curves[where, axes][name][launch.begin.block] = Reached(value, trial, paces)
-    found: dict[Where, list[Ceiling]] = defaultdict(list)
-    for (where, axes), methods in curves.items():
-        path, metric, size_bytes, buffers = where
-        kind = kinds[where]
-        values = {
-            name: float(np.median([reached.value for reached in blocks.values()]))
-            for name, blocks in methods.items()
-        }
-        measured = set[int]().union(*methods.values())
-        usual = {name: values[name] for name in methods if 2 * len(methods[name]) > len(measured)}
-        method = best(usual or values, kind.better)
-        by_block = _by_block(methods, method, kind.better)
-        launches = list(by_block.values())
-        point = CeilingPoint(
-            path=path,
-            metric=metric,
-            size_bytes=size_bytes,
-            buffers=buffers,
-            axes=dict(axes),
-            unit=kind.unit,
-            better=kind.better,
-            value=float(np.median(launches)),
-            ci95=interval(launches),
-            range=(min(launches), max(launches)),
-            method=method,
-            methods=values,
-            together={
-                name: float(np.median(reached)) for name, reached in together[where, axes].items()
-            },
-            modes=_modes([reached for reached in methods[method].values() if reached.paces]),
-            launches=len(launches),
-        )
-        found[where].append(Ceiling(point, by_block))
-    return found
+        where = (one.launch.place, one.case)
+        if one.together:
+            together[where][one.method].append(one.summary.median)
+        else:
+            kinds[where] = one
+            curves[where][one.method][one.launch.block] = _reached(one)
+    return [
+        _point(where, curves[where], together[where], kinds[where]) for where in sorted(curves)
+    ]
 
 
-def _paces(samples: statistics.Floats, better: str) -> tuple[Pace, ...]:
-    """Both paces of one launch's samples, the better one first; empty when there is but one."""
-    upper = statistics.two_paces(samples)
-    if upper is None:
+def _reached(one: Observation) -> Reached:
+    paces = _paces(one)
+    return Reached(paces[0].value if paces else one.summary.median, one.trial, paces)
+
+
+def _paces(one: Observation) -> tuple[Pace, ...]:
+    """Both paces of a launch, the better one first; nothing where it has but one."""
+    upper = None if one.samples is None else two_paces(one.samples)
+    if one.samples is None or upper is None:
         return ()
-    sides = (upper, ~upper) if better == "higher" else (~upper, upper)
-    return tuple(
-        Pace(value=float(np.median(samples[side])), share=float(np.mean(side)), launches=1)
-        for side in sides
+    found = [
+        Pace(value=float(np.median(one.samples[part])), share=float(np.mean(part)), launches=1)
+        for part in (upper, ~upper)
+    ]
+    return tuple(found if one.better == "higher" else found[::-1])
+
+
+def _point(
+    where: Where, methods: Methods, together: Mapping[str, list[float]], kind: Observation
+) -> CeilingPoint:
+    values = {
+        name: float(np.median([reached.value for reached in blocks.values()]))
+        for name, blocks in methods.items()
+    }
+    measured = set[Block]().union(*methods.values())
+    usual = {name: values[name] for name in methods if 2 * len(methods[name]) > len(measured)}
+    method = best(usual or values, kind.better)
+    by_block = _by_block(methods, method, kind.better)
+    blocks = sorted(by_block)
+    carried = [by_block[block] for block in blocks]
+    place, case = where
+    return CeilingPoint(
+        place=place,
+        case=case,
+        unit=kind.unit,
+        better=kind.better,
+        value=float(np.median(carried)),
+        ci95=interval(carried, [block.session for block in blocks]),
+        range=(min(carried), max(carried)),
+        values=carried,
+        blocks=blocks,
+        method=method,
+        methods=values,
+        together={name: float(np.median(reached)) for name, reached in together.items()},
+        modes=_modes([reached for reached in methods[method].values() if reached.paces]),
+        fact=case.metric in GPU_FACTS,
     )
 
 
@@ -137,7 +122,7 @@ def _modes(reached: list[Reached]) -> list[Pace]:
     ]
 
 
-def _by_block(methods: Methods, winner: str, better: str) -> dict[int, float]:
+def _by_block(methods: Methods, winner: str, better: Better) -> dict[Block, float]:
     """What the path carried in each block that has the winner.
 
     Where the winner had but a trial, others were measured because theirs were better: the best of
@@ -154,32 +139,59 @@ def _by_block(methods: Methods, winner: str, better: str) -> dict[int, float]:
     return found
 
 
-def matching(
-    ceilings: dict[Where, list[Ceiling]], where: Where, axes: dict[str, str], better: str
-) -> Ceiling | None:
-    """The best ceiling that holds for a case; None when no one was measured.
+class Ceilings:
+    """All ceilings of a study, found by place and case: the one place that matches the two.
 
-    `where` has the buffers of the case: `ceiling_buffers` says whose ceiling holds for them.
+    A ceiling holds for a case of the same benchmark, metric and x, with buffers in the same
+    memories, if each axis that it names has the same value in the case. Between unlike memories
+    half a round trip is the mean of two ways, and no ceiling of one.
     """
-    path, metric, size_bytes, buffers = where
-    where = (path, metric, size_bytes, ceiling_buffers(buffers))
-    holding = [ceiling for ceiling in ceilings.get(where, []) if ceiling.point.fits(axes)]
-    sign = 1 if better == "higher" else -1
-    return max(holding, key=lambda ceiling: sign * ceiling.point.value, default=None)
+
+    def __init__(self, points: Iterable[CeilingPoint]) -> None:
+        self._points: dict[tuple[Place, str, str, str], dict[int, list[CeilingPoint]]] = {}
+        for point in points:
+            curves = self._points.setdefault((point.place, *_what(point.case)), {})
+            curves.setdefault(point.case.x, []).append(point)
+
+    def of(self, place: Place, case: Case) -> CeilingPoint | None:
+        """The best ceiling that holds for a case; None when no one was measured."""
+        found = self._points.get((place, *_what(case)), {}).get(case.x, [])
+        holding = [point for point in found if _holds(point, case)]
+        if not holding:
+            return None
+        sign = 1 if holding[0].better == "higher" else -1
+        return max(holding, key=lambda point: sign * point.value)
+
+    def curve(self, place: Place, curve: Curve) -> list[CeilingPoint]:
+        """The ceiling under a curve, in the order of x."""
+        found = self._points.get((place, *_what(curve)), {})
+        return [point for x in sorted(found) if (point := self.of(place, curve.at(x)))]
+
+
+def _what(case: Curve) -> tuple[str, str, str]:
+    return case.benchmark, case.metric, ceiling_buffers(case.buffers)
+
+
+def _holds(point: CeilingPoint, case: Case) -> bool:
+    mixed = len(set(point.case.buffers.split(","))) > 1
+    if mixed and case.axes.get("direction", "both") != "both":
+        return False
+    return all(case.axes.get(name, value) == value for name, value in point.case.axes.items())
 
 
 def fractions(
-    medians: list[float], blocks: list[int], ceiling: Ceiling, better: str
-) -> list[float]:
+    medians: Mapping[Block, float], ceiling: CeilingPoint
+) -> dict[Block, float]:
     """Of each block that measured both: how near the launch median is to the ceiling there.
 
     Rates: measured / ceiling. Times: ceiling / measured. Near to 1 is near to the ceiling.
     """
-    pairs = [
-        (median, ceiling.by_block[block])
-        for median, block in zip(medians, blocks, strict=True)
-        if block in ceiling.by_block and median > 0 and ceiling.by_block[block] > 0
-    ]
-    if better == "higher":
-        return [median / limit for median, limit in pairs]
-    return [limit / median for median, limit in pairs]
+    limits = ceiling.by_block
+    pairs = {
+        block: (median, limits[block])
+        for block, median in medians.items()
+        if median > 0 and limits.get(block, 0.0) > 0
+    }
+    if ceiling.better == "higher":
+        return {block: median / limit for block, (median, limit) in pairs.items()}
+    return {block: limit / median for block, (median, limit) in pairs.items()}

@@ -6,20 +6,23 @@ Ways to Tell the Masses When Reporting Performance Results", SC15, doi:10.1145/2
 The rules are given here in our own words.
 """
 
-from nearpeak.results import statistics
-from nearpeak.results.cells import FEW
+from collections import Counter
+from collections.abc import Sequence
+
+from nearpeak.observations.model import Floats, Observations
 from nearpeak.results.model import Cell, Comparison, Rule, Skip
-from nearpeak.results.reading import StudyData
+from nearpeak.statistics.comparisons import rejects_normality
+from nearpeak.statistics.intervals import FEWEST
 
 MET, NOT_MET, NOT_APPLICABLE = "met", "not met", "not applicable"
 TOO_MANY = 0.2  # of the comparisons rejecting normality; 5 % do by chance
 
 
 def judge(
-    data: StudyData,
+    data: Observations,
     cells: list[Cell],
     comparisons: list[Comparison],
-    log_ratios: list[statistics.Floats],
+    log_ratios: Sequence[Floats],
     skipped: list[Skip],
 ) -> list[Rule]:
     """All twelve, in order. `log_ratios` are those that the comparisons rest on."""
@@ -54,7 +57,7 @@ def _state(good: bool) -> str:
     return MET if good else NOT_MET
 
 
-def _left_out(data: StudyData, cells: list[Cell], skipped: list[Skip]) -> tuple[str, str]:
+def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tuple[str, str]:
     empty = [cell for cell in cells if cell.median is None]
     unexplained = sum(cell.status == "ok" for cell in empty)
     how = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
@@ -77,18 +80,18 @@ def _ratios(cells: list[Cell]) -> tuple[str, str]:
 
 def _intervals(measured: list[Cell]) -> tuple[str, str]:
     sure = sum(cell.ci95 is not None for cell in measured)
-    how = f"{sure} of {len(measured)} cells have a 95 % interval over at least {FEW} launches"
+    how = f"{sure} of {len(measured)} cells have a 95 % interval over at least {FEWEST} launches"
     if sure < len(measured):
         how += "; the others show a range, which is no interval"
     return _state(0 < len(measured) == sure), how
 
 
-def _normality(log_ratios: list[statistics.Floats]) -> tuple[str, str]:
+def _normality(log_ratios: Sequence[Floats]) -> tuple[str, str]:
     intervals = "intervals are order statistics, which assume no distribution"
-    tested = sum(len(values) >= FEW for values in log_ratios)
+    tested = sum(len(values) >= FEWEST for values in log_ratios)
     if not tested:
         return MET, f"{intervals}; no test that assumes one was made"
-    rejected = statistics.rejects_normality([v for v in log_ratios if len(v) >= FEW])
+    rejected = rejects_normality([v for v in log_ratios if len(v) >= FEW])
     return _state(rejected <= TOO_MANY * tested), (
         f"{intervals}; the t-test of the verdicts assumes normal log ratios, which Shapiro and "
         f"Wilk's test rejects in {rejected} of {tested} comparisons (5 % would by chance); "
@@ -114,31 +117,30 @@ def _percentiles(measured: list[Cell]) -> tuple[str, str]:
     )
 
 
-def _setup(data: StudyData) -> tuple[str, str]:
-    ended = [launch for launch in data.launches if launch.cases]
-    silent = sum(launch.environment is None for launch in ended)
+def _setup(data: Observations) -> tuple[str, str]:
+    ended = {id(one.launch): one.launch for one in data.observed}.values()
+    silent = sum(launch.tick_ns is None for launch in ended)
     return _state(silent == 0), (
         "machine, library versions, plan with its seed, and every launch's command, binding and "
         f"environment are recorded; {silent} of {len(ended)} launches did not say where they ran"
     )
 
 
-def _timing(data: StudyData) -> tuple[str, str]:
-    clocks = [launch.environment.clock for launch in data.launches if launch.environment]
-    if not clocks:
+def _timing(data: Observations) -> tuple[str, str]:
+    ticks = sorted(launch.tick_ns for launch in data.launches if launch.tick_ns is not None)
+    if not ticks:
         return NOT_MET, "no launch described its clock"
-    ticks = sorted(clock.get("tick_ns", 0.0) for clock in clocks)
     return MET, (
-        f"slots of {data.plan.slot_ms} ms after warm-up, a clock that ticks every "
+        f"slots of {data.slot_ms:.3g} ms after warm-up, a clock that ticks every "
         f"{ticks[len(ticks) // 2]:.3g} ns, raw samples kept, median of launch medians; "
         "docs/methodology.md says the rest"
     )
 
 
-def _bounds(data: StudyData, cells: list[Cell]) -> tuple[str, str]:
-    can_be = {benchmark.name for benchmark in data.plan.benchmarks if benchmark.ceiling}
-    measured = [c for c in cells if c.median is not None and c.benchmark in can_be]
-    wanting = [c for c in measured if c.size_bytes or c.better == "lower"]
+def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
+    can_be = {benchmark.name for benchmark in data.benchmarks if benchmark.has_ceiling}
+    measured = [c for c in cells if c.median is not None and c.case.benchmark in can_be]
+    wanting = [c for c in measured if c.case.x or c.better == "lower"]
     if not wanting:
         return NOT_APPLICABLE, "nothing was measured that a path's ceiling holds for"
     bound = sum(cell.ceiling is not None for cell in wanting)
@@ -150,12 +152,7 @@ def _bounds(data: StudyData, cells: list[Cell]) -> tuple[str, str]:
 
 
 def _plots(measured: list[Cell]) -> tuple[str, str]:
-    sizes: dict[tuple[object, ...], int] = {}
-    for cell in measured:
-        axes = tuple(sorted(cell.axes.items()))
-        who = (cell.library, cell.settings, cell.path)
-        curve = (*who, cell.benchmark, cell.metric, cell.buffers, axes)
-        sizes[curve] = sizes.get(curve, 0) + 1
+    sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in measured)
     if not any(count > 1 for count in sizes.values()):
         return NOT_APPLICABLE, "no curve has more than one size"
     return MET, (

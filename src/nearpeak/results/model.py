@@ -3,16 +3,18 @@
 
 import msgspec
 
+from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
-from nearpeak.study.benchmarks import Benchmark
+from nearpeak.observations.model import Block
+from nearpeak.study.benchmarks import Benchmark, Better
 from nearpeak.study.model import Awareness
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
-    """What the path carries without MPI at the cell's size, and the method that won there."""
+    """What the path carries without MPI in the cell's case, and the method that won there."""
 
     value: float  # in the cell's unit
     method: str
@@ -23,29 +25,24 @@ class Mode(msgspec.Struct, kw_only=True):
 
     median: float  # in the cell's unit
     share: float  # of the launches
-    blocks: list[int]
+    blocks: list[Block]
     conditions: dict[str, str]  # what its launches share and no launch of the other group has
 
 
 class Cell(msgspec.Struct, kw_only=True):
-    """One (library, settings, path, case): its launch medians summed up."""
+    """Who, where, in what: its launch medians summed up."""
 
-    library: str
-    settings: str
-    path: str
-    benchmark: str
-    metric: str
-    size_bytes: int
-    buffers: str
-    axes: dict[str, str]
+    who: Who
+    place: Place
+    case: Case
     unit: str
-    better: str  # "lower" or "higher"
+    better: Better
     window: int | None  # None: nothing was measured
     median: float | None  # of the launch medians
     ci95: tuple[float, float] | None  # null below 6 launches
     range: tuple[float, float] | None  # smallest and largest launch median
     launch_medians: list[float]  # in block order
-    blocks: list[int]  # the block of each
+    blocks: list[Block]  # of each
     p05: float | None  # of the samples of all launches
     p95: float | None
     minimum: float | None
@@ -56,10 +53,24 @@ class Cell(msgspec.Struct, kw_only=True):
     ceiling: CeilingValue | None
     fraction: float | None  # near to 1 is near to the ceiling, whatever is better
     fraction_ci95: tuple[float, float] | None
+    fraction_range: tuple[float, float] | None = None  # smallest and largest of a block
+    fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
     # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
     status: str
     flags: list[str]  # "few launches", "bimodal", "imprecise", "drift", ...
     command: str  # reproduces one launch of this cell
+
+    @property
+    def by_block(self) -> dict[Block, float]:
+        """The launch median of each block."""
+        return dict(zip(self.blocks, self.launch_medians, strict=True))
+
+    @property
+    def half_width(self) -> float | None:
+        """Of its interval, relative to the median; None without one."""
+        if self.ci95 is None or not self.median:
+            return None
+        return (self.ci95[1] - self.ci95[0]) / 2 / self.median
 
 
 class Pace(msgspec.Struct, kw_only=True):
@@ -73,44 +84,39 @@ class Pace(msgspec.Struct, kw_only=True):
 class CeilingPoint(msgspec.Struct, kw_only=True):
     """One point of a path's ceiling: the envelope of its methods."""
 
-    path: str
-    metric: str
-    size_bytes: int
-    buffers: str
-    axes: dict[str, str]
+    place: Place
+    case: Case  # its axes are those that it holds for
     unit: str
-    better: str
-    value: float
+    better: Better
+    value: float  # of `values`, the median
     ci95: tuple[float, float] | None
     range: tuple[float, float]
+    values: list[float]  # of each block that has the winner
+    blocks: list[Block]
     method: str
     methods: dict[str, float]  # every method's median
     # What moves a whole window at once, as no library can: facts of the path, of no ceiling.
     together: dict[str, float] = {}
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
-    launches: int
+    fact: bool = False  # of the path: no benchmark is held against it
 
-    def fits(self, axes: dict[str, str]) -> bool:
-        """Whether it holds for a case with these axes: those that both have are equal.
+    @property
+    def by_block(self) -> dict[Block, float]:
+        """What the path carried in each block."""
+        return dict(zip(self.blocks, self.values, strict=True))
 
-        Between unlike memories half a round trip is the mean of two ways, and no ceiling of one.
-        """
-        mixed = len(set(self.buffers.split(","))) > 1
-        if mixed and axes.get("direction", "both") != "both":
-            return False
-        return all(axes.get(name, value) == value for name, value in self.axes.items())
+    @property
+    def launches(self) -> int:
+        """Of the winning method."""
+        return len(self.values)
 
 
 class Fit(msgspec.Struct, kw_only=True):
     """Hockney's model t(s) = latency + s / bandwidth of one curve over the sizes."""
 
-    library: str  # "" for the ceiling
-    settings: str
-    path: str
-    benchmark: str
-    metric: str
-    buffers: str
-    axes: dict[str, str]
+    who: Who  # CEILING for that of a ceiling
+    place: Place
+    curve: Curve
     latency_us: float
     asymptotic_gbs: float
     half_peak_bytes: float  # n_1/2 = latency * bandwidth
@@ -118,31 +124,41 @@ class Fit(msgspec.Struct, kw_only=True):
 
 
 class Comparison(msgspec.Struct, kw_only=True):
-    """Two alternatives in one cell, over the blocks that both ran in."""
+    """Two alternatives in one case, over the blocks that both ran in."""
 
-    first: tuple[str, str]  # library, settings
-    second: tuple[str, str]
-    path: str
-    benchmark: str
-    metric: str
-    size_bytes: int
-    buffers: str
-    axes: dict[str, str]
+    first: Who
+    second: Who
+    place: Place
+    case: Case
     ratio: float  # of second to first, above 1: the second is better
     ci95: tuple[float, float] | None
+    blocks: int  # that measured both
     p_value: float
-    p_holm: float
+    p_adjusted: float  # for all that the study compares
     verdict: str  # "faster", "slower", "equivalent" or "undecided": the second against the first
+
+
+class CurveComparison(msgspec.Struct, kw_only=True):
+    """Two alternatives in all cases of a curve, judged as one before any case is."""
+
+    first: Who
+    second: Who
+    place: Place
+    curve: Curve
+    ratio: float  # median over the cases
+    p_value: float
+    p_adjusted: float
+    verdict: str  # "different" or "undecided"
 
 
 class Failure(msgspec.Struct, kw_only=True):
     """A launch that did not end well."""
 
     launch: int
-    library: str
-    settings: str
-    path: str
-    benchmark: str
+    session: int
+    who: Who  # CEILING for that of a ceiling
+    place: Place
+    benchmarks: list[str]  # that it was to measure; none for a ceiling
     status: str
     message: str
     command: str
@@ -152,11 +168,10 @@ class Failure(msgspec.Struct, kw_only=True):
 class Skip(msgspec.Struct, kw_only=True):
     """A case that a program did not measure, and why: told once however many launches say so."""
 
-    library: str  # "" for a ceiling
-    settings: str
-    path: str
+    who: Who  # CEILING for that of a ceiling
+    place: Place
     benchmark: str
-    method: str | None  # of a ceiling
+    method: str  # of a ceiling, else ""
     sizes: list[int]
     message: str
 
@@ -169,33 +184,42 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     version: str
     version_text: str
     env: dict[str, str] = {}  # what it gets as it is, in its catalogue's entry or its module
-    settings: list[str]
-    given: list[Settings] = []  # what each of the settings gives to it, in the same order
+    settings: list[Settings]  # those that were measured, with what each gives to it
+    native: bool = False  # the ceiling in the place of a library, which is none
 
 
 class Finding(msgspec.Struct, kw_only=True):
-    """Something that stands out in the cells, at the size where most is lost."""
+    """Something that stands out in one curve, told at the case where the ratio is greatest."""
 
-    kind: str  # "blocking", "settings", "mps", "directions" or "staged"
-    loss: float  # how many times better the other figure is, above 1
+    kind: str  # the name of a file in nearpeak.findings
+    who: Who  # that loses
+    place: Place
+    case: Case
+    loss: float  # how many times better the other figure is, above 1; of paired blocks
+    ci95: tuple[float, float]  # of it: 95 %, or the range of 4 or 5 blocks
+    lost_us: float  # by one operation of each case of the curve that loses
+    cases: int  # of the curve that lose
     sentence: str  # with the figures
-    library: str  # that loses
-    settings: str
-    path: str
-    benchmark: str
-    metric: str
-    buffers: str
-    axes: dict[str, str]
-    size_bytes: int
 
 
 class Drift(msgspec.Struct, kw_only=True):
-    """One block's copy probe against all blocks of the study."""
+    """What one path carried without MPI in each block, against all blocks of the study."""
 
-    block: int
-    probe_gbs: float
-    deviation: float  # relative to the median block
-    flagged: bool
+    place: Place
+    blocks: list[Block]
+    deviations: list[float]  # relative to the median block: median over the path's ceilings
+    changed: list[Block] = []  # that differ from the rest by more than chance; none: no change
+    step: float | None = None  # how these differ from the rest, relative
+
+
+class SessionInfo(msgspec.Struct, kw_only=True):
+    """One run of a study."""
+
+    session: int
+    started: str
+    nearpeak: str
+    forced: bool  # continued on another machine, driver, library or build
+    fingerprint: dict[str, dict[str, str]]
 
 
 class Rule(msgspec.Struct, kw_only=True):
@@ -215,6 +239,8 @@ class Results(msgspec.Struct, kw_only=True):
     study: str
     started: str
     complete: bool
+    ended: str  # why no more was measured
+    sessions: list[SessionInfo]
     machine: Machine
     libraries: list[LibraryInfo]
     paths: list[Path]
@@ -223,9 +249,10 @@ class Results(msgspec.Struct, kw_only=True):
     ceilings: list[CeilingPoint]
     fits: list[Fit]
     comparisons: list[Comparison]
+    curves: list[CurveComparison]
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
-    findings: list[Finding] = []  # the greatest loss first
+    findings: list[Finding] = []  # the most time lost first
     drift: list[Drift]
     checklist: list[Rule]

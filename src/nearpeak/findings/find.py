@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All findings of a study: what loses beyond doubt, the most time lost first."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from nearpeak.findings.evidence import Kind, Seen, View
+from nearpeak.findings.kinds import all_kinds
+from nearpeak.identity import Who
+from nearpeak.results.model import Finding, Results
+
+
+def find(results: Results) -> list[Finding]:
+    """One finding for each kind, library with its settings, path and buffers.
+
+    Ranked by the time that one operation of each of its cases loses; what only loses with settings
+    that nobody has unless they ask for them comes last.
+    """
+    view = View.of(results)
+    found = [
+        (kind.only_tried(worst), finding)
+        for kind in all_kinds()
+        for worst, finding in _findings(kind, kind.find(view))
+    ]
+    return [finding for _, finding in sorted(found, key=lambda one: (one[0], -one[1].lost_us))]
+
+
+def _findings(kind: Kind, seen: Iterable[Seen]) -> list[tuple[Seen, Finding]]:
+    """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
+    told: a study may have hundreds."""
+    groups: dict[tuple[Who, str, str], list[Seen]] = defaultdict(list)
+    for one in seen:
+        place = one.cell.place
+        path = place.kind if place.pair else place.path
+        groups[one.cell.who, path, one.cell.case.buffers].append(one)
+    found = []
+    for group in groups.values():
+        worst = max(group, key=lambda one: one.loss.ratio)
+        same = [one for one in group if one.cell.place == worst.cell.place]
+        found.append((worst, _finding(kind, worst, same)))
+    return found
+
+
+def _finding(kind: Kind, worst: Seen, same: list[Seen]) -> Finding:
+    return Finding(
+        kind=kind.name,
+        who=worst.cell.who,
+        place=worst.cell.place,
+        case=worst.cell.case,
+        loss=worst.loss.ratio,
+        ci95=(worst.loss.low, worst.loss.high),
+        lost_us=sum(one.lost_us for one in same),
+        cases=len(same),
+        sentence=worst.sentence,
+    )

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windowed bandwidth far above the one that the latency of the same size comes to.
+
+Some of it is in the nature of the path: the ceilings of both say how much.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Kind, Loss, Seen, View, loss, message_us, times, value, where
+from nearpeak.identity import Place, Who
+from nearpeak.numbers import number
+from nearpeak.results.model import Cell
+
+LIMIT = 3.0  # times the blocking bandwidth ...
+EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more
+CALLS = "calls"  # the axis that tells how messages are sent
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every time of one message that a rate of the same messages beats."""
+    windowed: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
+    for cell in view.unstaged:
+        # A window of 1: of messages as large as may fly.
+        if view.benchmarks[cell.case.benchmark].one_way and cell.window != 1:
+            if cell.case.axes.get(CALLS, "nonblocking") == "nonblocking":
+                windowed[_place(cell)].append(cell)
+    for cell in view.unstaged:
+        if not view.benchmarks[cell.case.benchmark].one_message or not cell.case.x:
+            continue
+        if cell.case.axes.get(CALLS, "blocking") != "blocking":
+            continue
+        for other in windowed[_place(cell)]:
+            found = _beaten(view, cell, other) if _alike(cell, other) else None
+            if found is not None:
+                yield found
+
+
+def _place(cell: Cell) -> tuple[Who, Place, str, int]:
+    return cell.who, cell.place, cell.case.buffers, cell.case.x
+
+
+def _alike(cell: Cell, other: Cell) -> bool:
+    """Whether the axes that both have are equal, but for the calls."""
+    own, others = cell.case.axes, other.case.axes
+    return all(others.get(name, own[name]) == own[name] for name in own if name != CALLS)
+
+
+def _beaten(view: View, cell: Cell, other: Cell) -> Seen | None:
+    one, many, size = cell.ceiling, other.ceiling, cell.case.x
+    if one is None or many is None or cell.median is None or other.median is None:
+        return None
+    natural = one.value / message_us(size, many.value)
+    found = _loss(cell, other)
+    if found is None or found.low <= LIMIT or natural >= EXPLAINED * found.low:
+        return None
+    sentence = (
+        f"{where(cell)}, {view.case(cell)}: one message at a time moves"
+        f" {number(size / cell.median / 1e3)} GB/s ({value(cell)}), {other.window} in flight move"
+        f" {number(other.median)} GB/s, {found.text} as much; for the ceilings it is"
+        f" {times(natural)}."
+    )
+    return Seen(cell, found, cell.median - message_us(size, other.median), sentence)
+
+
+def _loss(cell: Cell, other: Cell) -> Loss | None:
+    """Of the blocks that measured both."""
+    times_us, rates = cell.by_block, other.by_block
+    common = [block for block in times_us if rates.get(block, 0.0) > 0]
+    ratios = [times_us[block] / message_us(cell.case.x, rates[block]) for block in common]
+    return loss(ratios, [block.session for block in common])
+
+
+KIND = Kind("blocking", find)

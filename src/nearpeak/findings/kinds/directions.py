@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One way faster than the other, where the ceilings of both ways differ less."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Kind, Seen, View, beaten, lost_us, value, where
+from nearpeak.identity import Case
+from nearpeak.numbers import number, unit
+
+LIMIT = 1.5  # times better
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell of one direction that the same one beats the other way."""
+    one_way = [c for c in view.unstaged if not view.benchmarks[c.case.benchmark].symmetric]
+    cells = {(cell.who, cell.place, cell.case): cell for cell in one_way}
+    for cell in one_way:
+        back = _back(cell.case)
+        other = cells.get((cell.who, cell.place, back))
+        if other is None or other is cell:
+            continue
+        mine, theirs = cell.ceiling, other.ceiling
+        if mine is None or theirs is None or theirs.value >= LIMIT * mine.value:
+            continue
+        if loss := beaten(cell, other, LIMIT):
+            sentence = (
+                f"{where(cell)}, {view.case(cell)}: {value(cell)} against {value(other)} the other"
+                f" way ({back.buffers}), {loss.text}; the ceilings are {number(mine.value)} and"
+                f" {number(theirs.value)} {unit(cell.unit)}."
+            )
+            yield Seen(cell, loss, lost_us(cell, other.median or 0.0), sentence)
+
+
+def _back(case: Case) -> Case:
+    """The same case with the buffers the other way round."""
+    return Case(
+        benchmark=case.benchmark,
+        metric=case.metric,
+        buffers=",".join(reversed(case.buffers.split(","))),
+        axes=case.axes,
+        x=case.x,
+    )
+
+
+KIND = Kind("directions", find)

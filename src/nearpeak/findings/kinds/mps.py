@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One GPU shared by the ranks, with a daemon of MPS and without."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Kind, Seen, View, beaten, lost_us, value
+
+LIMIT = 1.5  # times better
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell that the same one beats on the path that differs in the daemon alone."""
+    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
+    for cell in view.unstaged:
+        other = cells.get((cell.who, cell.place.variant_of, cell.case))
+        if other is None:
+            continue
+        for worse, better in ((cell, other), (other, cell)):
+            if loss := beaten(worse, better, LIMIT):
+                ways = ("under MPS", "without") if better.place.mps else ("without MPS", "under it")
+                sentence = (
+                    f"{worse.who.label}, {other.place.path}, {view.case(worse)}: {value(better)}"
+                    f" {ways[0]} against {value(worse)} {ways[1]}, {loss.text}."
+                )
+                yield Seen(worse, loss, lost_us(worse, better.median or 0.0), sentence)
+
+
+KIND = Kind("mps", find)

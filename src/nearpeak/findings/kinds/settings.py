@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A library's settings against the best ones of the same library."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Kind, Seen, View, beaten, cost, lost_us, value
+from nearpeak.identity import Case, Place
+from nearpeak.libraries.model import Settings
+from nearpeak.results.model import Cell
+
+LIMIT = 1.5  # times better
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell that other settings of its library beat."""
+    places: dict[tuple[str, Place, Case], list[Cell]] = defaultdict(list)
+    for cell in view.unstaged:
+        places[cell.who.library, cell.place, cell.case].append(cell)
+    for alternatives in places.values():
+        best = min(alternatives, key=cost)
+        for cell in alternatives:
+            if cell is not best and (loss := beaten(cell, best, LIMIT)):
+                sentence = (
+                    f"{cell.who.library}, {cell.place.path}, {view.case(cell)}: {value(best)} with"
+                    f" the settings {best.who.settings} against {value(cell)} with"
+                    f" {cell.who.settings}, {loss.text}; the difference: {_given(view, best, cell)}."
+                )
+                yield Seen(cell, loss, lost_us(cell, best.median or 0.0), sentence)
+
+
+def _given(view: View, best: Cell, cell: Cell) -> str:
+    one, other = (view.given.get(each.who, Settings()) for each in (best, cell))
+    return difference(one, other)
+
+
+def difference(one: Settings, other: Settings) -> str:
+    """What the first settings give that the second do not, and what they leave out."""
+    names = [*one.env, *(name for name in other.env if name not in one.env)]
+    parts = []
+    for name in names:
+        if name not in other.env:
+            parts.append(f"{name}={one.env[name]}")
+        elif name not in one.env:
+            parts.append(f"no {name}={other.env[name]}")
+        elif one.env[name] != other.env[name]:
+            parts.append(f"{name}={one.env[name]} in place of {other.env[name]}")
+    if one.flags != other.flags:
+        flags = [" ".join(settings.flags) or "none" for settings in (one, other)]
+        parts.append(f"flags {flags[0]} in place of {flags[1]}")
+    return ", ".join(parts) or "none that the plan knows"
+
+
+# Settings that nobody has unless they ask for them lose nobody's time: these come last.
+KIND = Kind("settings", find, lambda seen: seen.cell.who.settings != Settings().name)

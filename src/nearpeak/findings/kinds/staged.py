@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a library does with a GPU's memory itself, against the copies any user would write."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Kind, Seen, View, bare, beaten, cost, lost_us, value, where
+from nearpeak.identity import Curve, Place
+from nearpeak.results.model import Cell
+from nearpeak.results.names import staged
+from nearpeak.study.model import STAGING, staging
+
+LIMIT = 1.1  # times faster
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell that the best baseline of its case beats, whoever's it is."""
+    baselines: dict[tuple[Place, Curve, int], Cell] = {}
+    for cell in view.cells:
+        if staging(cell.case.axes) is not None:
+            what = (cell.place, bare(cell.case), cell.case.x)
+            baselines[what] = min(cell, baselines.get(what, cell), key=cost)
+    for cell in view.unstaged:
+        baseline = baselines.get((cell.place, bare(cell.case), cell.case.x))
+        if baseline and (loss := beaten(cell, baseline, LIMIT)):
+            sentence = (
+                f"{where(cell)}, {view.case(cell)}: {value(cell)} by the library's own way against"
+                f" {value(baseline)} with {baseline.who.label}"
+                f" {staged(baseline.case.axes[STAGING])}, {loss.text}."
+            )
+            yield Seen(cell, loss, lost_us(cell, baseline.median or 0.0), sentence)
+
+
+KIND = Kind("staged", find)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was observed, wherever it comes from: all that results are made of.
+
+A study is one source (`nearpeak.observations.study`). Nothing after this knows of records.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.libraries.model import Settings
+from nearpeak.machine.model import Machine, Path
+from nearpeak.study.benchmarks import Benchmark, Better
+from nearpeak.study.model import Awareness
+
+Floats = NDArray[np.float64]
+OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
+
+
+class Block(NamedTuple):
+    """When: alternatives are compared within one block of one session."""
+
+    session: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of a study."""
+
+    number: int
+    started: str  # ISO 8601
+    nearpeak: str  # its version
+    forced: bool  # continued on another machine, driver, library or build
+    fingerprint: dict[str, dict[str, str]]  # "machine", "driver", "library", "build"
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library with its settings, as it named itself."""
+
+    who: Who
+    family: str
+    version: str
+    version_text: str
+    env: dict[str, str]
+    given: Settings
+    native: bool  # the ceiling in the place of a library, which is none
+
+
+@dataclass
+class Launch:
+    """One start of a program, with all ranks."""
+
+    number: int
+    block: Block
+    who: Who  # CEILING for that of a ceiling
+    place: Place
+    curves: tuple[Curve, ...]  # what it was to measure, in this order; none for a ceiling
+    status: str  # "ok", "crashed", ...
+    message: str
+    command: str
+    log: str | None
+    conditions: dict[str, str]  # what is known of where and how it ran, flattened
+    tick_ns: float | None  # of its clock; None: it did not say where it ran
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the samples of one case of one launch come to, in their unit."""
+
+    median: float
+    minimum: float
+    count: int
+    outliers: int  # labelled, and kept
+
+    @classmethod
+    def of(cls, samples: Floats) -> "Summary":
+        """Of at least one sample."""
+        low, middle, high = np.percentile(samples, [25, 50, 75])
+        reach = OUTLIER * (high - low)
+        inside = (samples >= low - reach) & (samples <= high + reach)
+        outliers = len(samples) - int(np.count_nonzero(inside))
+        return cls(float(middle), float(samples.min()), len(samples), outliers)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One case of one launch."""
+
+    launch: Launch
+    case: Case
+    unit: str
+    better: Better
+    summary: Summary
+    samples: Floats | None  # None: only the summary is known
+    origin: str  # where it stands: "records.jsonl"
+    window: int  # messages in flight
+    first_use_us: float | None
+    limited: str | None  # why it has fewer samples than asked for
+    method: str = ""  # of a ceiling
+    trial: bool = False  # of a ceiling's method: a few samples, where others were better
+    together: bool = False  # of a ceiling: a whole window moved at once, as no library can
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A case that a launch was to measure, and did not."""
+
+    launch: Launch
+    case: Case
+    status: str  # "wrong data", "skipped", "crashed", ...
+    message: str
+    method: str = ""  # of a ceiling
+    said: bool = False  # by the program itself; else it follows from how the launch ended
+    reached: bool = True  # False: the launch failed before it came to it
+
+
+@dataclass
+class Observations:
+    """Everything that one source has to say."""
+
+    name: str  # of the study
+    started: str
+    nearpeak: str  # the version that measured
+    complete: bool
+    ended: str  # why no more was measured
+    slot_ms: float
+    machine: Machine
+    paths: list[Path]
+    libraries: list[Library]  # in the order of the plan
+    benchmarks: list[Benchmark]
+    curves: list[Curve]  # of libraries, in the order of the plan
+    awareness: list[Awareness]
+    sessions: list[Session]
+    launches: list[Launch] = field(default_factory=list)
+    observed: list[Observation] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)

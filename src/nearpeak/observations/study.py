@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study folder as a source: plan.json, machine.json and the truth, records.jsonl."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from nearpeak.errors import UserError
+from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.libraries.families import is_native
+from nearpeak.machine.model import Machine
+from nearpeak.observations.model import (
+    Block,
+    Floats,
+    Gap,
+    Launch,
+    Library,
+    Observation,
+    Observations,
+    Session,
+    Summary,
+)
+from nearpeak.study import journal, model, older, records
+from nearpeak.study.answers import NO_PLACE, Answers, asked
+from nearpeak.study.benchmarks import named
+
+T = TypeVar("T")
+NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
+
+
+@dataclass
+class _Recorded:
+    """The records of one launch. Without an end it was cut off; its cases still count."""
+
+    begin: records.LaunchRecord
+    environment: records.EnvironmentRecord | None = None
+    samples: list[tuple[records.SamplesRecord, Floats]] = field(default_factory=list)
+    problems: list[records.ProblemRecord] = field(default_factory=list)
+    end: records.LaunchEndRecord | None = None
+    misplaced: str = NO_PLACE  # why it did not run where it was to run; "" when it did
+
+    @property
+    def wrong(self) -> list[records.ProblemRecord]:
+        """The cases whose data was wrong."""
+        return [problem for problem in self.problems if problem.status == "wrong data"]
+
+    @property
+    def status(self) -> str:
+        """How it ended; one that was cut off ended well as far as it came."""
+        return self.end.status if self.end else "ok"
+
+    @property
+    def believable(self) -> list[tuple[records.SamplesRecord, Floats]]:
+        """The cases whose numbers may be used.
+
+        Each was verified before it was written, so it counts whatever became of the launch later.
+        Not so when the launch was not what was asked for ("failed"), when its data was wrong and
+        nobody knows in which case, or for the very cases whose data was wrong.
+        """
+        unknown = self.status == "wrong data" and not self.wrong
+        if self.misplaced or self.status == "failed" or unknown:
+            return []
+        bad = [_identity(problem) for problem in self.wrong]
+        return [pair for pair in self.samples if _identity(pair[0]) not in bad]
+
+
+def _identity(record: records.SamplesRecord | records.ProblemRecord) -> tuple[object, ...]:
+    """What tells a case from the others of its launch, whatever its metric."""
+    return record.benchmark, record.size_bytes, record.buffers, record.axes, record.method
+
+
+def load(folder: Path) -> Observations:
+    """The study in `folder`.
+
+    A launch that began twice counts from its last beginning. A last line that was cut off (the
+    study was killed, or the disk was full) is left out; any other bad line is an error.
+
+    Raises:
+        UserError: no study there, one of another schema, or a file that cannot be read.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; give the folder that `nearpeak study` wrote")
+    for name in (journal.NAME, "plan.json", "machine.json"):
+        if not (folder / name).is_file():
+            raise UserError(
+                f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
+            )
+    plan = _decode(folder / "plan.json", model.Plan, model.SCHEMA)
+    machine = _decode(folder / "machine.json", Machine, None)
+    return _read(folder, plan, machine)
+
+
+def _decode(path: Path, kind: type[T], schema: int | None) -> T:
+    try:
+        plain = msgspec.json.decode(path.read_bytes())
+        if schema is not None:
+            plain = older.upgraded(plain)
+            if plain["schema"] != schema:
+                raise UserError(
+                    f"{path}: schema {plain['schema']}, this nearpeak reads schema {schema}: "
+                    "use the nearpeak that wrote it, or start anew in another folder"
+                )
+        return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): mend that") from None
+    except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path}: damaged ({error}); restore it from a copy or measure anew"
+        ) from None
+
+
+def _decode_path(kind: type, value: Any) -> Any:
+    if kind is Path:
+        return Path(value)
+    raise NotImplementedError(kind)
+
+
+def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
+    places = {path.id: path.place for path in plan.paths}
+    study: records.StudyRecord | None = None
+    found = Observations(
+        name=plan.study,
+        started="",
+        nearpeak="",
+        complete=False,
+        ended="",
+        slot_ms=plan.slot_ms,
+        machine=machine,
+        paths=plan.paths,
+        libraries=[_library(contender) for contender in plan.contenders],
+        benchmarks=plan.benchmarks,
+        curves=[
+            curve for variant in plan.variants for curve in _curves(plan, variant, variant.buffers)
+        ],
+        awareness=plan.awareness,
+        sessions=[],
+    )
+    launches: dict[int, _Recorded] = {}
+    answers = Answers(plan)
+    for record in journal.read_records(folder, answers.take):
+        if isinstance(record, records.StudyRecord):
+            study = study or record
+        elif isinstance(record, records.SessionRecord):
+            found.sessions.append(_session(record))
+        elif isinstance(record, records.StudyEndRecord):
+            found.complete, found.ended = record.status == "complete", record.message
+        elif isinstance(record, records.LaunchRecord):
+            launches.pop(record.launch, None)
+            launches[record.launch] = _Recorded(record)
+            found.complete, found.ended = False, ""
+        else:
+            _add(launches[record.launch], record, answers)
+    if study is None or not launches:
+        raise UserError(
+            f"{folder}: no launch was recorded there; run `nearpeak study --resume -o {folder}`"
+        )
+    found.started, found.nearpeak = study.started, study.nearpeak
+    for one in launches.values():
+        launch = _launch(plan, places[one.begin.path], one)
+        found.launches.append(launch)
+        found.observed += [_observation(launch, *pair) for pair in one.believable]
+        found.gaps += _gaps(plan, launch, one)
+    return found
+
+
+def _add(
+    launch: _Recorded,
+    record: records.EnvironmentRecord
+    | records.SamplesRecord
+    | records.ProblemRecord
+    | records.LaunchEndRecord,
+    answers: Answers,
+) -> None:
+    if isinstance(record, records.SamplesRecord):
+        samples = np.array(record.samples, dtype=np.float64)
+        record.samples = []  # a million boxed numbers are not worth their memory
+        launch.samples.append((record, samples))
+    elif isinstance(record, records.ProblemRecord):
+        launch.problems.append(record)
+    elif isinstance(record, records.EnvironmentRecord):
+        launch.environment = record
+        launch.misplaced = answers.misplaced
+    else:
+        launch.end = record
+        if record.status == "ok" and (lacking := answers.lacking()):
+            record.status, record.message = "failed", lacking  # as it would be recorded today
+
+
+def _library(contender: model.Contender) -> Library:
+    library = contender.library
+    return Library(
+        who=Who(library.name, contender.settings.name),
+        family=library.family,
+        version=library.version,
+        version_text=library.version_text,
+        env=library.env,
+        given=contender.settings,
+        native=is_native(library),
+    )
+
+
+def _session(record: records.SessionRecord) -> Session:
+    return Session(
+        number=record.session,
+        started=record.started,
+        nearpeak=record.nearpeak,
+        forced=record.forced,
+        fingerprint=msgspec.to_builtins(record.fingerprint),
+    )
+
+
+def _curves(
+    plan: model.Plan, chosen: records.Chosen | model.Variant, buffers: str
+) -> Iterator[Curve]:
+    """Of every metric of a benchmark with its axes."""
+    for metric in named(plan.benchmarks, chosen.benchmark).metrics:
+        yield Curve(
+            benchmark=chosen.benchmark, metric=metric.name, buffers=buffers, axes=chosen.axes
+        )
+
+
+def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
+    begin, end, environment = recorded.begin, recorded.end, recorded.environment
+    status, message = recorded.status, end.message if end else ""
+    if wrong := recorded.wrong:
+        if status in NO_FAILURE:
+            status, message = wrong[0].status, _wrong_words(wrong[0])
+        if len(wrong) > 1:
+            message += f" (wrong data in {len(wrong)} cases)"
+    return Launch(
+        number=begin.launch,
+        block=Block(begin.session, begin.block),
+        who=Who(begin.library, begin.settings),
+        place=place,
+        curves=tuple(
+            curve for one in begin.benchmarks for curve in _curves(plan, one, begin.buffers)
+        ),
+        status=status,
+        message=message,
+        command=begin.command,
+        log=end.log if end else None,
+        conditions=_conditions(recorded),
+        tick_ns=environment.clock.get("tick_ns") if environment else None,
+    )
+
+
+def _wrong_words(problem: records.ProblemRecord) -> str:
+    return f"{problem.benchmark} {problem.size_bytes} bytes: {problem.message}"
+
+
+def _conditions(recorded: _Recorded) -> dict[str, str]:
+    """Where and how a launch ran, flattened: `rank 0 cpus`, `env OMPI_...`, `state governor`."""
+    found: dict[str, str] = {}
+    if environment := recorded.environment:
+        found["library version"] = environment.library_version or ""
+        found |= {f"env {name}": value for name, value in environment.env.items()}
+        for number, rank in enumerate(environment.ranks):
+            found |= {f"rank {number} {name}": str(value) for name, value in rank.items()}
+    if recorded.begin.state is not None:
+        plain = msgspec.to_builtins(recorded.begin.state)
+        found |= {f"state {name}": str(value) for name, value in plain.items() if value is not None}
+    return found
+
+
+def _case(metric: str, record: records.SamplesRecord | records.ProblemRecord) -> Case:
+    return Case(
+        benchmark=record.benchmark,
+        metric=metric,
+        buffers=record.buffers,
+        axes=record.axes,
+        x=record.size_bytes,
+    )
+
+
+def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats) -> Observation:
+    return Observation(
+        launch=launch,
+        case=_case(record.metric, record),
+        unit=record.unit,
+        better=record.better,
+        summary=Summary.of(samples),
+        samples=samples,
+        origin=journal.NAME,
+        window=record.window,
+        first_use_us=record.first_use_us,
+        limited=record.limited,
+        method=record.method or "",
+        trial=record.trial,
+        together=record.together,
+    )
+
+
+def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
+    """What a launch was to measure and did not: as it said itself, else by how it ended."""
+    settled = {_case(record.metric, record) for record, _ in recorded.believable}
+    for problem in recorded.problems:
+        for metric in _metrics(plan, problem.benchmark):
+            case = _case(metric, problem)
+            settled.add(case)
+            method = problem.method or ""
+            yield Gap(launch, case, problem.status, problem.message, method, said=True)
+    status = recorded.status
+    if recorded.end is None or status in NO_FAILURE:
+        return
+    if status == "wrong data" and recorded.wrong:
+        status = "skipped"  # the cases with wrong data are named; the others were not reached
+    reached = True
+    for _, curves in groupby(launch.curves, key=lambda curve: curve.benchmark):
+        missing = [
+            case for curve in curves for case in _asked(plan, curve) if case not in settled
+        ]
+        for case in missing:
+            yield Gap(launch, case, status, launch.message, reached=reached)
+        reached = reached and not missing
+
+
+def _metrics(plan: model.Plan, benchmark: str) -> list[str]:
+    """Of a benchmark of the plan; a fact of a ceiling is called as its one metric."""
+    found = [one for one in plan.benchmarks if one.name == benchmark]
+    return [metric.name for one in found for metric in one.metrics] or [benchmark]
+
+
+def _asked(plan: model.Plan, curve: Curve) -> Iterator[Case]:
+    """What a launch is to measure of a curve."""
+    for metric, size in asked(plan, named(plan.benchmarks, curve.benchmark)):
+        if metric == curve.metric:
+            yield curve.at(size)
