@@ -127,6 +127,8 @@ def _read_records(
     for record in journal.read_records(folder, answers.take):
         if isinstance(record, records.StudyRecord):
             study = study or record
+        elif isinstance(record, records.SessionRecord):
+            pass
         elif isinstance(record, records.StudyEndRecord):
             complete = record.status == "complete"
         elif isinstance(record, records.LaunchRecord):

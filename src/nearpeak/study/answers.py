@@ -15,11 +15,14 @@ from nearpeak.study.records import (
     ProblemRecord,
     Record,
     SamplesRecord,
+    SessionRecord,
     StudyEndRecord,
     StudyRecord,
 )
 
 NO_PLACE = "it did not say where it ran"
+# Keys of a launch's record that no plan foretells.
+_UNPLANNED = ("session", "slot_ms", "methods", "state")
 Name = tuple[str, str, int]  # benchmark, metric, size in bytes
 
 
@@ -64,6 +67,7 @@ class Answers:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._metrics = {one.name: one for each in plan.benchmarks for one in each.metrics}
+        self._sessions = 0  # that have begun
         self._launch: PlannedLaunch | None = None
         self._measured: set[object] = set()
         self._asked: list[Name] = []
@@ -79,6 +83,10 @@ class Answers:
         if isinstance(record, StudyRecord):
             if record.id != self._plan.study:
                 raise ValueError("it and plan.json are of two different studies")
+        elif isinstance(record, SessionRecord):
+            if record.session != self._sessions:
+                raise ValueError(f"session {record.session} follows {self._sessions - 1}")
+            self._sessions += 1
         elif isinstance(record, LaunchRecord):
             self._begin(record)
         elif not isinstance(record, StudyEndRecord):
@@ -117,10 +125,15 @@ class Answers:
     def _begin(self, record: LaunchRecord) -> None:
         if not 0 <= record.launch < len(self._plan.launches):
             raise ValueError(f"the plan has no launch {record.launch}")
+        if record.session != max(0, self._sessions - 1):
+            raise ValueError(
+                f"launch {record.launch} is of session {record.session}, "
+                f"which is not the one that began last"
+            )
         planned = self._plan.launches[record.launch]
         wanted = launch_record(self._plan, planned, record.command, record.started)
         for name in record.__struct_fields__:
-            if getattr(record, name) != getattr(wanted, name):
+            if name not in _UNPLANNED and getattr(record, name) != getattr(wanted, name):
                 raise ValueError(
                     f"launch {record.launch} has {name} {getattr(record, name)!r}, "
                     f"in the plan it is {getattr(wanted, name)!r}"

@@ -5,11 +5,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from nearpeak.machine.states import State
 from nearpeak.study.benchmarks import Better
 from nearpeak.study.model import Role
 
-SCHEMA = 2
-READABLE = (1, SCHEMA)  # of version 1, what has come since has its default
+SCHEMA = 3
+READABLE = (1, 2, SCHEMA)  # of older ones, what has come since has its default
 
 Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]
 
@@ -22,6 +23,25 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     nearpeak: str
     started: str  # ISO 8601, UTC
     seed: int
+
+
+class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
+    """What a session's numbers depend on: what it is of -> its value, for people."""
+
+    machine: dict[str, str]
+    driver: dict[str, str]
+    library: dict[str, str]
+    build: dict[str, str]
+
+
+class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="session"):
+    """A run of the study begins: the first one, and every --resume."""
+
+    session: int  # 0, 1, ...
+    started: str
+    nearpeak: str
+    fingerprint: Fingerprint
+    forced: bool = False  # begun by --force: it may differ from the session before
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
@@ -45,6 +65,10 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     buffers: str = "H,H"  # of each rank
     command: str  # one line for a POSIX shell
     started: str
+    session: int = 0
+    slot_ms: float | None = None  # time for one case
+    methods: list[str] = []  # of a ceiling: what it is limited to; none: all
+    state: State | None = None  # of this host as the launch begins
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
@@ -113,6 +137,7 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     seconds: float
     message: str
     log: str | None  # the launch's whole output, relative to the study folder
+    state: State | None = None  # of this host once it is over
 
 
 class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study end"):
@@ -124,6 +149,7 @@ class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="stud
 
 Record = (
     StudyRecord
+    | SessionRecord
     | LaunchRecord
     | EnvironmentRecord
     | SamplesRecord
