@@ -4,7 +4,7 @@
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -83,3 +83,18 @@ def fake_perftest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in names[1:]:
         (folder / name).symlink_to(names[0])
     return folder
+
+
+@pytest.fixture(scope="session")
+def by_hand() -> ModuleType:
+    """Cells for findings, made by hand (tests/findings/cells.py)."""
+    return load_helper("finding_cells", Path(__file__).parent / "findings" / "cells.py")
+
+
+@pytest.fixture
+def make_study(tmp_path: Path) -> Callable[..., Any]:
+    """Makes a study folder by hand; called with the names of the libraries
+    (tests/observations/made_study.py)."""
+    file = Path(__file__).parent / "observations" / "made_study.py"
+    made = load_helper("made_study", file)
+    return lambda *libraries: made.Study(tmp_path / "study", list(libraries or ("alpha",)))

@@ -105,7 +105,7 @@ def loss(ratios: Iterable[float], sessions: Iterable[int]) -> Loss | None:
     values = list(ratios)
     if len(values) < FEWEST:
         return None
-    bounds = interval(values, list(sessions)) or (min(values), max(values))
+    bounds = interval(values, sessions=list(sessions)) or (min(values), max(values))
     return Loss(float(np.median(values)), *bounds)
 
 

@@ -16,7 +16,11 @@ def find(results: Results) -> list[Finding]:
     Ranked by the time that one operation of each of its cases loses; what only loses with settings
     that nobody has unless they ask for them comes last.
     """
-    view = View.of(results)
+    return find_in(View.of(results))
+
+
+def find_in(view: View) -> list[Finding]:
+    """The same of cells alone."""
     found = [
         (kind.only_tried(worst), finding)
         for kind in all_kinds()

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.errors import UserError
-from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.libraries.families import is_native
 from nearpeak.machine.model import Machine
 from nearpeak.observations.model import (
@@ -160,10 +160,16 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             f"{folder}: no launch was recorded there; run `nearpeak study --resume -o {folder}`"
         )
     found.started, found.nearpeak = study.started, study.nearpeak
+    if not found.sessions:  # schema 2 knows of none
+        found.sessions.append(Session(0, study.started, study.nearpeak, False, {}))
+    owners = {metric.name: one.name for one in plan.benchmarks for metric in one.metrics}
     for one in launches.values():
         launch = _launch(plan, places[one.begin.path], one)
         found.launches.append(launch)
-        found.observed += [_observation(launch, *pair) for pair in one.believable]
+        for record, samples in one.believable:
+            if launch.who == CEILING:  # whose records name the program's mode
+                record.benchmark = owners.get(record.metric, record.benchmark)
+            found.observed.append(_observation(launch, record, samples))
         found.gaps += _gaps(plan, launch, one)
     return found
 

@@ -1,81 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a study folder to its results: all of results.json, made from the records alone."""
+"""From observations to results: all of results.json but its findings."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from nearpeak.files import write_whole
-from nearpeak.libraries.families import is_native
-from nearpeak.results import ceilings, cells, checklist, comparisons, drift, findings, fits
-from nearpeak.results.model import SCHEMA, LibraryInfo, Results
-from nearpeak.results.reading import StudyData, load
-from nearpeak.study.model import Contender
+from nearpeak.observations.model import Library, Observations
+from nearpeak.results import cells, ceilings, checklist, comparisons, drift, fits
+from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
 
 NAME = "results.json"
 
 
-def build_results(folder: Path) -> Results:
-    """What the study in `folder` found; UserError when there is none that can be read."""
-    return summarise(load(folder))
+def to_json(results: Results) -> str:
+    """The text of results.json."""
+    return msgspec.json.format(msgspec.json.encode(results), indent=1).decode() + "\n"
 
 
 def write_results(results: Results, folder: Path) -> None:
     """Writes results.json into `folder`: whole or not at all."""
-    text = msgspec.json.format(msgspec.json.encode(results), indent=1).decode()
-    write_whole(folder / NAME, text + "\n")
+    write_whole(folder / NAME, to_json(results))
 
 
-def summarise(data: StudyData) -> Results:
-    """The results of a study that was read."""
-    limits = ceilings.find(data)
-    points = [ceiling.point for found in limits.values() for ceiling in found]
-    points.sort(key=lambda p: (p.path, p.metric, p.buffers, sorted(p.axes.items()), p.size_bytes))
-    blocks = drift.find(data)
-    drifted = {block.block for block in blocks if block.flagged}
-    found = cells.summarise(data, cells.gather(data), limits, drifted)
-    native = {one.library.name for one in data.plan.contenders if is_native(one.library)}
-    libraries = [cell for cell in found if cell.library not in native]
-    compared, log_ratios = comparisons.compare(libraries)
-    skipped = cells.skipped(data)
+def summarise(observations: Observations) -> Results:
+    """The results of what was observed; nearpeak.findings adds what stands out in them."""
+    points = ceilings.find(observations)
+    drifts = drift.find(points)
+    changed = {(one.place, block) for one in drifts for block in one.changed}
+    found = cells.summarise(observations, ceilings.Ceilings(points), changed)
+    native = {library.who for library in observations.libraries if library.native}
+    compared = comparisons.compare(cell for cell in found if cell.who not in native)
+    skipped = cells.skipped(observations)
     return Results(
         schema=SCHEMA,
-        nearpeak=data.study.nearpeak,
-        study=data.study.id,
-        started=data.study.started,
-        complete=data.complete,
-        machine=data.machine,
-        libraries=_libraries(data.plan.contenders),
-        paths=data.plan.paths,
-        benchmarks=data.plan.benchmarks,
+        nearpeak=observations.nearpeak,
+        study=observations.name,
+        started=observations.started,
+        complete=observations.complete,
+        ended=observations.ended,
+        sessions=[
+            SessionInfo(
+                session=session.number,
+                started=session.started,
+                nearpeak=session.nearpeak,
+                forced=session.forced,
+                fingerprint=session.fingerprint,
+            )
+            for session in observations.sessions
+        ],
+        machine=observations.machine,
+        libraries=_libraries(observations.libraries),
+        paths=observations.paths,
+        benchmarks=observations.benchmarks,
         cells=found,
         ceilings=points,
-        fits=fits.fit(found, points, data.plan.benchmarks),
-        comparisons=compared,
-        failures=cells.failures(data),
+        fits=fits.fit(found, points),
+        comparisons=compared.cases,
+        curves=compared.curves,
+        failures=cells.failures(observations),
         skipped=skipped,
-        awareness=data.plan.awareness,
-        findings=findings.find(found, data.plan.contenders, data.plan.benchmarks),
-        drift=blocks,
-        checklist=checklist.judge(data, found, compared, log_ratios, skipped),
+        awareness=observations.awareness,
+        drift=drifts,
+        checklist=checklist.judge(
+            observations, found, compared.cases, compared.log_ratios, skipped
+        ),
     )
 
 
-def _libraries(contenders: list[Contender]) -> list[LibraryInfo]:
+def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
     found: dict[str, LibraryInfo] = {}
-    for contender in contenders:
-        library = contender.library
+    for library in libraries:
+        name = library.who.library
         info = found.setdefault(
-            library.name,
+            name,
             LibraryInfo(
-                name=library.name,
+                name=name,
                 family=library.family,
                 version=library.version,
                 version_text=library.version_text,
                 env=library.env,
                 settings=[],
+                native=library.native,
             ),
         )
-        info.settings.append(contender.settings.name)
-        info.given.append(contender.settings)
+        info.settings.append(library.given)
     return list(found.values())

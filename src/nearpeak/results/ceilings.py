@@ -98,7 +98,7 @@ def _point(
         unit=kind.unit,
         better=kind.better,
         value=float(np.median(carried)),
-        ci95=interval(carried, [block.session for block in blocks]),
+        ci95=interval(carried, sessions=[block.session for block in blocks]),
         range=(min(carried), max(carried)),
         values=carried,
         blocks=blocks,

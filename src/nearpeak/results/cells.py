@@ -142,7 +142,7 @@ def _cell(
 def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     medians = cell.launch_medians
     cell.median = float(np.median(medians))
-    cell.ci95 = interval(medians, [block.session for block in cell.blocks])
+    cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks])
     cell.range = (min(medians), max(medians))
     cell.minimum = min(one.summary.minimum for one in believed)
     first_uses = [one.first_use_us for one in believed if one.first_use_us is not None]
@@ -177,7 +177,7 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     values = list(shares.values())
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method)
     cell.fraction = float(np.median(values))
-    cell.fraction_ci95 = interval(values, [block.session for block in shares])
+    cell.fraction_ci95 = interval(values, sessions=[block.session for block in shares])
     cell.fraction_range = (min(values), max(values))
     cell.fraction_blocks = len(values)
     if len(values) < cell.launches:

@@ -1,93 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two alternatives side by side: the ratio in each block that both ran in, and a verdict."""
+"""Every two alternatives side by side, in the blocks that both ran in, judged all together."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.results import statistics
-from nearpeak.results.model import Cell, Comparison
-from nearpeak.study.precision import goal, interval
-
-Who = tuple[str, str]  # library, settings
-Pairs = list[tuple[Cell, Cell, statistics.Floats]]  # and the ratio in each block
+from nearpeak.identity import Curve, Place, Who
+from nearpeak.observations.model import Block, Floats
+from nearpeak.results.model import Cell, Comparison, CurveComparison
+from nearpeak.statistics import verdicts
 
 
-def compare(cells: list[Cell]) -> tuple[list[Comparison], list[statistics.Floats]]:
-    """Every pair of alternatives in every cell; and the log ratios that each rests on.
+class Pair(NamedTuple):
+    """Two alternatives in all cases of a curve that both have blocks in common for."""
 
-    The p-values of one pair of alternatives are adjusted together, over all its cells.
-    """
-    places: dict[tuple[object, ...], dict[Who, Cell]] = defaultdict(dict)
+    cells: list[tuple[Cell, Cell]]
+    blocks: list[Block]
+    log_ratios: Floats  # cells x blocks, above 0: the second is better; nan: not both ran there
+
+
+class Compared(NamedTuple):
+    """What came of all of them."""
+
+    cases: list[Comparison]
+    curves: list[CurveComparison]
+    log_ratios: list[Floats]  # that the cases rest on
+
+
+def compare(cells: Iterable[Cell]) -> Compared:
+    """Every pair of alternatives in every curve. A rate of empty messages is not compared."""
+    curves: dict[tuple[Place, Curve], dict[Who, list[Cell]]] = defaultdict(dict)
     for cell in cells:
-        if cell.median is not None and (cell.size_bytes > 0 or cell.better == "lower"):
-            axes = tuple(sorted(cell.axes.items()))
-            what = (cell.benchmark, cell.metric, axes)
-            places[cell.path, what, cell.buffers, cell.size_bytes][cell.library, cell.settings] = (
-                cell
+        if cell.median is not None and (cell.case.x > 0 or cell.better == "lower"):
+            curves[cell.place, cell.case.curve].setdefault(cell.who, []).append(cell)
+    pairs = [
+        pair
+        for alternatives in curves.values()
+        for first, second in combinations(alternatives.values(), 2)
+        if (pair := _pair(first, second)) is not None
+    ]
+    judged = verdicts.judge(
+        [
+            verdicts.Curve(
+                pair.log_ratios,
+                pair.cells[0][0].better,
+                [block.session for block in pair.blocks],
             )
-    families: dict[tuple[Who, Who], Pairs] = defaultdict(list)
-    for alternatives in places.values():
-        for first, second in combinations(alternatives, 2):
-            ratios = paired(alternatives[first], alternatives[second])
-            if len(ratios):
-                pair = (alternatives[first], alternatives[second], ratios)
-                families[first, second].append(pair)
-    comparisons = [c for pairs in families.values() for c in _judge(pairs)]
-    return comparisons, [np.log(pair[2]) for pairs in families.values() for pair in pairs]
+            for pair in pairs
+        ]
+    )
+    return Compared(
+        [case for pair, found in zip(pairs, judged, strict=True) for case in _cases(pair, found)],
+        [_curve(pair, found.curve) for pair, found in zip(pairs, judged, strict=True)],
+        [row[~np.isnan(row)] for pair in pairs for row in pair.log_ratios],
+    )
 
 
-def paired(first: Cell, second: Cell) -> statistics.Floats:
-    """second / first of each block that both ran in, turned so that above 1 is better."""
-    own = dict(zip(first.blocks, first.launch_medians, strict=True))
-    other = dict(zip(second.blocks, second.launch_medians, strict=True))
-    values = [(own[b], other[b]) for b in own if b in other and own[b] > 0 and other[b] > 0]
-    return np.array([b / a if first.better == "higher" else a / b for a, b in values])
+def _pair(first: list[Cell], second: list[Cell]) -> Pair | None:
+    others = {cell.case: cell for cell in second}
+    both = [(cell, others[cell.case]) for cell in first if cell.case in others]
+    ratios = [(pair, found) for pair in both if (found := log_ratios(*pair))]
+    if not ratios:
+        return None
+    blocks = sorted({block for _, found in ratios for block in found})
+    table = [[found.get(block, np.nan) for block in blocks] for _, found in ratios]
+    return Pair([pair for pair, _ in ratios], blocks, np.array(table))
 
 
-def _judge(pairs: Pairs) -> list[Comparison]:
-    p = statistics.p_values([np.log(ratios) for _, _, ratios in pairs])
-    judged = []
-    for (first, second, ratios), p_value, p_holm in zip(
-        pairs, p.tolist(), statistics.holm(p).tolist(), strict=True
-    ):
-        ci95 = interval(ratios)
-        judged.append(
-            Comparison(
-                first=(first.library, first.settings),
-                second=(second.library, second.settings),
-                path=first.path,
-                benchmark=first.benchmark,
-                metric=first.metric,
-                size_bytes=first.size_bytes,
-                buffers=first.buffers,
-                axes=first.axes,
-                ratio=float(np.exp(np.median(np.log(ratios)))),
-                ci95=ci95,
-                p_value=p_value,
-                p_holm=p_holm,
-                verdict=verdict(ci95, p_holm, first.better),
-            )
+def log_ratios(first: Cell, second: Cell) -> dict[Block, float]:
+    """Logarithm of second / first in each block that both ran in, turned so that above 0 is
+    better."""
+    own, other = first.by_block, second.by_block
+    sign = 1 if first.better == "higher" else -1
+    return {
+        block: sign * float(np.log(other[block] / own[block]))
+        for block in own
+        if own[block] > 0 and other.get(block, 0.0) > 0
+    }
+
+
+def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:
+    return [
+        Comparison(
+            first=first.who,
+            second=second.who,
+            place=first.place,
+            case=first.case,
+            ratio=found.comparison.ratio,
+            ci95=found.comparison.ci95,
+            blocks=int(np.count_nonzero(~np.isnan(row))),
+            p_value=found.comparison.p_value,
+            p_adjusted=found.p_adjusted,
+            verdict=found.verdict,
         )
-    return judged
+        for (first, second), row, found in zip(
+            pair.cells, pair.log_ratios, judged.sizes, strict=True
+        )
+    ]
 
 
-def verdict(ci95: tuple[float, float] | None, p_holm: float, better: str) -> str:
-    """What may be said of the second against the first.
-
-    Equivalent: the whole interval of the ratio lies within the margin (2 % for rates, 3 % for
-    times), however sure a smaller difference may be. Faster or slower: the adjusted test says so
-    and the interval, which assumes no distribution, leaves 1 out. Otherwise undecided.
-    """
-    if ci95 is None:
-        return "undecided"
-    low, high = ci95
-    margin = 1 + goal(better)
-    if 1 / margin <= low and high <= margin:
-        return "equivalent"
-    if p_holm < statistics.LEVEL and low > 1:
-        return "faster"
-    if p_holm < statistics.LEVEL and high < 1:
-        return "slower"
-    return "undecided"
+def _curve(pair: Pair, found: verdicts.Verdict) -> CurveComparison:
+    first, second = pair.cells[0]
+    return CurveComparison(
+        first=first.who,
+        second=second.who,
+        place=first.place,
+        curve=first.case.curve,
+        ratio=found.comparison.ratio,
+        ci95=found.comparison.ci95,
+        p_value=found.comparison.p_value,
+        p_adjusted=found.p_adjusted,
+        verdict=found.verdict,
+    )

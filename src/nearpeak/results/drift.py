@@ -1,45 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Did the machine stay the same: the copy probes of the blocks, against one another."""
+"""Did the machine stay the same: what each path carried without MPI, block by block.
+
+The ceilings are the probes: they move the same bytes in every block, on every path, GPU links
+among them, and no library is part of them.
+"""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 import numpy as np
 
-from nearpeak.results import statistics
-from nearpeak.results.ceilings import PROBE
-from nearpeak.results.model import Drift
-from nearpeak.results.reading import StudyData
+from nearpeak.identity import Place
+from nearpeak.observations.model import Block
+from nearpeak.results.model import CeilingPoint, Drift
+from nearpeak.statistics.drift import changes
 
 
-def find(data: StudyData) -> list[Drift]:
-    """Every block that has a probe, in order.
+def find(points: Iterable[CeilingPoint]) -> list[Drift]:
+    """Of every path that has ceilings. Nothing is corrected by this.
 
-    Each kind of probe (where it ran, size, method) is set against its own median block, so that
-    a block which lacks one kind does not look different for it. Nothing is corrected by this.
+    A block's deviation is the median over the ceilings of its path, each against its own median
+    block, so that a block which lacks some does not look different for it.
     """
-    probes: dict[tuple[str, int, str | None], list[tuple[int, float]]] = defaultdict(list)
-    for launch in data.launches:
-        for case in launch.believable:
-            record = case.record
-            if record.benchmark == PROBE:
-                kind = (launch.begin.path, record.size_bytes, record.method)
-                probes[kind].append((launch.begin.block, float(np.median(case.samples))))
-    rates: dict[int, list[float]] = defaultdict(list)
-    relative: dict[int, list[float]] = defaultdict(list)
-    for found in probes.values():
-        middle = float(np.median([rate for _, rate in found]))
-        for block, rate in found:
-            rates[block].append(rate)
-            relative[block].append(rate / middle - 1 if middle > 0 else 0.0)
-    blocks = sorted(rates)
-    deviations = [float(np.median(relative[block])) for block in blocks]
-    flagged = statistics.drifting(deviations).tolist() if blocks else []
-    return [
+    places: dict[Place, dict[Block, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for point in points:
+        if point.fact or point.value <= 0:
+            continue
+        sign = 1 if point.better == "higher" else -1
+        for block, value in point.by_block.items():
+            if value > 0:
+                places[point.place][block].append(sign * float(np.log(value / point.value)))
+    found = [
         Drift(
-            block=block,
-            probe_gbs=float(np.median(rates[block])),
-            deviation=deviation,
-            flagged=flag,
+            place=place,
+            blocks=sorted(blocks),
+            deviations=[float(np.expm1(np.median(blocks[block]))) for block in sorted(blocks)],
         )
-        for block, deviation, flag in zip(blocks, deviations, flagged, strict=True)
+        for place, blocks in places.items()
     ]
+    series = [np.log1p(drift.deviations) for drift in found]
+    for drift, change in zip(found, changes(series), strict=True):
+        if change is not None:
+            drift.changed = drift.blocks[change.first : change.last + 1]
+            drift.step = float(np.expm1(change.step))
+    return found

@@ -145,10 +145,12 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     second: Who
     place: Place
     curve: Curve
-    ratio: float  # median over the cases
-    p_value: float
-    p_adjusted: float
-    verdict: str  # "different" or "undecided"
+    # Of second to first, above 1: the second is better; of the mean of all cases in each block.
+    ratio: float
+    ci95: tuple[float, float] | None
+    p_value: float  # of that mean
+    p_adjusted: float  # that they differ in any case, for all that the study compares
+    verdict: str  # as of a case, or "mixed": cases differ, but not one way as a whole
 
 
 class Failure(msgspec.Struct, kw_only=True):

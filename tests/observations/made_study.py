@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study folder made by hand: every number in it is invented, none was measured."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
-
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine import model as machine
 from nearpeak.results.build import build_results
@@ -314,12 +312,3 @@ class Study:
             if (cell.benchmark, cell.size_bytes, cell.library) == (benchmark, size, library)
         ]
         return cell
-
-
-MakeStudy = Callable[..., Study]
-
-
-@pytest.fixture
-def make_study(tmp_path: Path) -> MakeStudy:
-    """Called with the names of the libraries."""
-    return lambda *libraries: Study(tmp_path / "study", list(libraries or ("alpha",)))

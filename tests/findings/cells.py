@@ -1,0 +1,91 @@
+# Every cell in this file is written by hand, none was measured here; many medians are of the size
+# that two H200 once showed.
+# SPDX-License-Identifier: Apache-2.0
+"""Cells for the tests of findings."""
+
+from collections.abc import Mapping, Sequence
+
+from nearpeak.findings.evidence import Seen, View
+from nearpeak.findings.kinds import all_kinds
+from nearpeak.identity import Case, Place, Who
+from nearpeak.libraries.model import Settings
+from nearpeak.observations.model import Block
+from nearpeak.results.model import CeilingValue, Cell
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+
+PAIR = RankRule("exactly", 2)
+BENCHMARKS = [
+    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured"),
+    Benchmark(
+        "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False,
+        ceiling="measured",
+    ),
+    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured"),
+]  # fmt: skip
+GPUS = ("gpu", "gpu")
+NVLINK = Place(path="gpu-gpu nvlink", ends=GPUS)
+SAME = Place(path="gpu-gpu same-gpu", ends=GPUS, shared=True)
+MPS = Place(path="gpu-gpu same-gpu mps", ends=GPUS, shared=True, mps=True, variant_of=SAME.path)
+NEAR = Place(path="host-gpu near", ends=("host", "gpu"))
+MIB = 1 << 20
+
+
+def make_cell(
+    benchmark: str,
+    median: float,
+    *,
+    x: int = 8,
+    library: str = "openmpi",
+    settings: str = "default",
+    place: Place = NVLINK,
+    buffers: str = "D,D",
+    noise: float = 0.02,
+    launches: int = 6,
+    ceiling: float | None = None,
+    **axes: str,
+) -> Cell:
+    """A cell whose launches lie up to `noise` on either side of its median."""
+    lower = benchmark == "latency"
+    # Not in one order for all cells: paired ratios vary too.
+    turns = sum(map(ord, library + settings + buffers + place.path)) % max(launches, 1)
+    steps = [2 * one / max(launches - 1, 1) - 1 for one in range(launches)]
+    medians = [median * (1 + noise * step) for step in steps[turns:] + steps[:turns]]
+    return Cell(
+        who=Who(library, settings),
+        place=place,
+        case=Case(benchmark=benchmark, metric=benchmark, buffers=buffers, axes=axes, x=x),
+        unit="us" if lower else "GB/s",
+        better="lower" if lower else "higher",
+        window=1 if lower else 64,
+        median=median,
+        ci95=None,
+        range=(min(medians), max(medians)),
+        launch_medians=medians,
+        blocks=[Block(0, number) for number in range(launches)],
+        p05=median,
+        p95=median,
+        minimum=median,
+        first_use_us=1.0,
+        launches=launches,
+        ceiling=None if ceiling is None else CeilingValue(value=ceiling, method="ce"),
+        fraction=None,
+        fraction_ci95=None,
+        status="ok",
+        flags=[],
+        command="by hand",
+    )
+
+
+def view(cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None) -> View:
+    """The view of these cells alone."""
+    return View(
+        [cell for cell in cells if cell.median], {one.name: one for one in BENCHMARKS}, given or {}
+    )
+
+
+def seen(
+    kind: str, cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None
+) -> list[Seen]:
+    """What one kind finds in them."""
+    (found,) = [one for one in all_kinds() if one.name == kind]
+    return list(found.find(view(cells, given)))

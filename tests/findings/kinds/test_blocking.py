@@ -1,0 +1,65 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Blocking far below windowed: told where the ceilings do not explain it."""
+
+from typing import Any
+
+import pytest
+
+LATENCY, BW = 26.0, 55.0  # the ceilings
+
+
+def host_to_gpu(
+    by_hand: Any, latency: float, bw: float, ceilings: tuple[float | None, float | None],
+    calls: str = "nonblocking", **axes: str,
+) -> list[Any]:
+    where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
+    one, many = ceilings
+    own = {"calls": "blocking", "reuse": "fixed", **axes}
+    return [
+        by_hand.make_cell("latency", latency, ceiling=one, **where, **own),
+        by_hand.make_cell("bw", bw, ceiling=many, **where, calls=calls, reuse="fixed"),
+    ]  # fmt: skip
+
+
+def seen(by_hand: Any, cells: list[Any]) -> list[Any]:
+    return list(by_hand.seen("blocking", cells))
+
+
+def test_it_is_told_with_both_figures(by_hand: Any) -> None:
+    (one,) = seen(by_hand, host_to_gpu(by_hand, 1939.0, 53.0, (LATENCY, BW)))
+    assert one.cell.case.benchmark == "latency"
+    assert one.loss.ratio == pytest.approx(53.0 / (by_hand.MIB / 1939.0 / 1e3), rel=0.05)
+    assert one.lost_us == pytest.approx(1939.0 - by_hand.MIB / 53e3)
+    assert one.sentence.startswith(
+        "openmpi, host-gpu near, latency H,D at 1 MiB: one message at a time moves 0.541 GB/s"
+        " (1940 µs), 64 in flight move 53.0 GB/s, "
+    )
+    assert one.sentence.endswith(" as much; for the ceilings it is 1.36 times.")
+
+
+@pytest.mark.parametrize(
+    ("latency", "ceilings", "count"),
+    [
+        (84.0, (LATENCY, BW), 1),  # 4.4 times
+        (84.0, (60.0, BW), 0),  # which the ceilings explain
+        (84.0, (None, BW), 0),  # nothing is known of what is natural
+        (50.0, (LATENCY, BW), 0),  # 2.6 times
+    ],
+)
+def test_what_the_ceilings_explain_is_none(
+    by_hand: Any, latency: float, ceilings: Any, count: int
+) -> None:
+    assert len(seen(by_hand, host_to_gpu(by_hand, latency, 55.0, ceilings))) == count
+
+
+def test_only_the_same_axes_and_a_window_in_flight(by_hand: Any) -> None:
+    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), reuse="rotating"))
+    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="blocking"))
+    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), staging="pinned"))
+
+
+def test_blocks_that_scatter_too_much_prove_nothing(by_hand: Any) -> None:
+    cells = host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW))
+    cells[1].launch_medians[:2] = [20.0, 20.0]
+    assert not seen(by_hand, cells)

@@ -1,0 +1,34 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""One GPU shared by the ranks, under MPS and without."""
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("without", "under", "words", "mps"),
+    [
+        (255.0, 20.0, "20.0 µs under MPS against 255 µs without, ", False),
+        (10.0, 20.0, "10.0 µs without MPS against 20.0 µs under it, ", True),
+    ],
+)
+def test_the_slower_way_loses(
+    by_hand: Any, without: float, under: float, words: str, mps: bool
+) -> None:
+    cells = [
+        by_hand.make_cell("latency", without, place=by_hand.SAME),
+        by_hand.make_cell("latency", under, place=by_hand.MPS),
+    ]
+    (one,) = by_hand.seen("mps", cells)
+    assert one.cell.place.mps == mps
+    assert f"openmpi, gpu-gpu same-gpu, latency D,D at 8 B: {words}" in one.sentence
+
+
+def test_near_ways_are_none(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("latency", 20.0, place=by_hand.SAME),
+        by_hand.make_cell("latency", 25.0, place=by_hand.MPS),
+    ]
+    assert not by_hand.seen("mps", cells)

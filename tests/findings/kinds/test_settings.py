@@ -1,0 +1,91 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of one library against its best ones, block by block."""
+
+from typing import Any
+
+import pytest
+
+from nearpeak.findings.kinds.settings import KIND, difference
+from nearpeak.identity import Who
+from nearpeak.libraries.model import Settings
+
+
+def pair(by_hand: Any, value: float, **how: Any) -> list[Any]:
+    return [
+        by_hand.make_cell("bw", 10.0, **how),
+        by_hand.make_cell("bw", value, settings="tuned", **how),
+    ]
+
+
+def test_the_sentence_names_the_variable(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("latency", 105.0, noise=0.0),
+        by_hand.make_cell("latency", 19.0, settings="dmabuf-off", noise=0.0),
+    ]
+    given = {
+        Who("openmpi"): Settings(env={"A": "n"}),
+        Who("openmpi", "dmabuf-off"): Settings(name="dmabuf-off", env={"A": "n", "B": "n"}),
+    }
+    (one,) = by_hand.seen("settings", cells, given)
+    assert one.loss.ratio == pytest.approx(105 / 19)
+    assert one.lost_us == pytest.approx(86.0)
+    assert one.sentence == (
+        "openmpi, gpu-gpu nvlink, latency D,D at 8 B: 19.0 µs with the settings dmabuf-off against"
+        " 105 µs with default, 5.53 times (5.53 to 5.53); the difference: B=n."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "how", "count"),
+    [
+        (16.0, {}, 1),
+        (14.0, {}, 0),
+        (16.0, {"noise": 0.4}, 0),
+        (17.0, {"launches": 4}, 1),
+        (16.0, {"launches": 4, "noise": 0.4}, 0),
+        (16.0, {"launches": 3}, 0),
+    ],
+)
+def test_noise_or_little_is_no_finding(
+    by_hand: Any, value: float, how: dict[str, Any], count: int
+) -> None:
+    assert len(by_hand.seen("settings", pair(by_hand, value, **how))) == count
+
+
+def test_two_libraries_are_not_compared_here(by_hand: Any) -> None:
+    cells = [by_hand.make_cell("bw", 10.0), by_hand.make_cell("bw", 20.0, library="mpich")]
+    assert not by_hand.seen("settings", cells)
+
+
+def test_pairs_of_one_block_count_whatever_blocks_do(by_hand: Any) -> None:
+    """The machine halves its speed in every other block: the ratio is as sure as ever."""
+    cells = pair(by_hand, 18.0, noise=0.0)
+    for cell in cells:
+        cell.launch_medians = [v / (1 + n % 2) for n, v in enumerate(cell.launch_medians)]
+    (one,) = by_hand.seen("settings", cells)
+    assert one.loss == pytest.approx((1.8, 1.8, 1.8))
+
+
+def test_what_was_only_tried_is_known(by_hand: Any) -> None:
+    cells = [by_hand.make_cell("bw", 100.0), by_hand.make_cell("bw", 1.0, settings="ipc-off")]
+    (one,) = by_hand.seen("settings", cells)
+    assert KIND.only_tried(one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "text"),
+    [
+        ({"A": "1"}, {}, "A=1"),
+        ({}, {"A": "1"}, "no A=1"),
+        ({"A": "1"}, {"A": "2"}, "A=1 in place of 2"),
+        ({"A": "1"}, {"A": "1"}, "none that the plan knows"),
+    ],
+)
+def test_the_difference_of_settings(one: dict[str, str], other: dict[str, str], text: str) -> None:
+    assert difference(Settings(env=one), Settings(env=other)) == text
+
+
+def test_the_difference_of_flags() -> None:
+    text = difference(Settings(flags=["--mca", "pml", "ucx"]), Settings())
+    assert text == "flags --mca pml ucx in place of none"

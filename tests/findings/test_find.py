@@ -1,0 +1,79 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""One finding for each kind, library and path; the most time lost first."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.findings.evidence import View
+from nearpeak.findings.find import find_in
+from nearpeak.identity import Place
+
+
+def found(by_hand: Any, cells: list[Any]) -> list[Any]:
+    view: View = by_hand.view(cells)
+    return find_in(view)
+
+
+def shared(by_hand: Any, without: float, under: float, **how: Any) -> list[Any]:
+    return [
+        by_hand.make_cell("latency", without, place=by_hand.SAME, **how),
+        by_hand.make_cell("latency", under, place=by_hand.MPS, **how),
+    ]
+
+
+def test_it_is_told_where_the_ratio_is_greatest_and_counts_all_that_lose(by_hand: Any) -> None:
+    cells = [*shared(by_hand, 100.0, 10.0), *shared(by_hand, 300.0, 100.0, x=1 << 20)]
+    (finding,) = found(by_hand, cells)
+    assert (finding.kind, finding.case.x, finding.cases) == ("mps", 8, 2)
+    assert finding.lost_us == pytest.approx(90.0 + 200.0)
+    assert finding.ci95[0] < finding.loss < finding.ci95[1]
+
+
+def test_the_most_time_lost_comes_first_and_what_was_only_tried_last(by_hand: Any) -> None:
+    tried = [
+        by_hand.make_cell("latency", 1000.0, settings="ipc-off"),
+        by_hand.make_cell("latency", 10.0),
+    ]
+    cells = [*tried, *shared(by_hand, 60.0, 20.0)]
+    cells += [
+        by_hand.make_cell("latency", 900.0, x=64, calls="blocking"),
+        by_hand.make_cell("latency", 30.0, x=64, calls="blocking", staging="pinned"),
+    ]
+    assert [one.kind for one in found(by_hand, cells)] == ["staged", "mps", "settings"]
+
+
+def test_of_all_pairs_only_the_worst_is_told(by_hand: Any) -> None:
+    cells = []
+    for number, value in enumerate((20.0, 40.0)):
+        place = Place(path=f"pair {number}", ends=by_hand.GPUS, pair=("0", str(number)))
+        cells += [
+            by_hand.make_cell("bw", value, place=place),
+            by_hand.make_cell("bw", 10.0, place=place, settings="tuned"),
+        ]
+    (finding,) = found(by_hand, cells)
+    assert finding.place.path == "pair 1"
+
+
+def test_axes_with_one_value_go_without_saying(by_hand: Any) -> None:
+    (finding,) = found(by_hand, shared(by_hand, 60.0, 20.0, calls="blocking"))
+    assert "latency D,D at 8 B:" in finding.sentence
+    both = shared(by_hand, 60.0, 20.0, calls="blocking")
+    both += shared(by_hand, 60.0, 20.0, calls="nonblocking")
+    assert "latency D,D at 8 B (calls=" in found(by_hand, both)[0].sentence
+
+
+def test_cells_without_numbers_say_nothing(by_hand: Any) -> None:
+    cells = shared(by_hand, 60.0, 20.0)
+    cells[0].median = None
+    assert not found(by_hand, cells)
+
+
+def test_a_finding_is_what_results_json_holds(by_hand: Any) -> None:
+    (finding,) = found(by_hand, shared(by_hand, 60.0, 20.0))
+    assert msgspec.json.decode(msgspec.json.encode(finding))["who"] == {
+        "library": "openmpi",
+        "settings": "default",
+    }
