@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.results.build import build_results, write_results
+from nearpeak.findings.build import build_results
+from nearpeak.results.build import write_results
 from nearpeak.results.model import SCHEMA, Results
 from nearpeak.study.model import Variant
 
@@ -45,8 +46,8 @@ def test_the_ceiling_in_the_place_of_a_library_is_compared_with_none(make_study:
         for library in study.libraries:
             study.launch(block, library, "bw", {8: 1.0})
     results = study.results()
-    assert {(c.first[0], c.second[0]) for c in results.comparisons} == {("alpha", "beta")}
-    assert {cell.library for cell in results.cells} == {"alpha", "ceiling", "beta"}
+    assert {(c.first.library, c.second.library) for c in results.comparisons} == {("alpha", "beta")}
+    assert {cell.who.library for cell in results.cells} == {"alpha", "ceiling", "beta"}
 
 
 def test_an_error_leaves_the_old_results(make_study: MakeStudy) -> None:

@@ -91,7 +91,7 @@ def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
     assert large.fraction_ci95 == pytest.approx((0.5, 0.5))  # paired with the same block's
     time = study.find(results, "latency", 8, "alpha")
     assert (time.ceiling.method, time.fraction) == ("write", pytest.approx(0.5))
-    point = next(one for one in results.ceilings if one.size_bytes == 1024)
+    point = next(one for one in results.ceilings if one.case.x == 1024)
     assert point.methods == {"spin": 1.0, "write": 6.0, "write-q2": 4.5}
     assert point.launches == 6
 
@@ -202,7 +202,7 @@ def test_between_unlike_memories_one_way_has_no_ceiling(
     study.ceiling(0, {("latency", "ce", 8): 5.0})
     study.launch(0, "alpha", "latency", {8: 10.0})
     (point,) = study.results().ceilings
-    point.buffers = buffers
+    point.case.buffers = buffers
     assert point.fits({"calls": "blocking", "reuse": "fixed", "direction": direction}) == holds
 
 
@@ -229,7 +229,7 @@ def test_nothing_has_no_rate(make_study: MakeStudy) -> None:
     rate = study.find(results, "bw", 0, "alpha")
     assert (rate.fraction, rate.ceiling, rate.status) == (None, None, "ok")
     assert study.find(results, "latency", 0, "alpha").fraction == pytest.approx(0.5)
-    assert {c.benchmark for c in results.comparisons} == {"latency"}
+    assert {c.case.benchmark for c in results.comparisons} == {"latency"}
 
 
 def test_wrong_data_of_one_method_leaves_the_others(make_study: MakeStudy) -> None:
@@ -249,7 +249,7 @@ def test_the_probe_is_no_ceiling(make_study: MakeStudy) -> None:
     study = make_study()
     study.ceiling(0, {("copy", "memcpy", 4096): 10.0})
     study.launch(0, "alpha", "bw", {1024: 5.0})
-    assert [point.size_bytes for point in study.results().ceilings] == [4096]
+    assert [point.case.x for point in study.results().ceilings] == [4096]
 
 
 def test_a_ceiling_counts_with_the_median_of_a_launch(make_study: MakeStudy) -> None:
@@ -308,7 +308,7 @@ def test_each_metric_of_a_benchmark_has_its_own_ceiling(make_study: MakeStudy) -
             record = study.samples("mbw_mr", 8, [value], launch=number, metric=metric)
             study.records.insert(-1, record)
     results = study.results()
-    cells = {cell.metric: cell for cell in results.cells}
+    cells = {cell.case.metric: cell for cell in results.cells}
     assert list(cells) == ["mbw", "mr"]  # in their order
     assert (cells["mbw"].fraction, cells["mbw"].unit) == (0.5, "GB/s")
     assert (cells["mr"].fraction, cells["mr"].unit) == (0.8, "M/s")

@@ -23,7 +23,7 @@ def test_the_sums_of_a_cell(make_study: MakeStudy) -> None:
     assert (cell.p05, cell.p95) == (1.0, 6.0)
     assert cell.first_use_us == 5.0
     assert (cell.unit, cell.better, cell.window, cell.launches) == ("GB/s", "higher", 64, 6)
-    assert cell.axes == {"calls": "blocking", "reuse": "fixed"}
+    assert cell.case.axes == {"calls": "blocking", "reuse": "fixed"}
     assert cell.status == "no ceiling"
     assert cell.flags == ["imprecise"]
     assert cell.command == "run alpha bw #5"
@@ -74,7 +74,7 @@ def test_cells_stand_in_the_order_of_the_plan(make_study: MakeStudy) -> None:
     for library in ("alpha", "zeta"):
         for benchmark in ("bw", "latency"):
             study.launch(0, library, benchmark, {1024: 1.0, 8: 1.0})
-    order = [(c.library, c.benchmark, c.size_bytes) for c in study.results().cells]
+    order = [(c.who.library, c.case.benchmark, c.case.x) for c in study.results().cells]
     assert order == [
         (library, benchmark, size)
         for library in ("zeta", "alpha")
@@ -119,7 +119,7 @@ def test_a_crash_is_not_blamed_on_the_benchmarks_after_it(make_study: MakeStudy)
     study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0})
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
     study.launch(1, "alpha", "latency", {8: 1.0}, status="crashed", then=("bw",))
-    statuses = {(c.benchmark, c.size_bytes): c.status for c in study.results().cells}
+    statuses = {(c.case.benchmark, c.case.x): c.status for c in study.results().cells}
     assert statuses == {
         ("latency", 8): "no ceiling",
         ("latency", 1024): "crashed",  # where it ended
@@ -142,8 +142,8 @@ def test_a_library_that_always_fails_has_cells_without_numbers(make_study: MakeS
     study.launch(0, "beta", "latency", status="crashed")
     cell = study.cell("latency", 1024, "beta")
     assert (cell.status, cell.median, cell.launches) == ("crashed", None, 0)
-    assert cell.axes == {"calls": "blocking", "reuse": "fixed"}  # those of the other library
-    assert (cell.unit, cell.better, cell.metric) == ("us", "lower", "latency")
+    assert cell.case.axes == {"calls": "blocking", "reuse": "fixed"}  # those of the other library
+    assert (cell.unit, cell.better, cell.case.metric) == ("us", "lower", "latency")
     assert cell.command == "run beta latency #1"
 
 
@@ -153,7 +153,7 @@ def test_when_everything_failed_the_units_come_from_the_plan(make_study: MakeStu
     study.launch(0, "alpha", "latency", status="hung")
     study.launch(0, "alpha", "bw", status="hung")
     cells = study.results().cells
-    assert [(c.benchmark, c.size_bytes, c.unit, c.better) for c in cells] == [
+    assert [(c.case.benchmark, c.case.x, c.unit, c.better) for c in cells] == [
         ("latency", 0, "us", "lower"),
         ("latency", 8, "us", "lower"),
         ("bw", 8, "GB/s", "higher"),  # a rate of nothing is no case
@@ -217,7 +217,7 @@ def test_skipped_cases_are_told_once(make_study: MakeStudy) -> None:
     assert study.find(results, "bw", 1024, "alpha").status == "skipped"
     assert results.failures == []
     (skip,) = results.skipped
-    assert (skip.library, skip.benchmark, skip.sizes) == ("alpha", "bw", [1024])
+    assert (skip.who.library, skip.benchmark, skip.sizes) == ("alpha", "bw", [1024])
     assert skip.message == "invented reason"
 
 
@@ -237,7 +237,7 @@ def test_a_benchmark_that_can_have_no_ceiling_lacks_none(make_study: MakeStudy) 
             study.launch(block, library, "allreduce", {8: 5.0, 1024: 9.0})
     results = study.results()
     assert {(c.status, c.fraction, c.unit) for c in results.cells} == {("ok", None, "us")}
-    assert {c.benchmark for c in results.comparisons} == {"allreduce"}
+    assert {c.case.benchmark for c in results.comparisons} == {"allreduce"}
     bound = next(rule for rule in results.checklist if "upper bound" in rule.rule)
     assert bound.state == "not applicable"
 
@@ -247,5 +247,5 @@ def test_a_problem_of_a_case_is_one_of_all_its_metrics(make_study: MakeStudy) ->
     number = study.launch(0, "alpha", "mbw_mr", status=None)
     study.problem(number, "mbw_mr", 8, "skipped")
     study.end(number, "ok")
-    found = {(cell.metric, cell.status) for cell in study.results().cells}
+    found = {(cell.case.metric, cell.status) for cell in study.results().cells}
     assert found == {("mbw", "skipped"), ("mr", "skipped")}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nearpeak.results.build import build_results
+from nearpeak.findings.build import build_results
 
 MakeStudy = Any
 

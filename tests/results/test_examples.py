@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.results.build import build_results
+from nearpeak.findings.build import build_results
 from nearpeak.results.model import Results
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -58,7 +58,7 @@ def test_a_fraction_is_what_a_reader_works_out_from_the_records(metric: str, siz
     (cell,) = [
         cell
         for cell in build_results(folder).cells
-        if (cell.library, cell.path, cell.buffers) == ("intel", "gpu-gpu nvlink", "D,D")
-        and (cell.metric, cell.size_bytes) == (metric, size)
+        if (cell.who.library, cell.place.path, cell.case.buffers) == ("intel", "gpu-gpu nvlink", "D,D")
+        and (cell.case.metric, cell.case.x) == (metric, size)
     ]
     assert cell.fraction == pytest.approx(fraction, rel=1e-9)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.results.reading import load
+from nearpeak.observations.study import load
 
 MakeStudy = Any
 
@@ -165,7 +165,7 @@ def test_a_launch_that_answered_half_did_not_end_well(make_study: MakeStudy) -> 
     study.sizes = [8, 1024]
     study.launch(0, "alpha", "bw", {8: 1.0})
     results = study.results()
-    assert {(cell.size_bytes, cell.status) for cell in results.cells} == {
+    assert {(cell.case.x, cell.status) for cell in results.cells} == {
         (8, "failed"),
         (1024, "failed"),
     }
