@@ -124,6 +124,23 @@ class Study:
                 schema=records.SCHEMA, id="invented", nearpeak="0", started="2026-01-01", seed=1
             )
         ]
+        self.sessions = 0
+        self.session()
+
+    def session(self) -> None:
+        """A run of the study begins."""
+        fingerprint = records.Fingerprint(
+            machine={"host": "invented"}, driver={}, library={}, build={}
+        )
+        self.records.append(
+            records.SessionRecord(
+                session=self.sessions,
+                started="2026-01-01",
+                nearpeak="0",
+                fingerprint=fingerprint,
+            )
+        )
+        self.sessions += 1
 
     def launch(
         self,
@@ -160,7 +177,9 @@ class Study:
             )
         )
         command = f"run {library or 'ceiling'} {benchmark} #{number}"
-        self.records.append(launch_record(self.plan(), self.planned[-1], command, "2026-01-01"))
+        begin = launch_record(self.plan(), self.planned[-1], command, "2026-01-01")
+        begin.session = self.sessions - 1
+        self.records.append(begin)
         self.records.append(
             records.EnvironmentRecord(
                 launch=number,
@@ -184,14 +203,10 @@ class Study:
         block: int,
         cases: dict[tuple[str, str, int], float],
         *,
-        probe: float = 10.0,
         path: str = PATH,
     ) -> int:
-        """A ceiling launch: the median of each (metric, method, size), and the drift probe's."""
+        """A ceiling launch: the median of each (metric, method, size)."""
         number = self.launch(block, path=path)
-        self.records.append(
-            samples("probe", 1 << 20, [probe] * 5, launch=number, metric="copy", method="copy")
-        )
         for (metric, method, size), value in cases.items():
             self.records.append(
                 samples(

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.identity import CEILING, Case, Who
+from nearpeak.observations.model import Block
 from nearpeak.observations.study import load
 
 MakeStudy = Any
@@ -18,14 +20,48 @@ def test_a_study_is_read(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
     data = load(study.write())
-    assert data.study.id == "invented"
+    assert data.name == "invented"
     assert data.complete
     assert data.machine.hostname == "invented"
     (launch,) = data.launches
-    assert [case.record.size_bytes for case in launch.cases] == [8, 1024]
-    assert launch.cases[1].samples.tolist() == pytest.approx([1.96, 2.0, 2.0, 2.0, 2.1])
-    assert launch.end is not None
-    assert launch.environment is not None
+    assert (launch.who, launch.block, launch.status) == (Who("alpha"), Block(0, 0), "ok")
+    assert launch.tick_ns == 1.0
+    first, second = data.observed
+    assert first.launch is second.launch is launch
+    assert first.case == Case(
+        benchmark="bw",
+        metric="bw",
+        buffers="H,H",
+        axes={"reuse": "fixed", "calls": "blocking"},
+        x=8,
+    )
+    assert second.case == first.case.curve.at(1024)
+    assert second.samples is not None
+    assert second.samples.tolist() == pytest.approx([1.96, 2.0, 2.0, 2.0, 2.1])
+    assert (second.summary.median, second.summary.minimum) == (2.0, 1.96)
+    assert second.origin == "records.jsonl"
+    assert data.gaps == []
+
+
+def test_a_ceiling_is_of_the_benchmark_that_has_its_metric(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("mr", "ring", 8): 1.0})
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    ceiling, library = load(study.write()).observed
+    assert (ceiling.launch.who, ceiling.method) == (CEILING, "ring")
+    assert (ceiling.case.benchmark, ceiling.case.metric) == ("mbw_mr", "mr")
+    assert (library.launch.who, library.method) == (Who("alpha"), "")
+
+
+def test_sessions_are_told_apart(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    study.session()
+    study.launch(1, "alpha", "bw", {8: 2.0})
+    data = load(study.write())
+    assert [session.number for session in data.sessions] == [0, 1]
+    assert [one.launch.block for one in data.observed] == [Block(0, 0), Block(1, 1)]
+    assert data.sessions[0].fingerprint["machine"] == {"host": "invented"}
 
 
 def test_a_truncated_last_line_is_left_out(make_study: MakeStudy) -> None:
@@ -38,10 +74,9 @@ def test_a_truncated_last_line_is_left_out(make_study: MakeStudy) -> None:
     last = len(whole.splitlines(keepends=True)[-1])
     for cut in (1, last // 2, last - 1):
         file.write_bytes(whole[:-cut])
-        (launch,) = load(folder).launches
-        assert [case.record.size_bytes for case in launch.cases] == [8]
-        assert launch.end is None
-        assert not load(folder).complete
+        data = load(folder)
+        assert [one.case.x for one in data.observed] == [8]
+        assert not data.complete
 
 
 def test_any_other_bad_line_is_named(make_study: MakeStudy) -> None:
@@ -59,23 +94,24 @@ def test_the_last_beginning_of_a_launch_counts(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0}, number=0, status=None)
     study.launch(0, "alpha", "bw", {8: 3.0}, number=0)
-    (launch,) = load(study.write()).launches
-    assert [(case.record.size_bytes, case.samples[1]) for case in launch.cases] == [(8, 3.0)]
-    assert launch.end is not None
+    data = load(study.write())
+    assert len(data.launches) == 1
+    assert [(one.case.x, one.summary.median) for one in data.observed] == [(8, 3.0)]
 
 
 def test_a_launch_without_an_end_keeps_what_it_measured(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0}, status=None)
-    (launch,) = load(study.write(complete=False)).launches
-    assert launch.end is None
-    assert len(launch.believable) == 1
+    data = load(study.write(complete=False))
+    assert len(data.observed) == 1
+    assert data.gaps == []
 
 
 def test_a_resumed_study_is_complete_only_at_its_end(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
     study.write(complete=True)
+    study.session()
     study.launch(1, "alpha", "bw", {8: 1.0})
     assert not load(study.write(complete=False)).complete
     assert load(study.write(complete=True)).complete
@@ -156,8 +192,7 @@ def test_nothing_of_a_launch_in_the_wrong_place_is_believed(
                 record.ranks = ranks
                 if ranks is None:
                     study.records.remove(record)
-        (launch,) = load(study.write()).launches
-        assert launch.believable == []
+        assert load(study.write()).observed == []
 
 
 def test_a_launch_that_answered_half_did_not_end_well(make_study: MakeStudy) -> None:
@@ -212,10 +247,10 @@ def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
             line["subtracted_us"] = None
     (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     data = load(folder)
-    latency, bw = data.plan.benchmarks
+    latency, bw = data.benchmarks
     assert (latency.main.unit, latency.one_message, bw.one_way) == ("us", True, True)
-    (case,) = data.launches[0].cases
-    assert (case.record.verified, case.record.together) == (True, False)
+    assert len(data.observed) == 1
+    assert [(one.number, one.fingerprint) for one in data.sessions] == [(0, {})]
 
 
 def test_an_unknown_benchmark_of_the_first_schema_is_refused(make_study: MakeStudy) -> None:

@@ -3,7 +3,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+
+from nearpeak.results.ceilings import Ceilings
 
 MakeStudy = Any
 
@@ -108,7 +111,7 @@ def test_where_the_winner_had_but_a_trial_the_best_measured_method_may_count(
         study.ceiling(block, {("bw", name, 1024): value for name, value in values.items()})
         for record in study.records[-4:-1]:
             if record.method in (tried, "sm-pull"):
-                record.limited = "a short trial: slower than others"
+                record.trial = True
         study.launch(block, "alpha", "bw", {1024: 4.5})
     results = study.results()
     cell = study.find(results, "bw", 1024, "alpha")
@@ -135,7 +138,9 @@ def test_blocks_without_a_ceiling_are_left_out_of_the_fraction(make_study: MakeS
     study.launch(1, "alpha", "bw", {1024: 9.0})
     cell = study.cell()
     assert cell.fraction == pytest.approx(0.5)
-    assert cell.launches == 2
+    assert (cell.launches, cell.fraction_blocks) == (2, 1)
+    assert cell.fraction_range == pytest.approx((0.5, 0.5))
+    assert "fewer blocks" in cell.flags
 
 
 def test_no_ceiling(make_study: MakeStudy) -> None:
@@ -202,8 +207,21 @@ def test_between_unlike_memories_one_way_has_no_ceiling(
     study.ceiling(0, {("latency", "ce", 8): 5.0})
     study.launch(0, "alpha", "latency", {8: 10.0})
     (point,) = study.results().ceilings
-    point.case.buffers = buffers
-    assert point.fits({"calls": "blocking", "reuse": "fixed", "direction": direction}) == holds
+    point.case = msgspec.structs.replace(point.case, buffers=buffers)
+    axes = {"calls": "blocking", "reuse": "fixed", "direction": direction}
+    case = msgspec.structs.replace(point.case, axes=axes)
+    assert (Ceilings([point]).of(point.place, case) is point) == holds
+    assert Ceilings([point]).curve(point.place, case.curve) == [point] * holds
+
+
+def test_pinned_and_managed_memory_have_the_ceiling_of_their_path(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("latency", "ce", 8): 5.0})
+    study.launch(0, "alpha", "latency", {8: 10.0})
+    (point,) = study.results().ceilings
+    case = msgspec.structs.replace(point.case, buffers="P,H")
+    assert Ceilings([point]).of(point.place, case) is point
+    assert Ceilings([point]).of(point.place, msgspec.structs.replace(case, buffers="M,H")) is None
 
 
 def test_above_the_ceiling_is_an_alarm(make_study: MakeStudy) -> None:
@@ -243,13 +261,6 @@ def test_wrong_data_of_one_method_leaves_the_others(make_study: MakeStudy) -> No
     cell = study.cell()
     assert cell.ceiling is not None
     assert cell.ceiling.method == "ring"
-
-
-def test_the_probe_is_no_ceiling(make_study: MakeStudy) -> None:
-    study = make_study()
-    study.ceiling(0, {("copy", "memcpy", 4096): 10.0})
-    study.launch(0, "alpha", "bw", {1024: 5.0})
-    assert [point.case.x for point in study.results().ceilings] == [4096]
 
 
 def test_a_ceiling_counts_with_the_median_of_a_launch(make_study: MakeStudy) -> None:

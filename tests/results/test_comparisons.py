@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nearpeak.results.comparisons import verdict
+from nearpeak.identity import Who
 
 MakeStudy = Any
 
@@ -31,7 +31,8 @@ def test_second_against_first_in_the_same_blocks(make_study: MakeStudy) -> None:
     assert found["beta", "gamma", "bw"][0] == "slower"
     bw = found["alpha", "beta", "bw"][1]
     assert bw.ratio == pytest.approx(1.5)
-    assert bw.ci95 == pytest.approx((1.5 * 0.99, 1.5 * 1.01))
+    assert bw.ci95 == pytest.approx((1.5 * 0.99, 1.5 * 1.01), rel=0.01)
+    assert bw.blocks == 6
     assert found["alpha", "beta", "latency"][1].ratio == pytest.approx(1 / 1.5)
     assert bw.p_value < bw.p_adjusted < 1e-6
 
@@ -45,7 +46,8 @@ def test_the_margin_itself_is_equivalent(make_study: MakeStudy, better: str) -> 
         study.launch(block, "beta", benchmark, {1024: margin})
     (comparison,) = study.results().comparisons
     ratio = margin if better == "higher" else 1 / margin
-    assert (comparison.ci95, comparison.verdict) == ((ratio, ratio), "equivalent")
+    assert comparison.ci95 == pytest.approx((ratio, ratio))
+    assert comparison.verdict == "equivalent"
 
 
 def test_few_launches_decide_nothing(make_study: MakeStudy) -> None:
@@ -65,21 +67,29 @@ def test_cells_without_believed_numbers_are_not_compared(make_study: MakeStudy) 
     assert study.results().comparisons == []
 
 
-@pytest.mark.parametrize(
-    ("ci95", "p", "better", "expected"),
-    [
-        ((1.001, 1.015), 0.0, "higher", "equivalent"),  # sure, and too small to matter
-        ((0.975, 1.025), 0.5, "lower", "equivalent"),
-        ((0.975, 1.025), 0.5, "higher", "undecided"),
-        ((1.01, 1.30), 0.01, "higher", "faster"),
-        ((1.01, 1.30), 0.06, "higher", "undecided"),
-        ((0.99, 1.30), 0.01, "higher", "undecided"),
-        ((0.50, 0.90), 0.01, "lower", "slower"),
-        (None, 0.0, "higher", "undecided"),
-    ],
-)
-def test_verdicts(ci95: tuple[float, float] | None, p: float, better: str, expected: str) -> None:
-    assert verdict(ci95, p, better) == expected
+def test_a_curve_is_judged_as_one(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        noise = 1 + 0.01 * (block % 3 - 1)
+        study.launch(block, "alpha", "bw", {8: 1.0, 1024: 1.0})
+        study.launch(block, "beta", "bw", {8: 1.5 * noise, 1024: 1.6 * noise})
+    results = study.results()
+    (curve,) = results.curves
+    assert (curve.first, curve.second) == (Who("alpha"), Who("beta"))
+    assert curve.verdict == "faster"
+    assert curve.ratio == pytest.approx((1.5 * 1.6) ** 0.5)
+    assert [c.curve for c in results.curves] == [c.case.curve for c in results.comparisons[:1]]
+
+
+def test_blocks_of_two_sessions_are_not_paired(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    study.launch(0, "beta", "bw", {8: 2.0})
+    study.launch(1, "alpha", "bw", {8: 1.0})
+    study.session()
+    study.launch(1, "beta", "bw", {8: 100.0})
+    (comparison,) = study.results().comparisons
+    assert (comparison.blocks, comparison.ratio) == (1, pytest.approx(2.0))
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.1])

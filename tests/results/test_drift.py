@@ -1,37 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift: probes against their own kind, and the flag of the cells in a block that went astray."""
+"""Drift: what a path carried in each block, against its own other blocks."""
 
 from typing import Any
 
 import pytest
 
 MakeStudy = Any
+SIZES = (8, 1024, 65536)
+FAR = "host-host cross-numa"
 
 
-def test_a_block_that_went_astray_flags_its_cells(make_study: MakeStudy) -> None:
+def ceiling(study: Any, block: int, speed: float, **where: Any) -> None:
+    noise = 1 + 0.004 * (block % 3 - 1)
+    cases = {("bw", "ring", size): 10.0 * speed * noise for size in SIZES}
+    cases |= {("latency", "flag", size): 2.0 / speed / noise for size in SIZES}
+    study.ceiling(block, cases, **where)
+
+
+def test_a_step_is_found_and_flags_its_cells(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):
-        study.ceiling(block, {}, probe=7.0 if block == 2 else 10.0)
-        study.launch(block, "alpha", "bw" if block == 2 else "latency", {1024: 1.0})
+        ceiling(study, block, 0.7 if block >= 4 else 1.0)
+        study.launch(block, "alpha", "bw" if block >= 4 else "latency", {1024: 1.0})
     results = study.results()
-    assert [(d.block, d.flagged) for d in results.drift] == [(b, b == 2) for b in range(6)]
-    assert results.drift[2].deviation == pytest.approx(-0.3)
-    assert results.drift[2].probe_gbs == 7.0
+    (drift,) = results.drift
+    assert [block.number for block in drift.blocks] == list(range(6))
+    assert [block.number for block in drift.changed] == [4, 5]
+    assert drift.step == pytest.approx(-0.3, abs=0.02)
+    assert drift.deviations[5] == pytest.approx(-0.3, abs=0.02)
     assert "drift" in study.find(results, "bw", 1024, "alpha").flags
     assert "drift" not in study.find(results, "latency", 1024, "alpha").flags
 
 
-def test_probes_of_different_paths_are_not_mixed(make_study: MakeStudy) -> None:
+def test_paths_are_judged_one_by_one(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):
-        study.ceiling(block, {}, probe=10.0)
-        if block % 2:
-            study.ceiling(block, {}, probe=4.0, path="host-memory node1")
+        ceiling(study, block, 1.0)
+        ceiling(study, block, 1.0 if block < 4 else 0.5, path=FAR)
+        study.launch(block, "alpha", "bw", {1024: 1.0})
+    results = study.results()
+    changed = {drift.place.path: len(drift.changed) for drift in results.drift}
+    assert changed == {FAR: 2, "host-host same-numa": 0}
+    assert "drift" not in study.find(results, "bw", 1024, "alpha").flags
+
+
+def test_a_block_that_lacks_a_ceiling_is_not_off_for_it(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        cases = {("bw", "ring", size): 10.0 * size for size in SIZES[: 3 - block % 2]}
+        study.ceiling(block, cases)
     study.launch(0, "alpha", "bw", {8: 1.0})
-    assert [d.deviation for d in study.results().drift] == [0.0] * 6
+    (drift,) = study.results().drift
+    assert drift.deviations == [0.0] * 6
 
 
-def test_no_probe_no_drift(make_study: MakeStudy) -> None:
+def test_no_ceiling_no_drift(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
     assert study.results().drift == []

@@ -15,7 +15,7 @@ def test_every_curve_is_fitted(make_study: MakeStudy) -> None:
     study.launch(0, "alpha", "latency", {0: 2.0, **times})
     study.launch(0, "alpha", "bw", {0: 0.0, **{s: s / t / 1e3 for s, t in times.items()}})
     study.ceiling(0, {("latency", "flag", size): time / 2 for size, time in times.items()})
-    fits = {(fit.library, fit.benchmark): fit for fit in study.results().fits}
+    fits = {(fit.who.library, fit.curve.benchmark): fit for fit in study.results().fits}
     assert set(fits) == {("alpha", "latency"), ("alpha", "bw"), ("", "latency")}
     for benchmark in ("latency", "bw"):
         fit = fits["alpha", benchmark]
