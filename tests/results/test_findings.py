@@ -16,11 +16,16 @@ from nearpeak.study.model import Contender
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
-    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling=True),
+    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured"),
     Benchmark(
-        "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False, ceiling=True
+        "bw",
+        [Metric("bw", "GB/s", "higher")],
+        PAIR,
+        smallest=1,
+        symmetric=False,
+        ceiling="measured",
     ),
-    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling=True),
+    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured"),
 ]
 NVLINK, SAME, MPS = "gpu-gpu nvlink", "gpu-gpu same-gpu", "gpu-gpu same-gpu mps"
 NEAR = "host-gpu near"

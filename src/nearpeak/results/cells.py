@@ -184,7 +184,7 @@ def _cell(
         if cell.modes:
             cell.flags.append("bimodal")
         # Of nothing there is no rate.
-        if benchmark.ceiling and (key.size_bytes > 0 or kind.better == "lower"):
+        if benchmark.has_ceiling and (key.size_bytes > 0 or kind.better == "lower"):
             where = (key.path, key.metric, key.size_bytes, key.buffers)
             wrong |= _compare(cell, ceilings.matching(limits, where, axes, kind.better))
     cell.status = min(

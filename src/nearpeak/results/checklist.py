@@ -136,7 +136,7 @@ def _timing(data: StudyData) -> tuple[str, str]:
 
 
 def _bounds(data: StudyData, cells: list[Cell]) -> tuple[str, str]:
-    can_be = {benchmark.name for benchmark in data.plan.benchmarks if benchmark.ceiling}
+    can_be = {benchmark.name for benchmark in data.plan.benchmarks if benchmark.has_ceiling}
     measured = [c for c in cells if c.median is not None and c.benchmark in can_be]
     wanting = [c for c in measured if c.size_bytes or c.better == "lower"]
     if not wanting:
