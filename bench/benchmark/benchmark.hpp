@@ -35,6 +35,18 @@ struct RankRule {
   std::string text() const;  // "exactly 2 ranks"
 };
 
+// What a benchmark is measured over.
+struct XAxis {
+  std::string name = "size";
+  std::string unit = "B";
+};
+
+// What one iteration moves between a pair of ranks.
+struct Moves {
+  int ways = 1;         // 2: there and back
+  bool window = false;  // as many messages as are in flight, not one
+};
+
 struct BenchmarkInfo {
   std::string name;
   std::string summary;
@@ -43,6 +55,9 @@ struct BenchmarkInfo {
   std::size_t smallest = 0;     // bytes: smaller sizes are left out
   std::vector<Axis> axes = {};  // beside those of CommonOptions
   bool symmetric = true;        // false: what rank 0 sends is measured, not the way back
+  XAxis x = {};
+  Moves moves = {};
+  bool usual = false;  // measured when nothing is asked for
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 };
@@ -134,6 +149,8 @@ struct Benchmark {
       make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
+  // What there is to hold it against: "measured" by nearpeak-native, or "none".
+  std::string ceiling() const { return over_transport() ? "measured" : "none"; }
 };
 
 // A static object of this type in a benchmark's file makes it known.

@@ -25,16 +25,19 @@ Json to_json(const std::vector<Axis>& axes) {
   return out;
 }
 
-Json to_json(const DescribedBenchmark& benchmark) {
-  const BenchmarkInfo& info = benchmark.info;
+Json to_json(const DescribedBenchmark& described) {
+  const BenchmarkInfo& info = described.benchmark.info;
   return {{"name", info.name},
           {"summary", info.summary},
           {"ranks", {{"rule", info.ranks.name()}, {"count", info.ranks.count}}},
           {"smallest", info.smallest},
           {"metrics", to_json(info.metrics)},
           {"symmetric", info.symmetric},
-          {"ceiling", benchmark.has_ceiling},
-          {"axes", to_json(benchmark.axes)}};
+          {"x", {{"name", info.x.name}, {"unit", info.x.unit}}},
+          {"moves", {{"ways", info.moves.ways}, {"window", info.moves.window}}},
+          {"ceiling", described.benchmark.ceiling()},
+          {"default", info.usual},
+          {"axes", to_json(described.axes)}};
 }
 
 Json to_json(const DescribedMode& mode) {
@@ -63,7 +66,7 @@ std::vector<Axis> common_axes(const CommonOptions& options) {
 }
 
 std::string to_json(const Description& description) {
-  Json out{{"schema", 2}, {"program", description.program}, {"version", kVersion}};
+  Json out{{"schema", 3}, {"program", description.program}, {"version", kVersion}};
   add(out, "modes", description.modes);
   add(out, "benchmarks", description.benchmarks);
   add(out, "operations", description.operations);

@@ -20,9 +20,8 @@ struct DescribedMode {
 };
 
 struct DescribedBenchmark {
-  BenchmarkInfo info;
+  const Benchmark& benchmark;
   std::vector<Axis> axes;  // all of them
-  bool has_ceiling;
 };
 
 struct DescribedOperation {

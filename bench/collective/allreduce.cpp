@@ -82,6 +82,7 @@ const Register entry({
              .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 2},
              .smallest = 4,
              .axes = {{"type", {"float", "int", "double"}, "of the numbers that are added up"}},
+             .moves = {.ways = 2},
              .sync = Sync::kBarrier,
              .reduce = Reduce::kMaximum},
     .make = [](const CaseContext& context) -> std::unique_ptr<Case> {

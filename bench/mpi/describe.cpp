@@ -9,7 +9,7 @@ namespace nearpeak {
 std::string describe() {
   Description out{.program = "nearpeak-mpi"};
   for (const Benchmark& benchmark : benchmarks())
-    out.benchmarks.push_back({benchmark.info, axes_of(benchmark), benchmark.over_transport()});
+    out.benchmarks.push_back({benchmark, axes_of(benchmark)});
   for (const ProbeOperationInfo& info : probe_operations())
     out.operations.push_back({info.name, info.summary});
   return to_json(out);

@@ -37,7 +37,7 @@ std::string describe_modes() {
   for (const Benchmark& benchmark : benchmarks()) {
     std::vector<Axis> axes = benchmark.info.axes;
     for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
-    if (benchmark.over_transport()) out.benchmarks.push_back({benchmark.info, axes, true});
+    if (benchmark.over_transport()) out.benchmarks.push_back({benchmark, axes});
   }
   return to_json(out);
 }
@@ -104,9 +104,12 @@ std::vector<Metric> transport_metrics() {
 
 std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, int ranks) {
   std::vector<std::string> known;
-  for (const Benchmark& benchmark : benchmarks())
-    if (benchmark.over_transport()) known.push_back(benchmark.info.name);
-  const std::vector<std::string> usual{"latency", "bw", "bibw"};
+  std::vector<std::string> usual;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (!benchmark.over_transport()) continue;
+    known.push_back(benchmark.info.name);
+    if (benchmark.info.usual) usual.push_back(benchmark.info.name);
+  }
   const auto& names = options.metrics.empty() ? usual : options.metrics;
   check_names(names, known, "metric");
   std::vector<const Benchmark*> out;

@@ -58,6 +58,8 @@ const Register entry(Over<BidirectionalBandwidth>::benchmark({
     .metrics = {{"bibw", "GB/s", "higher"}},
     .smallest = 1,
     .axes = {calls_axis("MPI_Sendrecv")},
+    .moves = {.ways = 2, .window = true},
+    .usual = true,
 }));
 
 }  // namespace

@@ -27,6 +27,8 @@ const Register entry(Over<Bandwidth>::benchmark({
     .smallest = 1,
     .axes = {calls_axis("MPI_Send and MPI_Recv")},
     .symmetric = false,
+    .moves = {.window = true},
+    .usual = true,
 }));
 
 }  // namespace

@@ -103,6 +103,8 @@ const Register entry(Over<Latency>::benchmark({
               {"both", "0to1", "1to0"},
               "both: the payload goes there and back; 0to1, 1to0: the payload goes one way and the "
               "reply is empty"}},
+    .moves = {.ways = 2},
+    .usual = true,
 }));
 
 }  // namespace

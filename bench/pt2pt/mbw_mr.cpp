@@ -48,6 +48,7 @@ const Register entry(Over<MultiplePairs>::benchmark({
     .smallest = 1,
     .axes = {calls_axis("MPI_Send and MPI_Recv")},
     .symmetric = false,
+    .moves = {.window = true},
     .sync = Sync::kBarrier,
     .reduce = Reduce::kMean,
 }));

@@ -15,7 +15,7 @@ import sys
 import time
 
 DESCRIPTION = {
-    "schema": 2,
+    "schema": 3,
     "program": "nearpeak-mpi",
     "version": "0",
     "operations": [{"name": name} for name in ("bcast", "put")],
@@ -35,7 +35,12 @@ DESCRIPTION = {
                 {"name": "staging", "values": ["none", "pinned"], "default": "none"},
             ],
             "symmetric": name not in ("bw", "mbw_mr"),
-            "ceiling": name != "allreduce",
+            "moves": {
+                "ways": 1 if name in ("bw", "mbw_mr") else 2,
+                "window": better == "higher",
+            },
+            "ceiling": "none" if name == "allreduce" else "measured",
+            "default": name in ("latency", "bw", "bibw"),
         }
         for name, rule, better, metrics in (
             ("allreduce", "at least", "lower", [("allreduce", "us")]),

@@ -50,6 +50,24 @@ def test_what_there_is_not_is_bad_input(description: Description, text: str, mes
     assert message in str(error.value)
 
 
+def test_a_benchmark_says_what_it_moves_and_what_it_is_held_against(
+    description: Description,
+) -> None:
+    told = {
+        one.name: (one.moves.bytes(8, window=64), one.ceiling, one.has_ceiling)
+        for one in description.benchmarks
+    }
+    assert told == {
+        "allreduce": (16, "none", False),
+        "bibw": (1024, "measured", True),
+        "bw": (512, "measured", True),
+        "latency": (16, "measured", True),
+        "mbw_mr": (512, "measured", True),
+    }
+    assert {(one.x.name, one.x.unit) for one in description.benchmarks} == {("size", "B")}
+    assert description.defaults == ["bibw", "bw", "latency"]
+
+
 def test_a_program_that_does_not_answer_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not describe itself"):
         describe(tmp_path / "missing", {})
@@ -75,5 +93,5 @@ def test_an_older_description_is_bad_input(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text('#!/bin/sh\necho \'{"schema": 1, "modes": []}\'\n')
     program.chmod(0o755)
-    with pytest.raises(UserError, match="describes itself in schema 1, not 2"):
+    with pytest.raises(UserError, match="describes itself in schema 1, not 3"):
         describe(program, {})

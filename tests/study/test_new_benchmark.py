@@ -46,3 +46,6 @@ def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
     assert {(one["metric"], one["unit"], one["status"]) for one in cells} == {("bcast", "us", "ok")}
     assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
     assert "bcast" in (study / "report.html").read_text()
+    (told,) = [one for one in results["benchmarks"] if one["name"] == "bcast"]
+    assert (told["moves"], told["ceiling"]) == ({"ways": 1, "window": False}, "none")
+    assert told["default"] is False

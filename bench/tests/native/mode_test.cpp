@@ -13,7 +13,7 @@ using namespace nearpeak;
 
 TEST_CASE("the modes describe themselves") {
   const auto all = nlohmann::json::parse(describe_modes());
-  CHECK(all["schema"] == 2);
+  CHECK(all["schema"] == 3);
   CHECK(all["program"] == "nearpeak-native");
   std::vector<std::string> names;
   for (const auto& mode : all["modes"]) {
@@ -26,6 +26,23 @@ TEST_CASE("the modes describe themselves") {
   }
   for (const char* name : {"memory", "pair", "tcp", "verbs"})
     CHECK(std::find(names.begin(), names.end(), name) != names.end());
+}
+
+TEST_CASE("a benchmark says all that the study must know of it") {
+  const auto all = nlohmann::json::parse(describe_modes());
+  const auto described = [&](const std::string& name) {
+    for (const auto& benchmark : all["benchmarks"])
+      if (benchmark["name"] == name) return benchmark;
+    return nlohmann::json();
+  };
+  const auto latency = described("latency");
+  CHECK(latency["x"] == nlohmann::json({{"name", "size"}, {"unit", "B"}}));
+  CHECK(latency["moves"] == nlohmann::json({{"ways", 2}, {"window", false}}));
+  CHECK(latency["ceiling"] == "measured");
+  CHECK(latency["default"] == true);
+  CHECK(described("bw")["moves"] == nlohmann::json({{"ways", 1}, {"window", true}}));
+  CHECK(described("bibw")["moves"] == nlohmann::json({{"ways", 2}, {"window", true}}));
+  CHECK(described("mbw_mr")["default"] == false);
 }
 
 TEST_CASE("what a mode does not do is no option of it") {
@@ -68,6 +85,10 @@ TEST_CASE("metrics are benchmarks over a transport, where they fit the ranks") {
   CHECK_THROWS_AS(transport_benchmarks(options, 4), BadInput);
   options.metrics = {"mbw_mr"};
   CHECK(transport_benchmarks(options, 4).size() == 1);
+  options.metrics = {"latency", "bw"};
+  const auto in_order = transport_benchmarks(options, 2);
+  CHECK(in_order.front()->info.name == "latency");
+  CHECK(in_order.back()->info.name == "bw");
   options.metrics = {"latency", ""};
   CHECK_THROWS_AS(transport_benchmarks(options, 2), BadInput);
 }

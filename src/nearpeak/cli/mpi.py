@@ -89,7 +89,7 @@ def show(
 
     library = resolve(name)
     ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
-    example = Launch(program=["nearpeak-mpi", "latency"], ranks=ranks)
+    example = Launch(program=["nearpeak-mpi", "BENCHMARK"], ranks=ranks)
     # Names come from outside: no markup in them is obeyed.
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
     console = Console(markup=False, highlight=False, soft_wrap=True, width=width)

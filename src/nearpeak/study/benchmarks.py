@@ -13,6 +13,7 @@ import msgspec
 from nearpeak.errors import UserError
 
 Better = Literal["lower", "higher"]
+Ceiling = Literal["measured", "none"]  # what there is to hold it against
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -30,6 +31,24 @@ class Metric(msgspec.Struct, frozen=True):
     name: str
     unit: str  # "us", "GB/s", "M/s" (1e6 messages a second)
     better: Better
+
+
+class X(msgspec.Struct, frozen=True):
+    """What a benchmark is measured over."""
+
+    name: str = "size"
+    unit: str = "B"
+
+
+class Moves(msgspec.Struct, frozen=True):
+    """What one iteration moves between a pair of ranks."""
+
+    ways: int = 1  # 2: there and back
+    window: bool = False  # whether it is as many messages as are in flight, or one
+
+    def bytes(self, size_bytes: int, window: int) -> int:
+        """With messages of one size, of which `window` are in flight."""
+        return self.ways * size_bytes * (window if self.window else 1)
 
 
 class RankRule(msgspec.Struct, frozen=True):
@@ -65,7 +84,16 @@ class Benchmark(msgspec.Struct, frozen=True):
     summary: str = ""
     smallest: int = 0  # bytes: smaller messages are left out
     symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
-    ceiling: bool = False  # whether nearpeak-native can measure what a path carries in its metrics
+    x: X = X()
+    moves: Moves = Moves()
+    # "measured": nearpeak-native measures what a path carries in its metrics
+    ceiling: Ceiling = "none"
+    default: bool = False  # measured when nothing is asked for
+
+    @property
+    def has_ceiling(self) -> bool:
+        """Whether there is anything to hold it against: without it there is no fraction."""
+        return self.ceiling != "none"
 
     @property
     def main(self) -> Metric:
@@ -83,14 +111,14 @@ class Benchmark(msgspec.Struct, frozen=True):
     def one_message(self) -> bool:
         """Whether its main metric is the time of one message between two ranks."""
         pair = self.ranks.rule == "exactly" and self.ranks.count == 2
-        return pair and self.ceiling and self.main.unit == "us"
+        return pair and self.has_ceiling and self.main.unit == "us"
 
     @property
     def place(self) -> tuple[bool, bool, bool, bool, str]:
         """Where it stands in tables: what has ceilings, what pairs of ranks do, rates, one way."""
         several = self.ranks.rule != "exactly"
         rates_last = self.main.better == "lower"
-        return not self.ceiling, several, rates_last, self.symmetric, self.name
+        return not self.has_ceiling, several, rates_last, self.symmetric, self.name
 
 
 def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:

@@ -94,7 +94,7 @@ def has_ceiling(path: Path, benchmark: Benchmark) -> bool:
     """
     two = len(path.ends) == 2
     shared = path.transport == "memory" and not any(end.gpu for end in path.ends)
-    return benchmark.ceiling and benchmark.ranks.fits(len(path.ends)) and (two or shared)
+    return benchmark.has_ceiling and benchmark.ranks.fits(len(path.ends)) and (two or shared)
 
 
 def ceiling_benchmarks(plan: Plan, path: Path, buffers: str) -> list[str]:

@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.model import Variant
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -33,6 +33,11 @@ class Description(msgspec.Struct, frozen=True):
     version: str
     benchmarks: list[Benchmark]
     operations: list[Operation] = []
+
+    @property
+    def defaults(self) -> list[str]:
+        """The names of the benchmarks that are measured when nothing is asked for."""
+        return [benchmark.name for benchmark in self.benchmarks if benchmark.default]
 
 
 def describe(program: Path, env: dict[str, str]) -> Description:

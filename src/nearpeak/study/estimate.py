@@ -76,12 +76,9 @@ def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
 
 
 def _sample_bytes(plan: Plan, launch: PlannedLaunch, benchmark: Benchmark, size: int) -> int:
-    """Bytes that one sample moves at least between two ranks: there and back of a time, a window
-    of a rate, each way where it is of both."""
-    if benchmark.main.better == "lower":
-        return 2 * size
-    window = max(size, min(plan.window * size, in_flight_bytes(plan, launch.buffers)))
-    return 2 * window if benchmark.symmetric else window
+    """Bytes that one sample moves at least between two ranks."""
+    most = in_flight_bytes(plan, launch.buffers) // max(size, 1)
+    return benchmark.moves.bytes(size, max(1, min(plan.window, most)))
 
 
 class Estimate:

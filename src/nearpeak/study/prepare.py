@@ -30,7 +30,6 @@ from nearpeak.study.options import Options
 from nearpeak.study.plan import fits, make_plan
 from nearpeak.study.variants import Awarenesses, choose_variants, unfit
 
-BENCHMARKS = ("latency", "bw", "bibw")
 HOST_SECONDS = 20.0  # for a host to answer
 TWO_NODES, PAIR = " two-nodes", " pair "  # in the ids of paths between hosts, of all pairs
 
@@ -58,7 +57,8 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
     build_native()
     described = describe_libraries([contender.library for contender in contenders])
-    asked = choose_variants(described, options.benchmarks or BENCHMARKS, options.buffers, paths)
+    wanted = options.benchmarks or described.defaults
+    asked = choose_variants(described, wanted, options.buffers, paths)
     tried = try_buffers(contenders, asked, described, machine)
     known = Awarenesses(tried, described)
     plan = make_plan(

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python knows no benchmark by its name: what it must know, `--describe` says."""
+
+import ast
+import json
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "nearpeak"
+EXCEPT = {PACKAGE / "report" / "beside.py"}  # until report/ follows
+
+
+def names() -> set[str]:
+    """The benchmarks, as docs/describe.md lists them."""
+    text = (ROOT / "docs" / "describe.md").read_text(encoding="utf-8")
+    [row] = re.findall(r"^\| `name` \| OMB's name: (.*) \|$", text, re.MULTILINE)
+    return set(re.findall(r"`(\w+)`", row))
+
+
+def test_the_document_lists_what_the_program_has() -> None:
+    program = ROOT / "build" / "release" / "nearpeak-native"
+    if not program.exists():
+        return
+    told = subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
+    assert {one["name"] for one in json.loads(told)["benchmarks"]} <= names()
+
+
+def test_no_benchmark_is_known_by_its_name() -> None:
+    assert len(names()) >= 5
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if file not in EXCEPT
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names()
+    ]
+    assert found == []
