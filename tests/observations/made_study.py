@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from nearpeak.findings.build import build_results
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine import model as machine
-from nearpeak.findings.build import build_results
 from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
@@ -279,7 +280,7 @@ class Study:
         ends = tuple(machine.Endpoint(memory="host", cpus=[one], numa_node=0) for one in (0, 1))
         paths = [
             machine.Path(id=name, summary="invented", transport="memory", ends=ends)
-            for name in dict.fromkeys([PATH, *(one.place.path for one in self.planned)])
+            for name in dict.fromkeys([PATH, *(one.path for one in self.planned)])
         ]
         return Plan(
             schema=SCHEMA,

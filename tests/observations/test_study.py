@@ -93,10 +93,10 @@ def test_any_other_bad_line_is_named(make_study: MakeStudy) -> None:
 def test_the_last_beginning_of_a_launch_counts(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0}, number=0, status=None)
-    study.launch(0, "alpha", "bw", {8: 3.0}, number=0)
+    study.launch(0, "alpha", "bw", {8: 3.0, 1024: 4.0}, number=0)
     data = load(study.write())
     assert len(data.launches) == 1
-    assert [(one.case.x, one.summary.median) for one in data.observed] == [(8, 3.0)]
+    assert [one.summary.median for one in data.observed] == [3.0, 4.0]
 
 
 def test_a_launch_without_an_end_keeps_what_it_measured(make_study: MakeStudy) -> None:
@@ -214,8 +214,8 @@ def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
     study.launch(0, "alpha", "bw", {8: 1.0})
     file = study.write() / name
     text = file.read_text()
-    file.write_text(text.replace('"schema":2', '"schema":7', 1))
-    with pytest.raises(UserError, match=r"schema 7.* schema 2.*use the nearpeak that wrote it"):
+    file.write_text(re.sub(r'"schema":\d', '"schema":7', text, count=1))
+    with pytest.raises(UserError, match=r"schema 7.* schema 3.*use the nearpeak that wrote it"):
         load(study.folder)
     # Also when the other schema has other fields.
     first, _, rest = text.partition("\n")
@@ -240,6 +240,7 @@ def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
     (folder / "plan.json").write_text(json.dumps({**plan, "schema": 1}))
     lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     lines[0]["schema"] = 1
+    lines = [line for line in lines if line["record"] != "session"]
     for line in lines:
         if line["record"] == "samples":
             for key in ("offset", "verified", "together", "phases", "ranks"):

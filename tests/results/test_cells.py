@@ -98,7 +98,11 @@ def test_bimodal_launches_show_both_modes_and_what_differs(make_study: MakeStudy
     cell = study.cell()
     assert "bimodal" in cell.flags
     low, high = cell.modes
-    assert (low.median, low.share, numbers(low.blocks)) == (pytest.approx(4.005), 4 / 6, [0, 2, 4, 5])
+    assert (low.median, low.share, numbers(low.blocks)) == (
+        pytest.approx(4.005),
+        4 / 6,
+        [0, 2, 4, 5],
+    )
     assert (high.median, high.share, numbers(high.blocks)) == (pytest.approx(8.005), 2 / 6, [1, 3])
     assert (low.conditions, high.conditions) == ({"env BOUND": "far"}, {"env BOUND": "near"})
 

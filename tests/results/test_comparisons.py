@@ -22,7 +22,8 @@ def test_second_against_first_in_the_same_blocks(make_study: MakeStudy) -> None:
             study.launch(block, library, "latency", {1024: machine * factor})
     study.launch(6, "alpha", "bw", {1024: 100.0})  # a block without the others counts for none
     found = {
-        (c.first.library, c.second.library, c.case.benchmark): (c.verdict, c) for c in study.results().comparisons
+        (c.first.library, c.second.library, c.case.benchmark): (c.verdict, c)
+        for c in study.results().comparisons
     }
     assert len(found) == 6
     assert found["alpha", "beta", "bw"][0] == "faster"

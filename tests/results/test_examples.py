@@ -58,7 +58,8 @@ def test_a_fraction_is_what_a_reader_works_out_from_the_records(metric: str, siz
     (cell,) = [
         cell
         for cell in build_results(folder).cells
-        if (cell.who.library, cell.place.path, cell.case.buffers) == ("intel", "gpu-gpu nvlink", "D,D")
+        if (cell.who.library, cell.place.path, cell.case.buffers)
+        == ("intel", "gpu-gpu nvlink", "D,D")
         and (cell.case.metric, cell.case.x) == (metric, size)
     ]
     assert cell.fraction == pytest.approx(fraction, rel=1e-9)

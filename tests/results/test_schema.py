@@ -15,7 +15,7 @@ from nearpeak.results.schema import schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 MakeStudy = Any
-STRUCTS = schema()["$defs"]
+STRUCTS = {name: one for name, one in schema()["$defs"].items() if "properties" in one}
 
 
 def documented() -> dict[str, dict[str, str]]:

@@ -38,7 +38,11 @@ class View:
         return cls(
             [cell for cell in results.cells if cell.median],
             {benchmark.name: benchmark for benchmark in results.benchmarks},
-            {Who(one.name, given.name): given for one in results.libraries for given in one.settings},
+            {
+                Who(one.name, given.name): given
+                for one in results.libraries
+                for given in one.settings
+            },
         )
 
     @cached_property
@@ -149,9 +153,7 @@ def cost(cell: Cell) -> float:
 def bare(curve: Curve) -> Curve:
     """The curve but for how data was staged."""
     axes = {name: value for name, value in curve.axes.items() if name != STAGING}
-    return Curve(
-        benchmark=curve.benchmark, metric=curve.metric, buffers=curve.buffers, axes=axes
-    )
+    return Curve(benchmark=curve.benchmark, metric=curve.metric, buffers=curve.buffers, axes=axes)
 
 
 def value(cell: Cell) -> str:

@@ -317,9 +317,7 @@ def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap
         status = "skipped"  # the cases with wrong data are named; the others were not reached
     reached = True
     for _, curves in groupby(launch.curves, key=lambda curve: curve.benchmark):
-        missing = [
-            case for curve in curves for case in _asked(plan, curve) if case not in settled
-        ]
+        missing = [case for curve in curves for case in _asked(plan, curve) if case not in settled]
         for case in missing:
             yield Gap(launch, case, status, launch.message, reached=reached)
         reached = reached and not missing

@@ -8,7 +8,7 @@ import msgspec
 
 from nearpeak.files import write_whole
 from nearpeak.observations.model import Library, Observations
-from nearpeak.results import cells, ceilings, checklist, comparisons, drift, fits
+from nearpeak.results import ceilings, cells, checklist, comparisons, drift, fits
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
 
 NAME = "results.json"

@@ -56,9 +56,7 @@ def find(observations: Observations) -> list[CeilingPoint]:
         else:
             kinds[where] = one
             curves[where][one.method][one.launch.block] = _reached(one)
-    return [
-        _point(where, curves[where], together[where], kinds[where]) for where in sorted(curves)
-    ]
+    return [_point(where, curves[where], together[where], kinds[where]) for where in sorted(curves)]
 
 
 def _reached(one: Observation) -> Reached:
@@ -179,9 +177,7 @@ def _holds(point: CeilingPoint, case: Case) -> bool:
     return all(case.axes.get(name, value) == value for name, value in point.case.axes.items())
 
 
-def fractions(
-    medians: Mapping[Block, float], ceiling: CeilingPoint
-) -> dict[Block, float]:
+def fractions(medians: Mapping[Block, float], ceiling: CeilingPoint) -> dict[Block, float]:
     """Of each block that measured both: how near the launch median is to the ceiling there.
 
     Rates: measured / ceiling. Times: ceiling / measured. Near to 1 is near to the ceiling.

@@ -11,11 +11,12 @@ from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.observations.model import Block, Gap, Launch, Observation, Observations
 from nearpeak.results.ceilings import Ceilings, fractions
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
-from nearpeak.statistics.intervals import FEWEST, interval, precise
+from nearpeak.statistics.intervals import interval, precise
 from nearpeak.statistics.modes import two_modes
 from nearpeak.study.benchmarks import Benchmark, named
 
 ABOVE = 1.03  # a larger fraction is a defect of the ceiling
+FEWEST = 6  # launches: below there is no 95 % interval
 
 # A cell with several is called by the first.
 WORST_FIRST = ["wrong data", "crashed", "hung", "failed", "skipped", "above ceiling", "no ceiling"]
@@ -242,8 +243,9 @@ def skipped(observations: Observations) -> list[Skip]:
     sizes: dict[tuple[Who, Place, str, str, str], set[int]] = defaultdict(set)
     for gap in observations.gaps:
         if gap.said and gap.status == "skipped":
-            where = (gap.launch.who, gap.launch.place, gap.case.benchmark)
-            sizes[*where, gap.method, gap.message].add(gap.case.x)
+            launch, benchmark = gap.launch, gap.case.benchmark
+            where = (launch.who, launch.place, benchmark, gap.method, gap.message)
+            sizes[where].add(gap.case.x)
     return [
         Skip(
             who=who,

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nearpeak.observations.model import Floats, Observations
+from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Comparison, Rule, Skip
 from nearpeak.statistics.comparisons import rejects_normality
-from nearpeak.statistics.intervals import FEWEST
 
 MET, NOT_MET, NOT_APPLICABLE = "met", "not met", "not applicable"
 TOO_MANY = 0.2  # of the comparisons rejecting normality; 5 % do by chance
@@ -91,7 +91,7 @@ def _normality(log_ratios: Sequence[Floats]) -> tuple[str, str]:
     tested = sum(len(values) >= FEWEST for values in log_ratios)
     if not tested:
         return MET, f"{intervals}; no test that assumes one was made"
-    rejected = rejects_normality([v for v in log_ratios if len(v) >= FEW])
+    rejected = rejects_normality([v for v in log_ratios if len(v) >= FEWEST])
     return _state(rejected <= TOO_MANY * tested), (
         f"{intervals}; the t-test of the verdicts assumes normal log ratios, which Shapiro and "
         f"Wilk's test rejects in {rejected} of {tested} comparisons (5 % would by chance); "
@@ -118,7 +118,7 @@ def _percentiles(measured: list[Cell]) -> tuple[str, str]:
 
 
 def _setup(data: Observations) -> tuple[str, str]:
-    ended = {id(one.launch): one.launch for one in data.observed}.values()
+    ended = [launch for launch in data.launches if launch.status not in ("crashed", "hung")]
     silent = sum(launch.tick_ns is None for launch in ended)
     return _state(silent == 0), (
         "machine, library versions, plan with its seed, and every launch's command, binding and "

@@ -95,6 +95,10 @@ class Benchmark(msgspec.Struct, frozen=True):
         """Whether there is anything to hold it against: without it there is no fraction."""
         return self.ceiling != "none"
 
+    def metric(self, name: str) -> Metric:
+        """Its metric of this name; KeyError without one."""
+        return {metric.name: metric for metric in self.metrics}[name]
+
     @property
     def main(self) -> Metric:
         """The metric that stands for it."""

@@ -107,6 +107,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     offset: int = 0  # bytes from a page boundary to the first buffer
     verified: bool = True  # whether what arrived was looked at
     together: bool = False  # of a ceiling: a whole window moved at once, as no library can
+    trial: bool = False  # of a ceiling's method: a few samples, where others were better
     phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 

@@ -10,8 +10,12 @@ LATENCY, BW = 26.0, 55.0  # the ceilings
 
 
 def host_to_gpu(
-    by_hand: Any, latency: float, bw: float, ceilings: tuple[float | None, float | None],
-    calls: str = "nonblocking", **axes: str,
+    by_hand: Any,
+    latency: float,
+    bw: float,
+    ceilings: tuple[float | None, float | None],
+    calls: str = "nonblocking",
+    **axes: str,
 ) -> list[Any]:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     one, many = ceilings

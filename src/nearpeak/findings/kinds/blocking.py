@@ -21,19 +21,23 @@ def find(view: View) -> Iterator[Seen]:
     """Every time of one message that a rate of the same messages beats."""
     windowed: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
+        one_way = view.benchmarks[cell.case.benchmark].one_way
         # A window of 1: of messages as large as may fly.
-        if view.benchmarks[cell.case.benchmark].one_way and cell.window != 1:
-            if cell.case.axes.get(CALLS, "nonblocking") == "nonblocking":
-                windowed[_place(cell)].append(cell)
+        if one_way and cell.window != 1 and _calls(cell, "nonblocking"):
+            windowed[_place(cell)].append(cell)
     for cell in view.unstaged:
-        if not view.benchmarks[cell.case.benchmark].one_message or not cell.case.x:
-            continue
-        if cell.case.axes.get(CALLS, "blocking") != "blocking":
+        one_message = view.benchmarks[cell.case.benchmark].one_message
+        if not (one_message and cell.case.x and _calls(cell, "blocking")):
             continue
         for other in windowed[_place(cell)]:
             found = _beaten(view, cell, other) if _alike(cell, other) else None
             if found is not None:
                 yield found
+
+
+def _calls(cell: Cell, how: str) -> bool:
+    """Whether it sends so, or has nothing to choose from."""
+    return cell.case.axes.get(CALLS, how) == how
 
 
 def _place(cell: Cell) -> tuple[Who, Place, str, int]:

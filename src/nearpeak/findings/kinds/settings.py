@@ -24,7 +24,8 @@ def find(view: View) -> Iterator[Seen]:
                 sentence = (
                     f"{cell.who.library}, {cell.place.path}, {view.case(cell)}: {value(best)} with"
                     f" the settings {best.who.settings} against {value(cell)} with"
-                    f" {cell.who.settings}, {loss.text}; the difference: {_given(view, best, cell)}."
+                    f" {cell.who.settings}, {loss.text};"
+                    f" the difference: {_given(view, best, cell)}."
                 )
                 yield Seen(cell, loss, lost_us(cell, best.median or 0.0), sentence)
 
