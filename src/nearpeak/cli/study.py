@@ -12,6 +12,7 @@ from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
+    from nearpeak.machine.model import Machine
     from nearpeak.study.journal import Journal
     from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
@@ -45,6 +46,8 @@ Examples:
     nearpeak study --paths "gpu-gpu nvlink" --buffers D,D --buffers M,M
 
     nearpeak study --resume -o study
+
+    nearpeak study --resume --force -o study
 """
 DEFAULT_FOLDER = "study"
 
@@ -119,6 +122,12 @@ def study(
     resume: Annotated[
         bool, typer.Option("--resume", help="Complete the study in DIR, with its own options.")
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="With --resume: go on though the machine or software differs."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
     ] = False,
@@ -154,8 +163,10 @@ def study(
             raise UserError(
                 "--resume takes every option from the study that it completes: give it -o DIR alone"
             )
-        _resume(Path(output or DEFAULT_FOLDER), dry_run)
+        _resume(Path(output or DEFAULT_FOLDER), force=force, dry_run=dry_run)
         return
+    if force:
+        raise UserError("--force goes with --resume alone: give both, or neither")
     options = merge(read_study_file(file), line) if file else line
     _start(options, Path(output or options.output or DEFAULT_FOLDER), dry_run)
 
@@ -186,10 +197,11 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
         journal = create(folder, machine, plan)
     except CannotWriteError as error:
         _stop(str(error))
-    _run(folder, plan, journal)
+    _run(folder, plan, journal, machine)
 
 
-def _resume(folder: Path, dry_run: bool) -> None:
+def _resume(folder: Path, *, force: bool, dry_run: bool) -> None:
+    from nearpeak.machine.discover import discover
     from nearpeak.study.answers import Answers
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.journal import read_records
@@ -204,8 +216,7 @@ def _resume(folder: Path, dry_run: bool) -> None:
         _print_lines(plan, [one.launch for block in blocks for one in state.remaining(block)])
         return
     plan, journal = reopen(folder)
-    _show(plan, dry_run)
-    _run(folder, plan, journal)
+    _run(folder, plan, journal, discover(), resumed=True, force=force)
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
@@ -223,16 +234,28 @@ def _print_lines(plan: "Plan", launches: list[int]) -> None:
         print(shell_line(make_command(plan, plan.launches[number], TOOLS)))
 
 
-def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
+def _run(
+    folder: Path,
+    plan: "Plan",
+    journal: "Journal",
+    machine: "Machine",
+    *,
+    resumed: bool = False,
+    force: bool = False,
+) -> None:
     """Runs the study and makes its report; exits with 1 or 130 when it was cut short."""
+    from nearpeak.study import sessions
     from nearpeak.study.journal import CannotWriteError, cannot_write
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
     try:
+        session = sessions.begin(folder, sessions.fingerprint(machine, plan, TOOLS), force=force)
+        if resumed:
+            _show(plan, dry_run=False)
         with make_progress(plan) as progress:
-            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress)
+            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session)
             end = study.run()
         print(f"{end.status}: {end.message}", flush=True)
         try:

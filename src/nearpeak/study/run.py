@@ -2,7 +2,6 @@
 """Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
 
 import contextlib
-import datetime
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.libraries.model import CommandLine
+from nearpeak.machine.states import StateReader
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
 from nearpeak.study.commands import Tools, find_path, make_command
@@ -30,9 +30,11 @@ from nearpeak.study.records import (
     ProblemRecord,
     Record,
     SamplesRecord,
+    SessionRecord,
     StudyEndRecord,
     StudyRecord,
 )
+from nearpeak.study.sessions import launch_state, utc_now
 from nearpeak.study.state import GIVE_UP_AFTER, State
 
 WRONG_DATA_EXIT = 3  # of the measuring programs
@@ -90,6 +92,7 @@ class StudyRun:
         tools: Tools,
         shell_line: Callable[[CommandLine], str],
         progress: Progress,
+        session: SessionRecord,
     ) -> None:
         self._folder = folder
         self._plan = plan
@@ -97,6 +100,8 @@ class StudyRun:
         self._tools = tools
         self._shell_line = shell_line
         self._progress = progress
+        self._session = session
+        self._states = StateReader()
         self._interrupt = Interrupt()
         self.signal: int | None = None  # that cut it short, once it is over
         self._state = State(plan)
@@ -118,11 +123,13 @@ class StudyRun:
                     schema=SCHEMA,
                     id=self._plan.study,
                     nearpeak=nearpeak.__version__,
-                    started=_now(),
+                    started=self._session.started,
                     seed=self._plan.seed,
                 )
             )
-        with self._interrupt.listening():
+        self._answers.take(self._session)
+        self._record(self._session, sync=True)
+        with self._interrupt.listening(), contextlib.closing(self._states):
             end = self._run_blocks()
         self._record(end, sync=True)
         return end
@@ -174,7 +181,9 @@ class StudyRun:
         jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
         self._progress.begin(planned, self._time_left(planned.block))
         plain = make_command(self._plan, planned, self._tools)
-        begin = launch_record(self._plan, planned, self._shell_line(plain), _now())
+        begin = launch_record(self._plan, planned, self._shell_line(plain), utc_now())
+        begin.session = self._session.session
+        begin.state = launch_state(self._states, self._plan, planned)
         self._answers.take(begin)
         self._record(begin)
         command = make_command(self._plan, planned, self._tools, jsonl)
@@ -197,6 +206,7 @@ class StudyRun:
             seconds=round(outcome.seconds, 3),
             message=message,
             log=str(log),
+            state=launch_state(self._states, self._plan, planned),
         )
         self._record(end, sync=True)
         if not reader.rejected:
@@ -327,7 +337,3 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[En
     if lacking := answers.lacking():
         return "failed", lacking
     return "ok", ""
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
