@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import put_whole
+from nearpeak.files import make_folder, put_whole
 from nearpeak.machine.model import Machine
 from nearpeak.study import older, records
 from nearpeak.study.answers import Answers
@@ -34,7 +34,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
     """
     check_new(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise UserError(
             f"cannot make the folder {folder} ({error.strerror}): choose another with -o"

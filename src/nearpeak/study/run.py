@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
+from nearpeak.files import make_folder, sync
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.study import mps
@@ -208,6 +209,10 @@ class StudyRun:
             log=str(log),
             state=launch_state(self._states, self._plan, planned),
         )
+        kept = [self._folder / log, *([jsonl] if reader.rejected else ())]
+        with self._writing():  # what the record's words rest on comes onto the disk before it
+            for file in [*kept, jsonl.parent]:
+                sync(file)
         self._record(end, sync=True)
         if not reader.rejected:
             jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
@@ -243,7 +248,7 @@ class StudyRun:
 
     def _make_logs(self) -> None:
         with self._writing():
-            (self._folder / "logs").mkdir(exist_ok=True)
+            make_folder(self._folder / "logs")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
