@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two alternatives side by side: how far apart they are, and how sure that is.
+
+docs/methodology.md says why these tests.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from nearpeak.statistics.intervals import Interval, interval
+from nearpeak.statistics.sessions import error, t_test, welch
+
+LEVEL = 0.05  # of every test
+ROUNDING = 1e-12  # a spread of logarithms that is none
+
+
+class Comparison(NamedTuple):
+    """The second alternative against the first, as a ratio."""
+
+    ratio: float
+    ci95: Interval | None  # None where launches are too few for one (intervals.weights)
+    p_value: float  # two-sided, of ratio 1, not adjusted for other comparisons
+
+
+def p_value(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> float:
+    """Two-sided p-value of log ratios against 0: Student's paired t-test. Fewer than 2: 1.
+
+    A rank test on 6 pairs cannot go below 2/64, so that after any adjustment for many comparisons
+    it could never judge one; the t-test can. Source of the choice: Hunold and Carpen-Amarie, IEEE
+    TPDS 27 (2016) 3617.
+    """
+    values = np.asarray(log_ratios, dtype=float)
+    if len(values) < 2:
+        return 1.0
+    return t_test(float(values.mean()), error(values, sessions))
+
+
+def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comparison:
+    """The comparison in the blocks, one or more, that both alternatives ran in: a log ratio each.
+
+    Ratio and interval are those of the median and assume no distribution. `sessions` numbers the
+    session of each block.
+    """
+    values = np.asarray(log_ratios, dtype=float)
+    bounds = interval(values, sessions=sessions)
+    return Comparison(
+        ratio=math.exp(float(np.median(values))),
+        ci95=None if bounds is None else (math.exp(bounds[0]), math.exp(bounds[1])),
+        p_value=p_value(values, sessions),
+    )
+
+
+def unpaired(
+    first: ArrayLike,
+    second: ArrayLike,
+    first_sessions: Sequence[int] | None = None,
+    second_sessions: Sequence[int] | None = None,
+) -> Comparison:
+    """Two independent sets of launch medians (above 0), as of two studies: second / first.
+
+    The interval of the ratio of medians joins those of the two medians by their squares (Zou and
+    Donner, Statistics in Medicine 27 (2008) 1693), and assumes no distribution; the p-value is
+    that of Welch's t-test on the logarithms (Biometrika 34 (1947) 28), 1 where a set has fewer
+    than 2 launches. Medians and intervals are those of the logarithms.
+    """
+    a, b = (np.log(np.asarray(values, dtype=float)) for values in (first, second))
+    middle_a, middle_b = float(np.median(a)), float(np.median(b))
+    difference = middle_b - middle_a
+    bounds_a, bounds_b = interval(a, sessions=first_sessions), interval(b, sessions=second_sessions)
+    ci95 = None
+    if bounds_a is not None and bounds_b is not None:
+        below = math.hypot(middle_b - bounds_b[0], bounds_a[1] - middle_a)
+        above = math.hypot(bounds_b[1] - middle_b, middle_a - bounds_a[0])
+        ci95 = math.exp(difference - below), math.exp(difference + above)
+    p = 1.0
+    if min(len(a), len(b)) >= 2:
+        errors = error(a, first_sessions), error(b, second_sessions)
+        p = t_test(float(b.mean() - a.mean()), welch(*errors))
+    return Comparison(math.exp(difference), ci95, p)
+
+
+def rejects_normality(log_ratios: Iterable[ArrayLike]) -> int:
+    """How many sets of paired log ratios fail Shapiro and Wilk's test of normality at 5 %."""
+    tested = (np.asarray(values, dtype=float) for values in log_ratios)
+    return sum(
+        bool(stats.shapiro(values).pvalue < LEVEL)
+        for values in tested
+        if len(values) >= 3 and np.ptp(values) > ROUNDING
+    )

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interval of a median, and whether it is narrow enough. docs/methodology.md says why.
+
+The unit is the launch: every value here is a launch median, or a ratio of two.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom, norm
+
+from nearpeak.statistics.sessions import error, quantile
+
+LEVEL = 0.95
+GOAL_HIGHER = 0.02  # half-width of the interval of a rate, relative to the median
+GOAL_LOWER = 0.03  # and of a time
+
+Interval = tuple[float, float]
+
+
+@lru_cache
+def weights(n: int, level: float = LEVEL) -> tuple[int, float] | None:
+    """k and w: the interval starts at the share w of the way from the k-th smallest to the next.
+
+    The k-th smallest to the k-th largest of n values cover their median with 1 - 2 P(B < k), B
+    binomial(n, 1/2); k is the largest that has `level`. w is what Hettmansperger and Sheather
+    (Statistics & Probability Letters 4 (1986) 75) give for the rest: exact for Laplace's
+    distribution, near to it for many others. None where not even all n values reach the level
+    (95 %: below 6).
+    """
+    k = int(binom.ppf((1 - level) / 2, n, 0.5))
+    if k == 0:
+        return None
+    wide, narrow = (1 - 2 * float(binom.cdf(j, n, 0.5)) for j in (k - 1, k))
+    share = (wide - level) / (wide - narrow)
+    return k, (n - k) * share / (k + (n - 2 * k) * share)
+
+
+def interval(
+    values: ArrayLike, level: float = LEVEL, sessions: Sequence[int] | None = None
+) -> Interval | None:
+    """The interval of the median of `values`, in their unit; None where they are too few.
+
+    Nothing is assumed about their distribution but that they are independent. An end moves in
+    from the k-th value by `weights`, but never further than in proportion to the values that are
+    left: where one launch lies far off, interpolation over the gap would not cover.
+
+    `sessions` numbers the session of each value: where sessions deviate from one another by more
+    than launches explain, each half of the interval grows as Student's interval of the mean does
+    (`sessions.error`).
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    count = len(ordered)
+    found = weights(count, level)
+    if found is None:
+        return None
+    k, share = found
+    first, second, second_last, last = ordered[[k - 1, k, -k - 1, -k]].tolist()
+    low = first + share * min(second - first, last - second)
+    high = last - share * min(last - second_last, second_last - first)
+    if sessions is None:
+        return low, high
+
+    alone, shared = error(values), error(values, sessions)
+    reach, alone_reach = (quantile(level, e.freedom) * e.variance**0.5 for e in (shared, alone))
+    if reach <= alone_reach:
+        return low, high
+    extra = math.sqrt(reach**2 - alone_reach**2)
+    middle = float(np.median(ordered))
+    return middle - math.hypot(middle - low, extra), middle + math.hypot(high - middle, extra)
+
+
+def half_width(values: ArrayLike, sessions: Sequence[int] | None = None) -> float | None:
+    """Half the width of the 95 % interval, relative to the median; None where there is none."""
+    bounds = interval(values, sessions=sessions)
+    middle = abs(float(np.median(np.asarray(values, dtype=float)))) if bounds else 0.0
+    return (bounds[1] - bounds[0]) / 2 / middle if bounds and middle > 0 else None
+
+
+def goal(better: str) -> float:
+    """The margin of a metric, relative: 2 % for rates ("higher"), 3 % for times ("lower")."""
+    return GOAL_HIGHER if better == "higher" else GOAL_LOWER
+
+
+def precise(values: ArrayLike, better: str, sessions: Sequence[int] | None = None) -> bool:
+    """Whether half the interval is within the goal: then no more launches are needed."""
+    width = half_width(values, sessions)
+    return width is not None and width <= goal(better)
+
+
+def expected_half_width(deviation: float, n: int, level: float = LEVEL) -> float | None:
+    """Half the width to be expected of the interval of n launches, in the unit of `deviation`.
+
+    For normal launches of that standard deviation: the expected order statistics by Blom
+    (Statistical Estimates and Transformed Beta-Variables, 1958), right to 1 %. None where n
+    launches have no interval.
+    """
+    found = weights(n, level)
+    if found is None:
+        return None
+    k, share = found
+    outer, inner = (-float(norm.ppf((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
+    return deviation * (outer - share * (outer - inner))

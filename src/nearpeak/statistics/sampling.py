@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How to spend a budget of time: many launches with short slots, or few with long ones.
+
+Two-stage sampling (Cochran, Sampling Techniques, 3rd edition, 1977, section 10.6): launches deviate
+from one another, and a launch's median deviates for the few samples it rests on; only the second
+shrinks with the slot, and a launch costs a start besides. Variances are of logarithms, that is
+relative.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+
+LEAST_BATCH = 3  # samples; and batches
+
+
+class Components(NamedTuple):
+    """Of one kind of launch (a library, its settings, a place): variances and costs."""
+
+    between: float  # variance of the log launch median, however long the slot
+    within: float  # variance that a slot of 1 ms adds; t ms add within / t
+    start_seconds: float  # of a launch whose slots are nothing
+    slot_seconds: float  # that a launch takes longer for each ms of its slot (all its cases)
+
+    def variance(self, slot_ms: float) -> float:
+        """Of the log launch median with this slot."""
+        return self.between + self.within / slot_ms
+
+    def seconds(self, slot_ms: float) -> float:
+        """That a launch with this slot takes."""
+        return self.start_seconds + self.slot_seconds * slot_ms
+
+
+class Pilot(NamedTuple):
+    """One case in the pilot launches of one kind: the samples of each launch, in their order."""
+
+    launches: Sequence[ArrayLike]  # above 0
+
+
+def components(
+    pilots: Iterable[Pilot], slot_ms: float, start_seconds: float, slot_seconds: float
+) -> Components:
+    """Both variances, pooled over the cases of one kind of launch, all with slots of `slot_ms`.
+
+    Within: from the medians of consecutive batches of a launch's samples, so that samples that
+    depend on one another count for fewer. Between: the variance of launch medians less that. Over
+    cases the median is taken, each divided by the median of its chi-squared distribution, so that
+    a case with outliers counts as any other. What comes out below 0 is 0.
+    """
+    raw, inner = [], []
+    for pilot in pilots:
+        medians = [float(np.median(np.asarray(samples, dtype=float))) for samples in pilot.launches]
+        if len(medians) >= 2:
+            raw.append(_central(float(np.var(np.log(medians), ddof=1)), len(medians) - 1))
+        found = [_of_a_median(np.log(np.asarray(s, dtype=float))) for s in pilot.launches]
+        known = [one for one in found if one is not None]
+        if known:
+            freedom = sum(one[1] for one in known)
+            inner.append(_central(sum(v * f for v, f in known) / freedom, freedom))
+    within = float(np.median(inner)) if inner else 0.0
+    between = max(0.0, float(np.median(raw)) - within) if raw else 0.0
+    return Components(between, within * slot_ms, start_seconds, slot_seconds)
+
+
+def best_slot(parts: Components, least_ms: float, most_ms: float) -> float:
+    """The slot (ms) with which a given time buys the narrowest interval, within the limits.
+
+    The variance of the mean of as many launches as fit, (between + within / t) (start + slot t),
+    is least at t^2 = (start / slot) (within / between).
+    """
+    spent, gained = parts.slot_seconds * parts.between, parts.start_seconds * parts.within
+    if gained <= 0:
+        return least_ms
+    if spent <= 0:
+        return most_ms
+    return min(max(math.sqrt(gained / spent), least_ms), most_ms)
+
+
+def blocks(budget_seconds: float, plan: Iterable[tuple[Components, float]]) -> int:
+    """How many blocks a budget holds: each one launch of every kind, with its slot (ms)."""
+    cost = sum(parts.seconds(slot_ms) for parts, slot_ms in plan)
+    return int(budget_seconds / cost) if cost > 0 else 0
+
+
+def _of_a_median(values: NDArray[np.float64]) -> tuple[float, int] | None:
+    """Variance of the median of consecutive samples, and its degrees of freedom, by batch means.
+
+    As many batches as samples in each: Flegal and Jones, Annals of Statistics 38 (2010) 1034.
+    None where there are too few samples for that.
+    """
+    batches = math.isqrt(len(values))
+    if batches < LEAST_BATCH:
+        return None
+    length = len(values) // batches
+    medians = np.median(values[: batches * length].reshape(batches, length), axis=1)
+    return float(medians.var(ddof=1)) / batches, batches - 1
+
+
+def _central(variance: float, freedom: int) -> float:
+    """An estimate of a variance, made so that its median, not its mean, is the variance."""
+    return variance * freedom / float(chi2.median(freedom))
