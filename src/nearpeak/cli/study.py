@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nearpeak.study.journal import Journal
     from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
+    from nearpeak.study.state import State
 
 T = TypeVar("T")
 
@@ -102,7 +103,9 @@ def study(
     ] = None,
     slot_ms: Annotated[
         int | None,
-        typer.Option(metavar="MS", min=1, help="Time for one case of one launch. Default: 100."),
+        typer.Option(
+            metavar="MS", min=1, help="Time for one case of one launch. Default: as it scatters."
+        ),
     ] = None,
     launch_limit: Annotated[
         str | None,
@@ -185,13 +188,14 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
     from nearpeak.study.prepare import prepare
+    from nearpeak.study.state import State
 
     if not dry_run:
         check_new(folder)
     machine, plan = prepare(options)
     _show(plan, dry_run)
     if dry_run:
-        _print_lines(plan, [launch.launch for launch in plan.launches])
+        _print_lines(plan, State(plan))
         return
     try:
         journal = create(folder, machine, plan)
@@ -212,8 +216,7 @@ def _resume(folder: Path, *, force: bool, dry_run: bool) -> None:
         state = State(plan)
         for record in read_records(folder, Answers(plan).take):
             state.feed(record)
-        blocks = range(plan.looks[-1])
-        _print_lines(plan, [one.launch for block in blocks for one in state.remaining(block)])
+        _print_lines(plan, state)
         return
     plan, journal = reopen(folder)
     _run(folder, plan, journal, discover(), resumed=True, force=force)
@@ -226,12 +229,15 @@ def _show(plan: "Plan", dry_run: bool) -> None:
     print("\n".join(summary(plan)), file=sys.stderr if dry_run else sys.stdout, flush=True)
 
 
-def _print_lines(plan: "Plan", launches: list[int]) -> None:
+def _print_lines(plan: "Plan", state: "State") -> None:
+    """What is left of so many blocks as the plan expects to hold."""
     from nearpeak.study.commands import make_command
+    from nearpeak.study.plan import expected_blocks
     from nearpeak.study.prepare import TOOLS, shell_line
 
-    for number in launches:
-        print(shell_line(make_command(plan, plan.launches[number], TOOLS)))
+    for block in range(expected_blocks(plan)):
+        for planned in state.remaining(block):
+            print(shell_line(make_command(plan, planned, TOOLS)))
 
 
 def _run(
@@ -245,6 +251,7 @@ def _run(
 ) -> None:
     """Runs the study and makes its report; exits with 1 or 130 when it was cut short."""
     from nearpeak.study import sessions
+    from nearpeak.study.forecast import sentence
     from nearpeak.study.journal import CannotWriteError, cannot_write
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
@@ -258,6 +265,8 @@ def _run(
             study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session)
             end = study.run()
         print(f"{end.status}: {end.message}", flush=True)
+        if end.status == "imprecise" and (found := study.forecast()):
+            print(sentence(found), flush=True)
         try:
             _report(folder)
         except (OSError, UserError) as error:

@@ -82,7 +82,7 @@ def read_plan(folder: Path) -> Plan:
     try:
         data = file.read_bytes()
         schema = msgspec.json.decode(data)["schema"]
-        if schema == older.FIRST:
+        if schema in (older.FIRST, older.SECOND):
             raise _older(folder, file, schema, SCHEMA)
         if schema != SCHEMA:
             raise UserError(

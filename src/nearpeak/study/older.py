@@ -6,6 +6,7 @@ from typing import Any
 from nearpeak.study.model import SCHEMA
 
 FIRST = 1  # the oldest schema
+SECOND = 2
 # What its benchmarks said of themselves, which its plans do not hold.
 _BENCHMARKS = {
     "latency": ("us", "lower", True),
@@ -15,16 +16,33 @@ _BENCHMARKS = {
 
 
 def upgraded(plan: Any) -> Any:
-    """plan.json of schema 1 as it would be written today; anything else as it is.
+    """plan.json of schema 1 or 2 as it would be written today; anything else as it is.
 
     ValueError when a benchmark is not known, as schema 1 says nothing of them itself.
     """
-    if not isinstance(plan, dict) or plan.get("schema") != FIRST:
+    if not isinstance(plan, dict) or plan.get("schema") not in (FIRST, SECOND):
         return plan
+    if plan["schema"] == FIRST:
+        plan = {**plan, "benchmarks": _benchmarks(plan)}
+    return {**plan, "schema": SCHEMA, "launches": _templates(plan.get("launches", []))}
+
+
+def _templates(launches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What every block launches: older plans spell out all blocks, which are alike."""
+    own = ("launch", "block", "seed")  # of one launch
+    return [
+        {name: value for name, value in launch.items() if name not in own}
+        for launch in launches
+        if launch["block"] == 0
+    ]
+
+
+def _benchmarks(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of those that the variants are of, what schema 1 leaves unsaid."""
     names = dict.fromkeys(variant["benchmark"] for variant in plan.get("variants", []))
     if unknown := [name for name in names if name not in _BENCHMARKS]:
         raise ValueError(f"schema {FIRST} has no benchmark {', '.join(unknown)}")
-    benchmarks = [
+    return [
         {
             "name": name,
             "metrics": [{"name": name, "unit": unit, "better": better}],
@@ -36,4 +54,3 @@ def upgraded(plan: Any) -> Any:
         for name, (unit, better, symmetric) in _BENCHMARKS.items()
         if name in names
     ]
-    return {**plan, "schema": SCHEMA, "benchmarks": benchmarks}

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -17,7 +18,8 @@ from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
-from nearpeak.study.commands import Tools, find_path, make_command
+from nearpeak.study.commands import Tools, make_command
+from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
 from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import Plan, PlannedLaunch
@@ -107,10 +109,16 @@ class StudyRun:
         self.signal: int | None = None  # that cut it short, once it is over
         self._state = State(plan)
         self._answers = Answers(plan)
+        self._started = time.monotonic()
         self._new = True
         for record in read_records(folder, self._answers.take):
             self._new = False
             self._state.feed(record)
+        self._before = self._state.seconds
+
+    def forecast(self) -> Forecast | None:
+        """What was reached so far, and what more time would bring; None where none is needed."""
+        return self._state.forecast()
 
     def run(self) -> StudyEndRecord:
         """Runs what remains and returns how the study ended, as it was recorded.
@@ -145,9 +153,7 @@ class StudyRun:
             if not remaining:
                 continue
             if not self._fits(block):
-                return StudyEndRecord(
-                    status="complete", message=f"the budget is spent after {block} blocks"
-                )
+                return self._ending(f"the budget is spent after {block} blocks")
             for planned in remaining:
                 if planned not in self._state.remaining(block):
                     continue
@@ -156,17 +162,27 @@ class StudyRun:
                     self.signal = self._interrupt.signal
                     name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
-        return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
+        if len(self._plan.looks) == 1:  # so many were asked for
+            return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
+        return self._ending(f"all {last} blocks were run")
+
+    def _ending(self, why: str) -> StudyEndRecord:
+        """It went as far as it was to go, which may not be as far as it should."""
+        lacking = imprecise([cell.precise() for cell in self._state.cells()])
+        if lacking:
+            return StudyEndRecord(status="imprecise", message=f"{why}; {lacking}")
+        return StudyEndRecord(status="complete", message=why)
 
     def _fits(self, block: int) -> bool:
-        """Whether the budget still holds this block; at a look, all blocks to the next one."""
+        """Whether the budget still holds what is left of this block."""
         budget = self._plan.budget_seconds
         if budget is None or block < LEAST_LAUNCHES:
             return True
-        until = block + 1
-        if block in self._plan.looks:
-            until = min(look for look in self._plan.looks if look > block)
-        return self._state.seconds + self._left(block, until) <= budget
+        return self._spent() + self._left(block, block + 1) <= budget
+
+    def _spent(self) -> float:
+        """Seconds of this run and, of those before it, of their launches."""
+        return self._before + time.monotonic() - self._started
 
     def _left(self, first: int, until: int) -> float:
         """Seconds that the blocks [first, until) will take."""
@@ -174,8 +190,10 @@ class StudyRun:
         return sum(self._state.estimate.seconds(launches) for launches in blocks)
 
     def _time_left(self, block: int) -> float:
-        until = min(look for look in self._plan.looks if look > block)
-        return self._left(block, until)
+        """Of the budget; without one, to the next look."""
+        if self._plan.budget_seconds is not None and block >= LEAST_LAUNCHES:
+            return self._plan.budget_seconds - self._spent()
+        return self._left(block, min(look for look in self._plan.looks if look > block))
 
     def _run_launch(self, planned: PlannedLaunch) -> None:
         log = Path("logs") / f"{planned.launch:04d}.log"
@@ -222,7 +240,7 @@ class StudyRun:
         self, planned: PlannedLaunch, command: CommandLine, log: Path, reader: "_Reader"
     ) -> Outcome:
         """Runs a launch to its end, under a daemon of MPS where its path has one."""
-        path = find_path(self._plan, planned.path)
+        path = self._plan.find_path(planned.path)
         try:
             with mps.daemon(self._plan.study) if path.mps else contextlib.nullcontext():
                 return run_tree(

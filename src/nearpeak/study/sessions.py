@@ -27,7 +27,7 @@ from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.sysfs import CPU, INFINIBAND
 from nearpeak.machine.tree import Tree, format_list
 from nearpeak.numbers import printable
-from nearpeak.study.commands import Tools, find_path, launch_ends, wanted_cpus, wanted_hosts
+from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
 from nearpeak.study.journal import NAME, read_records
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
@@ -89,7 +89,7 @@ def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> Sta
         cpus for cpus, host in zip(wanted_cpus(plan, planned), hosts, strict=True) if host in here
     ]
     in_turn = chain.from_iterable(zip_longest(*ranks))  # each rank's first, each one's second, ...
-    ends = find_path(plan, planned.path).ends if len(hosts) == 1 else launch_ends(plan, planned)
+    ends = plan.find_path(planned.path).ends if len(hosts) == 1 else launch_ends(plan, planned)
     return reader.read(
         dict.fromkeys(cpu for cpu in in_turn if cpu is not None),
         dict.fromkeys(end.gpu for end in ends if end.gpu and end.host in here),
