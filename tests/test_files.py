@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.files import put_whole, write_whole
+from nearpeak.files import make_folder, put_whole, write_whole
 
 
 def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -98,3 +98,17 @@ def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "replace", replace)
     put_whole(tmp_path / "plan.json", b"{}")
     assert done == ["file", "renamed", "folder"]
+
+
+def test_folders_that_were_made_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append(Path(f"/proc/self/fd/{file}").readlink())
+    )
+    make_folder(tmp_path / "a" / "b")
+    assert set(synced) == {tmp_path, tmp_path / "a"}
+    synced.clear()
+    make_folder(tmp_path / "a" / "b")
+    assert synced == []

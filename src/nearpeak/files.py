@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing a file whole or not at all."""
+"""Writing a file whole or not at all, and onto the disk."""
 
 import os
 from pathlib import Path
@@ -27,11 +27,24 @@ def put_whole(target: Path, data: bytes) -> None:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    folder = os.open(target.parent, os.O_RDONLY)
+    sync(target.parent)  # else a crash may undo the renaming
+
+
+def sync(path: Path) -> None:
+    """Waits until a file, or a folder with the names in it, is on the disk. OSError."""
+    opened = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)  # else a crash may undo the renaming
+        os.fsync(opened)
     finally:
-        os.close(folder)
+        os.close(opened)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder, and those above it; what is new is on the disk afterwards. OSError."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        sync(one.parent)
 
 
 def _is_stream(target: Path) -> bool:

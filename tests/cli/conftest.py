@@ -13,7 +13,7 @@ import pytest
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
-from nearpeak.study import prepare
+from nearpeak.study import prepare, sessions
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -46,6 +46,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.setattr(prepare, "build_native", tools.native_program)
     monkeypatch.setattr(prepare, "build_mpi", lambda _library: tools.native_program())
     monkeypatch.setattr(prepare, "environment", lambda _library: {})
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
     monkeypatch.setattr(prepare, "resolve", resolve)
     monkeypatch.setattr(prepare, "find_libraries", lambda: [module.library("one")])
     monkeypatch.setattr(prepare, "shell_line", module.fake_shell_line)

@@ -12,7 +12,10 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from nearpeak.machine.discover import discover
 from nearpeak.study import prepare, progress
+from nearpeak.study.journal import read_records
+from nearpeak.study.records import SessionRecord
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -100,6 +103,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--paths", "host-memory node0"), "no path for MPI is left"),
         (("missing.toml",), "cannot read the study file missing.toml"),
         (("--resume",), "no study to resume in study"),
+        (("--force",), "--force goes with --resume alone"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
         (("-o", "/proc/nowhere"), "cannot make the folder /proc/nowhere"),
     ],
@@ -141,6 +145,25 @@ def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak) -> None
     assert "block 1: " not in out
     code, out, _ = nearpeak("study", "--resume", "--dry-run")
     assert (code, out) == (0, "")
+
+
+def test_resume_on_another_machine_is_refused_unless_forced(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    records = tmp_path / "study" / "records.jsonl"
+    before = records.read_bytes()
+    here = discover()
+    there = msgspec.structs.replace(here, hostname="elsewhere")
+    monkeypatch.setattr("nearpeak.machine.discover.discover", lambda: there)
+    code, out, err = nearpeak("study", "--resume")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"measured on something else (machine host: {here.hostname} -> elsewhere): " in err
+    assert records.read_bytes() == before
+    code, _, err = nearpeak("study", "--resume", "--force")
+    assert (code, err) == (0, "")
+    sessions = [one for one in read_records(records.parent) if isinstance(one, SessionRecord)]
+    assert [(one.session, one.forced) for one in sessions] == [(0, False), (1, True)]
 
 
 def cells_of(folder: Path) -> set[tuple[str, str, str, str]]:

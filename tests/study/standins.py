@@ -18,8 +18,9 @@ from nearpeak.study.journal import Journal, read_records
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
-from nearpeak.study.records import LaunchEndRecord, Record, StudyEndRecord
+from nearpeak.study.records import Fingerprint, LaunchEndRecord, Record, StudyEndRecord
 from nearpeak.study.run import StudyRun
+from nearpeak.study.sessions import begin
 
 FAKE = Path(__file__).with_name("fake_program.py")
 BENCHMARKS = msgspec.json.decode(
@@ -132,6 +133,13 @@ class Quiet:
     def end(self, *_: object) -> None: ...
 
 
+def fingerprint(driver: str = "1") -> Fingerprint:
+    """That of an invented machine."""
+    return Fingerprint(
+        machine={"host": "h"}, driver={"nvidia": driver}, library={"fake version": "1"}, build={}
+    )
+
+
 class Study:
     """A study folder that can be run, and run again."""
 
@@ -142,9 +150,11 @@ class Study:
 
     def run(self, plan: Plan, progress: object = None) -> StudyEndRecord:
         journal = Journal(self.folder)
+        session = begin(self.folder, fingerprint())
+        told = progress or Quiet()
         try:
             return StudyRun(
-                self.folder, plan, journal, self.tools, fake_shell_line, progress or Quiet()
+                self.folder, plan, journal, self.tools, fake_shell_line, told, session
             ).run()
         finally:
             journal.close()

@@ -40,7 +40,7 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType) -> None:
     create(study.folder, discover(), standins.small_plan()).close()
     records = study.folder / "records.jsonl"
     records.write_text('{"record":"study","schema":99}\n')
-    with pytest.raises(UserError, match="has schema 99, this nearpeak reads schema 2"):
+    with pytest.raises(UserError, match="has schema 99, this nearpeak reads schema 3"):
         reopen(study.folder)
     file = study.folder / "plan.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 99}))

@@ -21,6 +21,7 @@ from nearpeak.study import prepare
 from nearpeak.study.folder import create
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.study.run import StudyRun
+from nearpeak.study.sessions import begin
 
 
 def with_fake_gpus() -> Machine:
@@ -85,8 +86,9 @@ def run_study(
     machine, plan = prepare.prepare(options)
     journal = create(folder, machine, plan)
     try:
+        session = begin(folder, standins.fingerprint())
         end = StudyRun(
-            folder, plan, journal, prepare.TOOLS, prepare.shell_line, standins.Quiet()
+            folder, plan, journal, prepare.TOOLS, prepare.shell_line, standins.Quiet(), session
         ).run()
     finally:
         journal.close()

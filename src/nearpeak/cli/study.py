@@ -12,9 +12,11 @@ from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
+    from nearpeak.machine.model import Machine
     from nearpeak.study.journal import Journal
     from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
+    from nearpeak.study.state import State
 
 T = TypeVar("T")
 
@@ -45,6 +47,8 @@ Examples:
     nearpeak study --paths "gpu-gpu nvlink" --buffers D,D --buffers M,M
 
     nearpeak study --resume -o study
+
+    nearpeak study --resume --force -o study
 """
 DEFAULT_FOLDER = "study"
 
@@ -99,7 +103,9 @@ def study(
     ] = None,
     slot_ms: Annotated[
         int | None,
-        typer.Option(metavar="MS", min=1, help="Time for one case of one launch. Default: 100."),
+        typer.Option(
+            metavar="MS", min=1, help="Time for one case of one launch. Default: as it scatters."
+        ),
     ] = None,
     launch_limit: Annotated[
         str | None,
@@ -118,6 +124,12 @@ def study(
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Complete the study in DIR, with its own options.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="With --resume: go on though the machine or software differs."
+        ),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
@@ -154,8 +166,10 @@ def study(
             raise UserError(
                 "--resume takes every option from the study that it completes: give it -o DIR alone"
             )
-        _resume(Path(output or DEFAULT_FOLDER), dry_run)
+        _resume(Path(output or DEFAULT_FOLDER), force=force, dry_run=dry_run)
         return
+    if force:
+        raise UserError("--force goes with --resume alone: give both, or neither")
     options = merge(read_study_file(file), line) if file else line
     _start(options, Path(output or options.output or DEFAULT_FOLDER), dry_run)
 
@@ -174,22 +188,24 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
     from nearpeak.study.prepare import prepare
+    from nearpeak.study.state import State
 
     if not dry_run:
         check_new(folder)
     machine, plan = prepare(options)
     _show(plan, dry_run)
     if dry_run:
-        _print_lines(plan, [launch.launch for launch in plan.launches])
+        _print_lines(plan, State(plan))
         return
     try:
         journal = create(folder, machine, plan)
     except CannotWriteError as error:
         _stop(str(error))
-    _run(folder, plan, journal)
+    _run(folder, plan, journal, machine)
 
 
-def _resume(folder: Path, dry_run: bool) -> None:
+def _resume(folder: Path, *, force: bool, dry_run: bool) -> None:
+    from nearpeak.machine.discover import discover
     from nearpeak.study.answers import Answers
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.journal import read_records
@@ -200,12 +216,10 @@ def _resume(folder: Path, dry_run: bool) -> None:
         state = State(plan)
         for record in read_records(folder, Answers(plan).take):
             state.feed(record)
-        blocks = range(plan.looks[-1])
-        _print_lines(plan, [one.launch for block in blocks for one in state.remaining(block)])
+        _print_lines(plan, state)
         return
     plan, journal = reopen(folder)
-    _show(plan, dry_run)
-    _run(folder, plan, journal)
+    _run(folder, plan, journal, discover(), resumed=True, force=force)
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
@@ -215,26 +229,44 @@ def _show(plan: "Plan", dry_run: bool) -> None:
     print("\n".join(summary(plan)), file=sys.stderr if dry_run else sys.stdout, flush=True)
 
 
-def _print_lines(plan: "Plan", launches: list[int]) -> None:
+def _print_lines(plan: "Plan", state: "State") -> None:
+    """What is left of so many blocks as the plan expects to hold."""
     from nearpeak.study.commands import make_command
+    from nearpeak.study.plan import expected_blocks
     from nearpeak.study.prepare import TOOLS, shell_line
 
-    for number in launches:
-        print(shell_line(make_command(plan, plan.launches[number], TOOLS)))
+    for block in range(expected_blocks(plan)):
+        for planned in state.remaining(block):
+            print(shell_line(make_command(plan, planned, TOOLS)))
 
 
-def _run(folder: Path, plan: "Plan", journal: "Journal") -> None:
+def _run(
+    folder: Path,
+    plan: "Plan",
+    journal: "Journal",
+    machine: "Machine",
+    *,
+    resumed: bool = False,
+    force: bool = False,
+) -> None:
     """Runs the study and makes its report; exits with 1 or 130 when it was cut short."""
+    from nearpeak.study import sessions
+    from nearpeak.study.forecast import sentence
     from nearpeak.study.journal import CannotWriteError, cannot_write
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
     try:
+        session = sessions.begin(folder, sessions.fingerprint(machine, plan, TOOLS), force=force)
+        if resumed:
+            _show(plan, dry_run=False)
         with make_progress(plan) as progress:
-            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress)
+            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session)
             end = study.run()
         print(f"{end.status}: {end.message}", flush=True)
+        if end.status == "imprecise" and (found := study.forecast()):
+            print(sentence(found), flush=True)
         try:
             _report(folder)
         except (OSError, UserError) as error:

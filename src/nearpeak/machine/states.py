@@ -1,7 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clocks of CPUs and GPUs, and what holds them down, at one moment."""
 
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+
 import msgspec
+
+from nearpeak.machine.gpus.nvml import library_present
+from nearpeak.machine.gpus.watch import GpuState, GpuWatch
+from nearpeak.machine.sysfs import CPU
+from nearpeak.machine.tree import Tree
+
+MOST_CPUS = 16  # that are read: enough to see throttling, and soon done
+# Kernels up to 5.16 measure the frequency of an idle CPU for 10 ms when it is read (x86's
+# arch_freq_get_on_cpu): no further one is read after this time.
+FREQUENCY_SECONDS = 0.005
+STEAL = 7  # among the numbers of a CPU in /proc/stat (proc_stat(5))
 
 
 class CpuState(msgspec.Struct, kw_only=True, frozen=True):
@@ -15,21 +32,82 @@ class CpuState(msgspec.Struct, kw_only=True, frozen=True):
     stolen_seconds: float | None = None  # that a hypervisor gave to others
 
 
-class GpuState(msgspec.Struct, kw_only=True, frozen=True):
-    """One GPU. What its driver does not tell is null."""
-
-    gpu: str  # its uuid
-    sm_mhz: int | None = None
-    memory_mhz: int | None = None
-    temperature_c: int | None = None
-    power_w: float | None = None
-    slowed: list[str] | None = None  # what keeps its clocks below the highest; none: nothing
-    errors: dict[str, int] = {}  # counts by kind: of its memory (ECC) and its NVLinks
-
-
 class State(msgspec.Struct, kw_only=True, frozen=True):
     """One host: some of its CPUs, and some of its GPUs."""
 
     cpus: list[CpuState] = []
     load: float | None = None  # processes that run or wait, mean of the last minute
     gpus: list[GpuState] = []
+
+
+def find_nvml() -> ModuleType | None:
+    """The module pynvml where NVIDIA's library is."""
+    if not library_present():
+        return None
+    import pynvml  # slow to import, and most machines without a driver never need it
+
+    return pynvml  # type: ignore[no-any-return]
+
+
+class StateReader:
+    """Reads states of this host, each in a few ms."""
+
+    def __init__(
+        self, root: Path = Path("/"), nvml: Callable[[], ModuleType | None] = find_nvml
+    ) -> None:
+        self._tree = Tree(root)
+        self._nvml = nvml
+        self._watch: GpuWatch | None = None
+
+    def close(self) -> None:
+        """Lets the driver of the GPUs go."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    def read(self, cpus: Iterable[int], gpus: Iterable[str]) -> State:
+        """The state of these logical CPUs (of the first 16) and GPUs (uuid, or NVML's index)."""
+        wanted = list(cpus)[:MOST_CPUS]
+        stolen = self._stolen()
+        until = time.monotonic() + FREQUENCY_SECONDS
+        return State(
+            cpus=[self._cpu(cpu, stolen.get(cpu), until) for cpu in wanted],
+            load=self._load(),
+            gpus=[self._gpu(gpu) for gpu in gpus],
+        )
+
+    def _cpu(self, cpu: int, stolen: float | None, until: float) -> CpuState:
+        folder = f"{CPU}/cpu{cpu}"
+        khz = None
+        if time.monotonic() < until:
+            khz = self._tree.integer(f"{folder}/cpufreq/scaling_cur_freq")
+        return CpuState(
+            cpu=cpu,
+            khz=khz,
+            governor=self._tree.text(f"{folder}/cpufreq/scaling_governor"),
+            core_throttles=self._tree.integer(f"{folder}/thermal_throttle/core_throttle_count"),
+            package_throttles=self._tree.integer(
+                f"{folder}/thermal_throttle/package_throttle_count"
+            ),
+            stolen_seconds=stolen,
+        )
+
+    def _stolen(self) -> dict[int, float]:
+        ticks = os.sysconf("SC_CLK_TCK")
+        found = {}
+        for line in (self._tree.text("proc/stat") or "").splitlines():
+            name, *numbers = line.split()
+            if not name.startswith("cpu"):
+                break  # the CPUs come first
+            if name != "cpu" and len(numbers) > STEAL:
+                found[int(name[3:])] = int(numbers[STEAL]) / ticks
+        return found
+
+    def _load(self) -> float | None:
+        words = (self._tree.text("proc/loadavg") or "").split()
+        return float(words[0]) if words else None
+
+    def _gpu(self, gpu: str) -> GpuState:
+        if self._watch is None:
+            self._watch = GpuWatch(self._nvml())
+        return self._watch.read(gpu)

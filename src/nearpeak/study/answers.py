@@ -2,12 +2,14 @@
 """What was recorded, checked against the plan: while a launch writes it and when it is read."""
 
 import math
+from collections.abc import Iterable
 
 import msgspec
 
-from nearpeak.study.benchmarks import Benchmark
+from nearpeak.identity import Axes, Who
+from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.commands import wanted_cpus, wanted_devices, wanted_hosts
-from nearpeak.study.model import Plan, PlannedLaunch, Variant
+from nearpeak.study.model import Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.records import (
     Chosen,
     EnvironmentRecord,
@@ -21,8 +23,6 @@ from nearpeak.study.records import (
 )
 
 NO_PLACE = "it did not say where it ran"
-# Keys of a launch's record that no plan foretells.
-_UNPLANNED = ("session", "slot_ms", "methods", "state")
 Name = tuple[str, str, int]  # benchmark, metric, size in bytes
 
 
@@ -41,24 +41,68 @@ class _Rank(msgspec.Struct):
 
 def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str) -> LaunchRecord:
     """How a launch of the plan begins."""
-    library = settings = ""
-    if planned.contender is not None:
-        contender = plan.contenders[planned.contender]
-        library, settings = contender.library.name, contender.settings.name
+    who = plan.who(planned)
     variants = [plan.variants[number] for number in planned.variants]
     return LaunchRecord(
         launch=planned.launch,
         block=planned.block,
         role=planned.role,
-        library=library,
-        settings=settings,
+        library=who.library,
+        settings=who.settings,
         path=planned.path,
         benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
         axes=planned.axes,
         buffers=planned.buffers,
+        adapter=planned.adapter,
+        slot_ms=planned.slot_ms,
+        methods=list(planned.methods),
         command=command,
         started=started,
     )
+
+
+# Who is measured where in what; in which order, is each block's own.
+Content = tuple[str, Who, str, str, Axes, tuple[tuple[str, Axes], ...]]
+
+
+class Templates:
+    """Finds the template of a plan that a recorded launch is of, by what both say."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._indexes: dict[Content, list[int]] = {}
+        for index, template in enumerate(plan.launches):
+            variants = [plan.variants[number] for number in template.variants]
+            chosen = [Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants]
+            shared = (template.role, plan.who(template), template.path, template.buffers)
+            content = (*shared, Axes(template.axes), _measured(chosen))
+            self._indexes.setdefault(content, []).append(index)
+
+    def find(self, record: LaunchRecord) -> int:
+        """Index into Plan.launches; ValueError when the plan has no such launch."""
+        who = Who(record.library, record.settings)
+        shared = (record.role, who, record.path, record.buffers)
+        same = self._indexes.get((*shared, Axes(record.axes), _measured(record.benchmarks)), [])
+        # Records of schema 2 do not say which adapter.
+        found = [
+            index for index in same if record.adapter in (self._plan.launches[index].adapter, None)
+        ]
+        if not found:
+            raise ValueError(f"launch {record.launch} is none of the plan's: {_words(record)}")
+        if record.launch // len(self._plan.launches) != record.block:
+            raise ValueError(f"launch {record.launch} is not of block {record.block}")
+        exact = [one for one in found if self._plan.launches[one].adapter == record.adapter]
+        return (exact or found)[0]
+
+
+def _measured(chosen: Iterable[Chosen]) -> tuple[tuple[str, Axes], ...]:
+    return tuple(sorted((one.benchmark, Axes(one.axes)) for one in chosen))
+
+
+def _words(record: LaunchRecord) -> str:
+    who = Who(record.library, record.settings).label if record.library else "ceiling"
+    names = ", ".join(one.benchmark for one in record.benchmarks)
+    return " ".join([who, "on", record.path, "with", record.buffers, names]).strip()
 
 
 class Answers:
@@ -68,7 +112,9 @@ class Answers:
         self._plan = plan
         self._metrics = {one.name: one for each in plan.benchmarks for one in each.metrics}
         self._sessions = 0  # that have begun
-        self._launch: PlannedLaunch | None = None
+        self._templates = Templates(plan)
+        self._launch: Template | None = None
+        self._number = -1
         self._measured: set[object] = set()
         self._asked: list[Name] = []
         self._answered: set[Name] = set()
@@ -90,7 +136,7 @@ class Answers:
         elif isinstance(record, LaunchRecord):
             self._begin(record)
         elif not isinstance(record, StudyEndRecord):
-            if self._launch is None or record.launch != self._launch.launch:
+            if self._launch is None or record.launch != self._number:
                 raise ValueError(f"it belongs to launch {record.launch}, which never began")
             if isinstance(record, EnvironmentRecord):
                 if self.misplaced != NO_PLACE:
@@ -123,29 +169,20 @@ class Answers:
         )
 
     def _begin(self, record: LaunchRecord) -> None:
-        if not 0 <= record.launch < len(self._plan.launches):
-            raise ValueError(f"the plan has no launch {record.launch}")
         if record.session != max(0, self._sessions - 1):
             raise ValueError(
                 f"launch {record.launch} is of session {record.session}, "
                 f"which is not the one that began last"
             )
-        planned = self._plan.launches[record.launch]
-        wanted = launch_record(self._plan, planned, record.command, record.started)
-        for name in record.__struct_fields__:
-            if name not in _UNPLANNED and getattr(record, name) != getattr(wanted, name):
-                raise ValueError(
-                    f"launch {record.launch} has {name} {getattr(record, name)!r}, "
-                    f"in the plan it is {getattr(wanted, name)!r}"
-                )
-        self._launch = planned
+        self._launch = self._plan.launches[self._templates.find(record)]
+        self._number = record.launch
         self._measured = set()
-        benchmarks = [self._plan.benchmark(self._plan.variants[one]) for one in planned.variants]
+        benchmarks = [named(self._plan.benchmarks, one.benchmark) for one in record.benchmarks]
         self._asked = [(one.name, *case) for one in benchmarks for case in asked(self._plan, one)]
         self._answered = set()
         self.misplaced = NO_PLACE
 
-    def _take_samples(self, launch: PlannedLaunch, record: SamplesRecord) -> None:
+    def _take_samples(self, launch: Template, record: SamplesRecord) -> None:
         if launch.variants:
             variant = self._variant(launch, record)
             if record.metric not in [one.name for one in self._plan.benchmark(variant).metrics]:
@@ -161,7 +198,7 @@ class Answers:
         if not (min(record.samples) >= 0 and max(record.samples) < math.inf):
             raise ValueError(f"size {record.size_bytes}: a sample below zero")
         name = (record.benchmark, record.metric, record.size_bytes)
-        case = (*name, record.buffers, *sorted(record.axes.items()), record.method)
+        case = (*name, record.buffers, Axes(record.axes), record.method)
         if case in self._measured:
             raise ValueError(f"{record.benchmark} of {record.size_bytes} bytes was measured twice")
         self._measured.add(case)
@@ -171,7 +208,7 @@ class Answers:
         if record.size_bytes not in self._plan.sizes:
             raise ValueError(f"size {record.size_bytes} was not asked for")
 
-    def _variant(self, launch: PlannedLaunch, record: SamplesRecord | ProblemRecord) -> Variant:
+    def _variant(self, launch: Template, record: SamplesRecord | ProblemRecord) -> Variant:
         """The variant that a record is an answer to; ValueError without one."""
         for number in launch.variants:
             variant = self._plan.variants[number]
@@ -194,7 +231,7 @@ def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
     ]
 
 
-def _misplaced(plan: Plan, planned: PlannedLaunch, environment: EnvironmentRecord) -> str:
+def _misplaced(plan: Plan, planned: Template, environment: EnvironmentRecord) -> str:
     """Which rank did not run on the host, CPUs and device asked for; "" when all did."""
     said = {one.rank: one for one in msgspec.convert(environment.ranks, list[_Rank])}
     hosts = wanted_hosts(plan, planned)

@@ -98,10 +98,7 @@ def has_ceiling(path: Path, benchmark: Benchmark) -> bool:
 
 
 def ceiling_benchmarks(plan: Plan, path: Path, buffers: str) -> list[str]:
-    """What is measured of these buffers of a path's ceiling: all benchmarks that it holds for.
-
-    In the order in which libraries are measured: how long a process has run changes its pages.
-    """
+    """What is measured of these buffers of a path's ceiling: all benchmarks that it holds for."""
     return list(
         dict.fromkeys(
             variant.benchmark

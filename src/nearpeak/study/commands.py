@@ -20,7 +20,7 @@ from nearpeak.study.buffers import (
     rank_devices,
     rank_ends,
 )
-from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
+from nearpeak.study.model import GPU_FACTS, LEAST_SAMPLES, Plan, PlannedLaunch, Template
 from nearpeak.study.plan import state_of
 from nearpeak.study.sizes import format_bytes, format_sizes
 
@@ -42,17 +42,21 @@ def make_command(
     plan: Plan, planned: PlannedLaunch, tools: Tools, jsonl: Path | None = None
 ) -> CommandLine:
     """The command line of a planned launch; its records go to `jsonl`, or a table to stdout."""
-    path = find_path(plan, planned.path)
-    common = [
-        *("--sizes", format_sizes(plan.sizes)),
+    path = plan.find_path(planned.path)
+    sampling = [
         *("--window", str(plan.window)),
         *("--in-flight", format_bytes(in_flight_bytes(plan, planned.buffers))),
-        *("--slot-ms", str(plan.slot_ms)),
+        *("--slot-ms", f"{planned.slot_ms:g}"),
+        *_least_samples(planned),
         *("--seed", str(planned.seed)),
         *(("--jsonl", str(jsonl)) if jsonl else ()),
     ]
+    if path.transport == "local":
+        # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
+        return _local(path, tools, sampling)
+    common = ["--sizes", format_sizes(plan.sizes), *sampling]
     if planned.role == "ceiling":
-        return _ceiling(plan, planned, path, tools, common)
+        return _ceiling(plan, planned, path, tools, [*_methods(planned), *common])
     assert planned.contender is not None
     contender = plan.contenders[planned.contender]
     ends = launch_ends(plan, planned)
@@ -109,15 +113,15 @@ def path_environment(path: machine.Path, study: str) -> dict[str, str]:
     return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
 
 
-def launch_ends(plan: Plan, planned: PlannedLaunch) -> Ends:
+def launch_ends(plan: Plan, planned: Template) -> Ends:
     """The end of the path that each rank of a launch sits at."""
-    path = find_path(plan, planned.path)
+    path = plan.find_path(planned.path)
     return rank_ends(path, planned.buffers) or path.ends
 
 
-def wanted_cpus(plan: Plan, planned: PlannedLaunch) -> list[list[int]]:
+def wanted_cpus(plan: Plan, planned: Template) -> list[list[int]]:
     """The logical CPUs that each rank of a launch must run on."""
-    path = find_path(plan, planned.path)
+    path = plan.find_path(planned.path)
     ends = launch_ends(plan, planned)
     if path.transport == "local":
         return [path.ends[0].cpus]
@@ -126,39 +130,47 @@ def wanted_cpus(plan: Plan, planned: PlannedLaunch) -> list[list[int]]:
     return [end.cpus for end in ends]
 
 
-def wanted_hosts(plan: Plan, planned: PlannedLaunch) -> list[str | None]:
+def wanted_hosts(plan: Plan, planned: Template) -> list[str | None]:
     """The host of each rank of a launch, as the plan names it; those of one name are one host."""
-    path = find_path(plan, planned.path)
+    path = plan.find_path(planned.path)
     ends = path.ends[:1] if path.transport == "local" else launch_ends(plan, planned)
     return [end.host for end in ends]
 
 
-def wanted_devices(plan: Plan, planned: PlannedLaunch) -> list[str | None]:
+def wanted_devices(plan: Plan, planned: Template) -> list[str | None]:
     """The UUID of the device that each rank of a launch must have taken; None: any, or none."""
-    path = find_path(plan, planned.path)
+    path = plan.find_path(planned.path)
     if path.transport == "local" or path.two_hosts:
         return [None for _ in path.ends]
     return [end.gpu for end in launch_ends(plan, planned)]
 
 
-def find_path(plan: Plan, path_id: str) -> machine.Path:
-    """The plan's path with this id."""
-    return next(path for path in plan.paths if path.id == path_id)
+def _local(path: machine.Path, tools: Tools, common: list[str]) -> CommandLine:
+    """The ceiling of a memory, which no ranks are at the ends of."""
+    cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
+    where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
+    return CommandLine(argv=[str(tools.native_program()), *where, *common], env={})
+
+
+def _least_samples(planned: PlannedLaunch) -> list[str]:
+    if planned.least_samples == LEAST_SAMPLES:  # as the programs have it themselves
+        return []
+    return ["--least-samples", str(planned.least_samples)]
+
+
+def _methods(planned: PlannedLaunch) -> list[str]:
+    return ["--methods", ",".join(planned.methods)] if planned.methods else []
 
 
 def _ceiling(
     plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
 ) -> CommandLine:
     program = str(tools.native_program())
-    metrics = ceiling_benchmarks(plan, path, planned.buffers)
+    measured = ceiling_benchmarks(plan, path, planned.buffers)
+    metrics = [name for name in plan.order(planned.block) if name in measured]
     if needs_gpu(planned.buffers) and not path.two_hosts:
         metrics += GPU_FACTS
     what = [*_options(planned.axes), "--metrics", ",".join(metrics)]
-    if path.transport == "local":
-        cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
-        where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
-        # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
-        return CommandLine(argv=[program, *where, *common[2:]], env={})
     if path.two_hosts:
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + (plan.seed + planned.launch) % PORTS

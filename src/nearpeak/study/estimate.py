@@ -4,13 +4,13 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nearpeak.libraries.families import is_native
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
-from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch
-
-LEAST_SAMPLES = 11  # of a case, however long one takes
+from nearpeak.study.model import GPU_FACTS, LEAST_SAMPLES, Plan, PlannedLaunch, Template
+from nearpeak.study.records import SamplesRecord
 
 
 @dataclass(frozen=True)
@@ -36,76 +36,137 @@ GUESSES = {
     # About ten runs of perftest's programs for each case: a guess, never measured.
     ("ceiling", "verbs"): Guess(start=1.0, case=4.0, slots=2.0, samples=1.0, gbs=10.0),
 }
+WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
-Key = tuple[str, str, int | None, tuple[int, ...], tuple[tuple[str, str], ...], str, str | None]
+Kind = tuple[str, str]  # a key of GUESSES
 
 
-def key_of(launch: PlannedLaunch) -> Key:
-    """What a launch has in common with its repetitions in other blocks."""
-    axes = tuple(sorted(launch.axes.items()))
-    variants = tuple(launch.variants)
-    shared = (launch.role, launch.path, launch.contender, variants, axes, launch.buffers)
-    return (*shared, launch.adapter)
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a launch, or of a part of one: some whatever the slot, more with each ms of it."""
+
+    fixed: float = 0.0
+    per_ms: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.fixed + other.fixed, self.per_ms + other.per_ms)
+
+    def seconds(self, slot_ms: float) -> float:
+        """With such a slot."""
+        return self.fixed + self.per_ms * slot_ms
 
 
-def guess_seconds(plan: Plan, launch: PlannedLaunch) -> float:
-    """Seconds of one launch, from its sizes, its slot and a guessed bandwidth."""
-    path = next(path for path in plan.paths if path.id == launch.path)
+def kind_of(plan: Plan, launch: Template) -> Kind:
+    """What launches have in common that cost and scatter alike."""
+    native = launch.contender is None or is_native(plan.contenders[launch.contender].library)
+    role = "ceiling" if native else "mpi"  # in the place of a library it tries its methods too
+    transport = plan.find_path(launch.path).transport
+    if launch.adapter:
+        return role, "verbs"
+    return role, transport if transport == "local" else (
+        "gpu" if needs_gpu(launch.buffers) else transport
+    )
+
+
+def guess_cost(plan: Plan, launch: Template, least_samples: int = LEAST_SAMPLES) -> Cost:
+    """Of one launch, from its sizes, its least samples and a guessed bandwidth."""
+    path = plan.find_path(launch.path)
     if path.transport == "local":
-        return LOCAL_SECONDS
-    kind = "gpu" if needs_gpu(launch.buffers) else path.transport
-    role = launch.role
-    if launch.contender is not None and is_native(plan.contenders[launch.contender].library):
-        role = "ceiling"  # in the place of a library it tries its methods too
-    guess = GUESSES[role, "verbs" if launch.adapter else kind]
+        return Cost(LOCAL_SECONDS)
+    guess = GUESSES[kind_of(plan, launch)]
     if launch.role == "mpi":
         names = [plan.variants[number].benchmark for number in launch.variants]
     else:
         names = ceiling_benchmarks(plan, path, launch.buffers)
-    seconds = guess.start
+    cost = Cost(guess.start)
     for benchmark in [named(plan.benchmarks, name) for name in names]:
         pairs = len(path.ends) // 2
         for size in plan.sizes:
-            moved = LEAST_SAMPLES * guess.samples * pairs
+            moved = least_samples * guess.samples * pairs
             moved *= _sample_bytes(plan, launch, benchmark, size)
-            seconds += guess.case + guess.slots * plan.slot_ms / 1000 + moved / (guess.gbs * 1e9)
+            cost += Cost(guess.case + moved / (guess.gbs * 1e9), guess.slots / 1000)
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
-        seconds += len(GPU_FACTS) * len(plan.sizes) * plan.slot_ms / 1000
-    return seconds
+        cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
+    return cost
 
 
-def _sample_bytes(plan: Plan, launch: PlannedLaunch, benchmark: Benchmark, size: int) -> int:
+def _sample_bytes(plan: Plan, launch: Template, benchmark: Benchmark, size: int) -> int:
     """Bytes that one sample moves at least between two ranks."""
     most = in_flight_bytes(plan, launch.buffers) // max(size, 1)
     return benchmark.moves.bytes(size, max(1, min(plan.window, most)))
+
+
+class Manner(NamedTuple):
+    """How a launch is measured, which is the same in many blocks."""
+
+    slot_ms: float
+    least_samples: int
+    methods: tuple[str, ...]
+
+
+Parts = list[tuple[str | None, Cost]]  # of a launch: by the method that a part is of
+
+
+def parts_of(
+    samples: Iterable[SamplesRecord], seconds: float, slot_ms: float, least_samples: int
+) -> Parts:
+    """What a launch of so many seconds was made of: its cases, and the rest.
+
+    The time of a case grows with the slot where the slot held more than the least samples.
+    """
+    # Metrics of one case have been measured at once: all of them say the same time.
+    cases = {(one.method, one.size_bytes, one.seconds): one for one in samples}
+    parts: Parts = []
+    for one in cases.values():
+        bound = one.iterations > least_samples * one.batch
+        growing = min(one.seconds, WARM_SLOT * slot_ms / 1000) if bound else 0.0
+        parts.append((one.method, Cost(one.seconds - growing, growing / slot_ms)))
+    rest = seconds - sum(one.seconds for one in cases.values())
+    return [(None, Cost(max(0.0, rest))), *parts]
 
 
 class Estimate:
     """Seconds that launches of a plan will take; knows better with each that was measured."""
 
     def __init__(self, plan: Plan) -> None:
-        self._guesses = {key_of(launch): guess_seconds(plan, launch) for launch in plan.launches}
-        self._measured: dict[Key, list[float]] = {}
+        self._guesses = [guess_cost(plan, launch) for launch in plan.launches]
+        # By index into Plan.launches.
+        self._measured: dict[int, dict[Manner, list[float]]] = {}
+        self._parts: dict[int, list[Parts]] = {}
 
-    def add(self, launch: PlannedLaunch, seconds: float) -> None:
-        """A launch took so long."""
-        self._measured.setdefault(key_of(launch), []).append(seconds)
+    def add(self, template: int, manner: Manner, seconds: float, parts: Parts) -> None:
+        """A launch measured in this manner took so long."""
+        self._measured.setdefault(template, {}).setdefault(manner, []).append(seconds)
+        self._parts.setdefault(template, []).append(parts)
 
     def seconds(self, launches: Iterable[PlannedLaunch]) -> float:
         """How long these launches will take, one after the other."""
         correction = self._correction()
-        total = 0.0
-        for launch in launches:
-            key = key_of(launch)
-            if known := self._measured.get(key):
-                total += statistics.fmean(known)
-            else:
-                total += self._guesses[key] * correction
-        return total
+        return sum(self._one(launch, correction) for launch in launches)
+
+    def _one(self, launch: PlannedLaunch, correction: float) -> float:
+        manner = Manner(launch.slot_ms, launch.least_samples, launch.methods)
+        if known := self._measured.get(launch.template, {}).get(manner):
+            return statistics.fmean(known)
+        if others := self._parts.get(launch.template):
+            return statistics.fmean(_seconds(parts, manner) for parts in others)
+        return self._guesses[launch.template].seconds(launch.slot_ms) * correction
 
     def _correction(self) -> float:
         """Measured to guessed time, over what was measured."""
-        guessed = sum(self._guesses[key] for key in self._measured)
-        measured = sum(statistics.fmean(times) for times in self._measured.values())
+        guessed = measured = 0.0
+        for template, manners in self._measured.items():
+            for manner, times in manners.items():
+                guessed += len(times) * self._guesses[template].seconds(manner.slot_ms)
+                measured += sum(times)
         return measured / guessed if guessed else 1.0
+
+
+def _seconds(parts: Parts, manner: Manner) -> float:
+    """What these parts take in another manner."""
+    return sum(
+        cost.seconds(manner.slot_ms)
+        for method, cost in parts
+        if method is None or not manner.methods or method in manner.methods
+    )

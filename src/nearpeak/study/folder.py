@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import put_whole
+from nearpeak.files import make_folder, put_whole
 from nearpeak.machine.model import Machine
-from nearpeak.study import older
+from nearpeak.study import older, records
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
 from nearpeak.study.model import SCHEMA, Plan
+from nearpeak.study.records import StudyRecord
 
 
 def check_new(folder: Path) -> None:
@@ -33,7 +34,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
     """
     check_new(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise UserError(
             f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
@@ -59,9 +60,20 @@ def reopen(folder: Path) -> tuple[Plan, Journal]:
     UserError when there is none in `folder`, or when it has another schema.
     """
     plan = read_plan(folder)
-    if (folder / NAME).exists():
-        next(read_records(folder, Answers(plan).take), None)  # before anything is written there
+    file = folder / NAME
+    if file.exists():
+        first = next(read_records(folder, Answers(plan).take), None)
+        if isinstance(first, StudyRecord) and first.schema != records.SCHEMA:
+            raise _older(folder, file, first.schema, records.SCHEMA)
     return plan, Journal(folder)
+
+
+def _older(folder: Path, file: Path, schema: int, present: int) -> UserError:
+    return UserError(
+        f"{file} has schema {schema}, and studies of schema {present} alone are continued: "
+        f"show what was measured with `nearpeak report {folder}`, "
+        "or start anew in another folder"
+    )
 
 
 def read_plan(folder: Path) -> Plan:
@@ -70,12 +82,8 @@ def read_plan(folder: Path) -> Plan:
     try:
         data = file.read_bytes()
         schema = msgspec.json.decode(data)["schema"]
-        if schema == older.FIRST:
-            raise UserError(
-                f"{file} has schema {schema}, and studies of schema {SCHEMA} alone are continued: "
-                f"show what was measured with `nearpeak report {folder}`, "
-                "or start anew in another folder"
-            )
+        if schema in (older.FIRST, older.SECOND):
+            raise _older(folder, file, schema, SCHEMA)
         if schema != SCHEMA:
             raise UserError(
                 f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "

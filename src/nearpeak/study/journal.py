@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.files import sync
 from nearpeak.study.records import READABLE, SCHEMA, Record, StudyRecord
 
 NAME = "records.jsonl"
@@ -50,6 +51,7 @@ class Journal:
         self._folder = folder
         try:
             self._file = os.open(folder / NAME, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            sync(folder)  # its name is on the disk
         except OSError as error:
             raise UserError(
                 f"cannot write into {folder} ({error.strerror}): choose another folder with -o"

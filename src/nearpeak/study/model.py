@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """plan.json: what a study is going to run. Enough to resume it and to make its report."""
 
+import random
 import uuid
 from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
+from nearpeak.identity import CEILING, Axes, Place, Who
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine.model import Path
 from nearpeak.study.benchmarks import Benchmark, named
@@ -14,7 +16,10 @@ from nearpeak.study.benchmarks import Benchmark, named
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
 # made of, and no ceilings of anything.
 GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
-SCHEMA = 2
+SCHEMA = 3
+LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
+LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
+PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
 Role = Literal["mpi", "ceiling"]
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
@@ -27,7 +32,7 @@ def new_study() -> str:
 
 def label(library: str, settings: str) -> str:
     """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
-    return library if settings == "default" else f"{library}@{settings}"
+    return Who(library, settings).label
 
 
 def staging(axes: Mapping[str, str]) -> str | None:
@@ -54,9 +59,14 @@ class Contender(msgspec.Struct, kw_only=True, frozen=True):
     settings: Settings
 
     @property
+    def who(self) -> Who:
+        """Its key."""
+        return Who(self.library.name, self.settings.name)
+
+    @property
     def label(self) -> str:
-        """As `label` has it."""
-        return label(self.library.name, self.settings.name)
+        """As `Who` has it."""
+        return self.who.label
 
 
 class Awareness(msgspec.Struct, kw_only=True, frozen=True):
@@ -73,38 +83,53 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     command: str  # repeats the trial
 
 
-class PlannedLaunch(msgspec.Struct, kw_only=True, frozen=True):
-    """One launch: variants of different benchmarks with the same buffers, in this order.
+class Template(msgspec.Struct, kw_only=True, frozen=True):
+    """What every block launches once: variants of different benchmarks with the same buffers.
 
     A ceiling has no contender and no variants. Between two hosts there are several: over TCP, and
     over an RDMA adapter.
     """
 
-    launch: int
-    block: int
     role: Role
     path: str
-    contender: int | None  # index into Plan.contenders
-    variants: list[int]  # indexes into Plan.variants
-    seed: int
-    axes: dict[str, str] = {}  # of a ceiling: what it is matched on, "reuse" and "touch"
+    contender: int | None = None  # index into Plan.contenders
+    variants: tuple[int, ...] = ()  # indexes into Plan.variants
+    # Of a ceiling: what it is matched on, "reuse" and "touch". Always `Axes`.
+    axes: dict[str, str] = {}
     buffers: str = "H,H"
     adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
 
+    def __post_init__(self) -> None:
+        if type(self.axes) is not Axes:
+            msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
+
+
+class PlannedLaunch(Template, kw_only=True, frozen=True):
+    """One launch of a template; its variants are in the order in which they are measured."""
+
+    template: int  # index into Plan.launches
+    launch: int  # counts through all blocks
+    block: int
+    seed: int
+    slot_ms: float
+    least_samples: int = LEAST_SAMPLES  # of a case, however long one takes
+    methods: tuple[str, ...] = ()  # of a ceiling: these alone; empty: all that there are
+
 
 class Plan(msgspec.Struct, kw_only=True):
-    """The whole plan; `launches` holds every block up to the last look, in order."""
+    """The whole plan. How many blocks are run, their records and the budget say."""
 
     schema: int
     study: str  # id
     created: str
     seed: int
     sizes: list[int]
-    slot_ms: int
+    slot_ms: float  # of all launches; of those of the first blocks where it is not fixed
+    slot_fixed: bool = True  # False: the later blocks have the slot that their scatter asks for
     window: int
     in_flight_bytes: int
     gpu_in_flight_bytes: int  # where a rank has memory of a GPU's driver
-    looks: list[int]  # numbers of launches a cell at which precision is judged
+    looks: list[int]  # numbers of blocks after which precision is judged; the last is the most
     budget_seconds: float | None
     launch_limit_seconds: float
     hosts: list[str]
@@ -113,10 +138,58 @@ class Plan(msgspec.Struct, kw_only=True):
     benchmarks: list[Benchmark]  # what the variants are of
     variants: list[Variant]
     paths: list[Path]
-    launches: list[PlannedLaunch]
+    launches: list[Template]  # of one block
     awareness: list[Awareness] = []
     perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
+    deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
 
     def benchmark(self, variant: Variant) -> Benchmark:
         """What a variant is of."""
         return named(self.benchmarks, variant.benchmark)
+
+    def find_path(self, path_id: str) -> Path:
+        """The path with this id."""
+        return next(path for path in self.paths if path.id == path_id)
+
+    def who(self, launch: Template) -> Who:
+        """Who a launch measures."""
+        return CEILING if launch.contender is None else self.contenders[launch.contender].who
+
+    def place(self, launch: Template) -> Place:
+        """Where it measures."""
+        return self.find_path(launch.path).place
+
+    def order(self, block: int) -> list[str]:
+        """The benchmarks in the order in which every launch of a block measures those it has.
+
+        One order for all of them: how long a process has run changes its pages.
+        """
+        names = [benchmark.name for benchmark in self.benchmarks]
+        random.Random(f"{self.seed} benchmarks {block}").shuffle(names)
+        return names
+
+    def block(self, number: int) -> list[PlannedLaunch]:
+        """The launches of a block in an order of its own, which seed and number alone decide."""
+        chance = random.Random(f"{self.seed} block {number}")
+        indexes = list(range(len(self.launches)))
+        chance.shuffle(indexes)
+        return [
+            self.planned(index, number * len(indexes) + position, number, chance.getrandbits(31))
+            for position, index in enumerate(indexes)
+        ]
+
+    def planned(self, template: int, launch: int, block: int, seed: int) -> PlannedLaunch:
+        """A launch of a template, as it is measured where nothing else was decided."""
+        places = {name: place for place, name in enumerate(self.order(block))}
+        fields = msgspec.structs.asdict(self.launches[template])
+        fields["variants"] = tuple(
+            sorted(fields["variants"], key=lambda one: places[self.variants[one].benchmark])
+        )
+        return PlannedLaunch(
+            **fields,
+            template=template,
+            launch=launch,
+            block=block,
+            seed=seed,
+            slot_ms=self.slot_ms,
+        )

@@ -9,27 +9,37 @@ import msgspec
 from nearpeak.study.model import SCHEMA
 
 FIRST = 1  # the oldest schema
+SECOND = 2
 _BENCHMARKS = Path(__file__).with_name("schema1.toml")
 
 
 def upgraded(plan: Any) -> Any:
-    """plan.json of an older schema as it would be written today; anything else as it is.
+    """plan.json of schema 1 or 2 as it would be written today; anything else as it is.
 
     ValueError when a benchmark is not known, as schema 1 says nothing of them itself.
     """
-    if not isinstance(plan, dict):
+    if not isinstance(plan, dict) or plan.get("schema") not in (FIRST, SECOND):
         return plan
-    if plan.get("schema") == FIRST:
-        return {**plan, "schema": SCHEMA, "benchmarks": _first_benchmarks(plan)}
-    if isinstance(benchmarks := plan.get("benchmarks"), list):
-        return {**plan, "benchmarks": [upgraded_benchmark(one) for one in benchmarks]}
-    return plan
+    if plan["schema"] == FIRST:
+        benchmarks = _first_benchmarks(plan)
+    else:
+        benchmarks = [_benchmark(one) for one in plan["benchmarks"]]
+    launches = _templates(plan.get("launches", []))
+    return {**plan, "schema": SCHEMA, "benchmarks": benchmarks, "launches": launches}
 
 
-def upgraded_benchmark(benchmark: Any) -> Any:
-    """A benchmark of a plan of schema 2 as it would be written today; anything else as it is."""
-    if not isinstance(benchmark, dict) or not isinstance(benchmark.get("ceiling"), bool):
-        return benchmark
+def _templates(launches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What every block launches: older plans spell out all blocks, which are alike."""
+    own = ("launch", "block", "seed")  # of one launch
+    return [
+        {name: value for name, value in launch.items() if name not in own}
+        for launch in launches
+        if launch["block"] == 0
+    ]
+
+
+def _benchmark(benchmark: dict[str, Any]) -> dict[str, Any]:
+    """A benchmark as it would describe itself today."""
     rate = benchmark["metrics"][0]["better"] == "higher"
     one_way = rate and not benchmark["symmetric"]
     return {

@@ -13,18 +13,33 @@ from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.buffers import HOST, ceiling_buffers, has_ceiling, needs_gpu, rank_ends
-from nearpeak.study.estimate import Estimate, guess_seconds
-from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant, new_study
+from nearpeak.study.estimate import guess_cost
+from nearpeak.study.forecast import promise
+from nearpeak.study.model import (
+    LATER_SAMPLES,
+    PILOT_BLOCKS,
+    SCHEMA,
+    Contender,
+    Plan,
+    Template,
+    Variant,
+    new_study,
+)
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
 
-LOOKS = (6, 9, 12)  # launches a cell at which precision is judged (docs/methodology.md)
+LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
+# A budget goes on for those that are not precise yet: half as many again, and a third.
+BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
-SLOT_MS = 100
-SLOTS_MS = (200, 150, 100, 75, 50)  # what a budget may choose from
+PILOT_SLOT_MS = 20.0  # long enough to tell the scatter within a launch from that between launches
+EXPECTED_SLOT_MS = 10.0  # of the later blocks, until the first ones have been measured
+GOAL_LAUNCHES = 12  # of each cell, that sizes are left out for
 SIZE_STEPS = (2, 3, 4)  # every so-many-th power of two
-BUDGET_SHARE = 0.9  # of a budget is planned: a launch too few costs more than a minute too many
+BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
 LEAST_LAUNCHES = 2
+# Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
+DEVIATION, VIRTUAL_DEVIATION = 0.03, 0.10
 WINDOW = 64
 IN_FLIGHT_BYTES = 64 * 1024**2
 GPU_IN_FLIGHT_BYTES = 256 * 1024**2  # the window of 64 is whole up to OMB's largest, 4 MiB
@@ -66,11 +81,13 @@ def make_plan(
     benchmarks: Sequence[Benchmark],
     runs: Runs = all_run,
     perftest: bool = False,
+    deviation: float = DEVIATION,
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
 
     A variant is measured on the paths that it fits, with the contenders that `runs` says;
     ceilings over RDMA adapters with `perftest` alone. `benchmarks`: those of the variants.
+    `deviation`: of launch medians, relative, taken for granted until some were measured.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -87,11 +104,12 @@ def make_plan(
         created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         seed=seed,
         sizes=options.sizes or SIZES,
-        slot_ms=options.slot_ms or SLOT_MS,
+        slot_ms=options.slot_ms or PILOT_SLOT_MS,
+        slot_fixed=options.slot_ms is not None,
         window=options.window or WINDOW,
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
         gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
-        looks=[options.launches] if options.launches else list(LOOKS),
+        looks=_looks(options),
         budget_seconds=options.budget_seconds,
         launch_limit_seconds=0.0,
         hosts=options.hosts,
@@ -104,77 +122,72 @@ def make_plan(
         paths=list(paths),
         launches=[],
         perftest=perftest,
+        deviation=deviation,
     )
     plan.launches = [one for path in plan.paths for one in _launches(plan, runs, path)]
     if plan.budget_seconds is not None:
         fit(plan, options)
-    plan.launches = _blocks(plan)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
 
 
-def fit(plan: Plan, options: Options) -> None:
-    """Makes a plan of one block small enough for its budget: slot, bytes in flight, sizes, then
-    launches.
+def _looks(options: Options) -> list[int]:
+    if options.launches:
+        return [options.launches]
+    return list(LOOKS if options.budget_seconds is None else BUDGET_LOOKS)
 
-    What the user fixed stays. At least 2 launches stay, even when they do not fit.
+
+def fit(plan: Plan, options: Options) -> None:
+    """Makes a plan small enough for enough launches in its budget: bytes in flight, then sizes.
+
+    What the user fixed stays.
     """
-    assert plan.budget_seconds is not None
-    goal = plan.budget_seconds * BUDGET_SHARE
-    launches = plan.looks[0]
-    for slot_ms in SLOTS_MS if options.slot_ms is None else (options.slot_ms,):
-        plan.slot_ms = slot_ms
-        if _seconds(plan, launches) <= goal:
-            return
+    enough = options.launches or GOAL_LAUNCHES
+    if expected_blocks(plan) >= enough:
+        return
     if options.in_flight_bytes is None:
         plan.in_flight_bytes = IN_FLIGHT_LEAST
         plan.gpu_in_flight_bytes = GPU_IN_FLIGHT_LEAST
-        if _seconds(plan, launches) <= goal:
-            return
     for step in () if options.sizes else SIZE_STEPS:
+        if expected_blocks(plan) >= enough:
+            return
         # 0, and every so-many-th power of two down from the largest.
         plan.sizes = [SIZES[0], *SIZES[:0:-step][::-1]]
-        if _seconds(plan, launches) <= goal:
-            return
-    if options.launches is None:
-        while launches > LEAST_LAUNCHES and _seconds(plan, launches) > goal:
-            launches -= 1
-        plan.looks = [launches]
 
 
-def _seconds(plan: Plan, launches: int) -> float:
-    """The estimate for so many launches of everything."""
-    return launches * Estimate(plan).seconds(plan.launches)
+def expected_blocks(plan: Plan) -> int:
+    """How many blocks the budget of a plan will hold, 2 at least; without one, the most."""
+    if plan.budget_seconds is None:
+        return plan.looks[-1]
+    first, later = expected_seconds(plan)
+    left = plan.budget_seconds * BUDGET_SHARE - PILOT_BLOCKS * first
+    return min(plan.looks[-1], max(LEAST_LAUNCHES, PILOT_BLOCKS + int(left // later)))
+
+
+def expected_seconds(plan: Plan) -> tuple[float, float]:
+    """The guesses for one of the first blocks, and for one of those that follow."""
+    first = sum(guess_cost(plan, one).seconds(plan.slot_ms) for one in plan.launches)
+    if plan.slot_fixed:
+        return first, first
+    later = sum(
+        guess_cost(plan, one, LATER_SAMPLES).seconds(EXPECTED_SLOT_MS) for one in plan.launches
+    )
+    return first, later
 
 
 def _limit(plan: Plan) -> float:
-    longest = max((guess_seconds(plan, launch) for launch in plan.launches), default=0.0)
+    longest = max((guess_cost(plan, one).seconds(plan.slot_ms) for one in plan.launches), default=0)
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _blocks(plan: Plan) -> list[PlannedLaunch]:
-    """All blocks; each holds every launch of the plan once, in an order of its own."""
-    order = random.Random(plan.seed)
-    once = list(plan.launches)
-    launches: list[PlannedLaunch] = []
-    for block in range(plan.looks[-1]):
-        order.shuffle(once)
-        for one in once:
-            number, seed = len(launches), order.getrandbits(31)
-            launches.append(msgspec.structs.replace(one, launch=number, block=block, seed=seed))
-    return launches
-
-
-def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
+def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
     """What a block measures on a path: its ceilings, and every contender in every variant."""
     fitting = [
         (number, variant)
         for number, variant in enumerate(plan.variants)
         if fits(path, plan.benchmark(variant), variant.buffers)
     ]
-    template = PlannedLaunch(
-        launch=0, block=0, role="ceiling", path=path.id, contender=None, variants=[], seed=0
-    )
+    template = Template(role="ceiling", path=path.id)
     held = [variant for _, variant in fitting if has_ceiling(path, plan.benchmark(variant))]
     ceilings = {
         (state_of(variant), ceiling_buffers(variant.buffers))
@@ -205,7 +218,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[PlannedLaunch]:
                 template,
                 role="mpi",
                 contender=number,
-                variants=together,
+                variants=tuple(together),
                 buffers=plan.variants[together[0]].buffers,
             )
 
@@ -242,32 +255,27 @@ def _together(variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
 
 def summary(plan: Plan) -> list[str]:
     """The plan in a few lines for people."""
-    blocks = plan.looks[-1]
-    block = [launch for launch in plan.launches if launch.block == 0]
-    one = Estimate(plan).seconds(block)
-    ceilings = sum(launch.role == "ceiling" for launch in block)
+    ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
+    slot = f"slot {plan.slot_ms:g} ms"
+    if not plan.slot_fixed:
+        slot += f" in the first {PILOT_BLOCKS} blocks, then what their scatter asks for"
     lines = [
         "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
         "paths:      " + ", ".join(path.id for path in plan.paths),
         "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
-        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}), slot {plan.slot_ms} ms",
+        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}), {slot}",
         f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
         + (
             f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
             if any(needs_gpu(variant.buffers) for variant in plan.variants)
             else ""
         ),
-        f"launches:   {len(block)} a block ({ceilings} ceilings), "
-        + (
-            f"{blocks} blocks"
-            if len(plan.looks) == 1
-            else f"{plan.looks[0]} to {blocks} blocks, until every cell is precise"
-        ),
-        f"estimate:   {format_seconds(one)} a block, "
-        f"{format_seconds(one * plan.looks[0])} for {plan.looks[0]} blocks"
-        + (f", budget {format_seconds(plan.budget_seconds)}" if plan.budget_seconds else ""),
+        f"launches:   {len(plan.launches)} a block ({ceilings} ceilings), {_block_words(plan)}",
+        f"estimate:   {_estimate_words(plan)}",
+        f"precision:  {promise(plan.deviation, expected_blocks(plan))}",
     ]
-    if plan.budget_seconds and one * plan.looks[0] > plan.budget_seconds:
+    first, _ = expected_seconds(plan)
+    if plan.budget_seconds and LEAST_LAUNCHES * first > plan.budget_seconds:
         lines.append(
             "note:       the estimate exceeds the budget, this is the least that can be run"
         )
@@ -277,9 +285,37 @@ def summary(plan: Plan) -> list[str]:
             f"note:       no ceiling over the RDMA adapter {', '.join(adapters)}: {PROGRAM} is not "
             f"on PATH; {HINT}"
         )
-    if plan.looks[-1] < LOOKS[0]:
+    if expected_blocks(plan) < LOOKS[0]:
         lines.append(f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval")
     return lines
+
+
+def _block_words(plan: Plan) -> str:
+    if plan.budget_seconds is not None:
+        return f"about {expected_blocks(plan)} blocks"
+    if len(plan.looks) == 1:
+        return f"{plan.looks[0]} blocks"
+    return f"{plan.looks[0]} to {plan.looks[-1]} blocks, until every cell is precise"
+
+
+def _estimate_words(plan: Plan) -> str:
+    first, later = expected_seconds(plan)
+    words = f"{format_seconds(first)} a block"
+    if not plan.slot_fixed:
+        words += f" at first, then {format_seconds(later)}"
+    if plan.budget_seconds is not None:
+        return f"{words}, budget {format_seconds(plan.budget_seconds)}"
+    least, most = (_all_seconds(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
+    if least == most:
+        return f"{words}, {format_seconds(least)} in all"
+    return f"{words}, {format_seconds(least)} to {format_seconds(most)} in all"
+
+
+def _all_seconds(plan: Plan, blocks: int) -> float:
+    """The guess for so many blocks."""
+    first, later = expected_seconds(plan)
+    pilots = min(blocks, PILOT_BLOCKS)
+    return pilots * first + (blocks - pilots) * later
 
 
 def variant_label(variant: Variant) -> str:

@@ -27,7 +27,7 @@ from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, closest, describe
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import fits, make_plan
+from nearpeak.study.plan import DEVIATION, VIRTUAL_DEVIATION, fits, make_plan
 from nearpeak.study.variants import Awarenesses, choose_variants, unfit
 
 HOST_SECONDS = 20.0  # for a host to answer
@@ -69,6 +69,7 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         described.benchmarks,
         lambda contender, variant: known.runs(contender, variant, asked),
         has_perftest(),
+        VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
     )
     if not any(launch.role == "mpi" for launch in plan.launches):
         names = ", ".join(contender.label for contender in contenders)

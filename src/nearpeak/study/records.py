@@ -63,6 +63,7 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     benchmarks: list[Chosen]  # in the order of measurement; none for a ceiling
     axes: dict[str, str]  # of a ceiling: what it is matched on
     buffers: str = "H,H"  # of each rank
+    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
     command: str  # one line for a POSIX shell
     started: str
     session: int = 0
@@ -144,7 +145,8 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
 class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study end"):
     """The study stopped. Without this line it was cut off; a later one (--resume) counts."""
 
-    status: Literal["complete", "interrupted"]
+    # "imprecise": the budget, or the most launches, came before precision
+    status: Literal["complete", "imprecise", "interrupted"]
     message: str  # why no more was launched: "every cell is precise", "the budget is spent", ...
 
 

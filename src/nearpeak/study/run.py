@@ -2,9 +2,9 @@
 """Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
 
 import contextlib
-import datetime
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -13,10 +13,13 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
+from nearpeak.files import make_folder, sync
 from nearpeak.libraries.model import CommandLine
+from nearpeak.machine.states import StateReader
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
-from nearpeak.study.commands import Tools, find_path, make_command
+from nearpeak.study.commands import Tools, make_command
+from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
 from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import Plan, PlannedLaunch
@@ -30,9 +33,11 @@ from nearpeak.study.records import (
     ProblemRecord,
     Record,
     SamplesRecord,
+    SessionRecord,
     StudyEndRecord,
     StudyRecord,
 )
+from nearpeak.study.sessions import launch_state, utc_now
 from nearpeak.study.state import GIVE_UP_AFTER, State
 
 WRONG_DATA_EXIT = 3  # of the measuring programs
@@ -90,6 +95,7 @@ class StudyRun:
         tools: Tools,
         shell_line: Callable[[CommandLine], str],
         progress: Progress,
+        session: SessionRecord,
     ) -> None:
         self._folder = folder
         self._plan = plan
@@ -97,14 +103,22 @@ class StudyRun:
         self._tools = tools
         self._shell_line = shell_line
         self._progress = progress
+        self._session = session
+        self._states = StateReader()
         self._interrupt = Interrupt()
         self.signal: int | None = None  # that cut it short, once it is over
         self._state = State(plan)
         self._answers = Answers(plan)
+        self._started = time.monotonic()
         self._new = True
         for record in read_records(folder, self._answers.take):
             self._new = False
             self._state.feed(record)
+        self._before = self._state.seconds
+
+    def forecast(self) -> Forecast | None:
+        """What was reached so far, and what more time would bring; None where none is needed."""
+        return self._state.forecast()
 
     def run(self) -> StudyEndRecord:
         """Runs what remains and returns how the study ended, as it was recorded.
@@ -118,11 +132,13 @@ class StudyRun:
                     schema=SCHEMA,
                     id=self._plan.study,
                     nearpeak=nearpeak.__version__,
-                    started=_now(),
+                    started=self._session.started,
                     seed=self._plan.seed,
                 )
             )
-        with self._interrupt.listening():
+        self._answers.take(self._session)
+        self._record(self._session, sync=True)
+        with self._interrupt.listening(), contextlib.closing(self._states):
             end = self._run_blocks()
         self._record(end, sync=True)
         return end
@@ -137,9 +153,7 @@ class StudyRun:
             if not remaining:
                 continue
             if not self._fits(block):
-                return StudyEndRecord(
-                    status="complete", message=f"the budget is spent after {block} blocks"
-                )
+                return self._ending(f"the budget is spent after {block} blocks")
             for planned in remaining:
                 if planned not in self._state.remaining(block):
                     continue
@@ -148,17 +162,27 @@ class StudyRun:
                     self.signal = self._interrupt.signal
                     name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
-        return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
+        if len(self._plan.looks) == 1:  # so many were asked for
+            return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
+        return self._ending(f"all {last} blocks were run")
+
+    def _ending(self, why: str) -> StudyEndRecord:
+        """It went as far as it was to go, which may not be as far as it should."""
+        lacking = imprecise([cell.precise() for cell in self._state.cells()])
+        if lacking:
+            return StudyEndRecord(status="imprecise", message=f"{why}; {lacking}")
+        return StudyEndRecord(status="complete", message=why)
 
     def _fits(self, block: int) -> bool:
-        """Whether the budget still holds this block; at a look, all blocks to the next one."""
+        """Whether the budget still holds what is left of this block."""
         budget = self._plan.budget_seconds
         if budget is None or block < LEAST_LAUNCHES:
             return True
-        until = block + 1
-        if block in self._plan.looks:
-            until = min(look for look in self._plan.looks if look > block)
-        return self._state.seconds + self._left(block, until) <= budget
+        return self._spent() + self._left(block, block + 1) <= budget
+
+    def _spent(self) -> float:
+        """Seconds of this run and, of those before it, of their launches."""
+        return self._before + time.monotonic() - self._started
 
     def _left(self, first: int, until: int) -> float:
         """Seconds that the blocks [first, until) will take."""
@@ -166,15 +190,19 @@ class StudyRun:
         return sum(self._state.estimate.seconds(launches) for launches in blocks)
 
     def _time_left(self, block: int) -> float:
-        until = min(look for look in self._plan.looks if look > block)
-        return self._left(block, until)
+        """Of the budget; without one, to the next look."""
+        if self._plan.budget_seconds is not None and block >= LEAST_LAUNCHES:
+            return self._plan.budget_seconds - self._spent()
+        return self._left(block, min(look for look in self._plan.looks if look > block))
 
     def _run_launch(self, planned: PlannedLaunch) -> None:
         log = Path("logs") / f"{planned.launch:04d}.log"
         jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
         self._progress.begin(planned, self._time_left(planned.block))
         plain = make_command(self._plan, planned, self._tools)
-        begin = launch_record(self._plan, planned, self._shell_line(plain), _now())
+        begin = launch_record(self._plan, planned, self._shell_line(plain), utc_now())
+        begin.session = self._session.session
+        begin.state = launch_state(self._states, self._plan, planned)
         self._answers.take(begin)
         self._record(begin)
         command = make_command(self._plan, planned, self._tools, jsonl)
@@ -197,7 +225,12 @@ class StudyRun:
             seconds=round(outcome.seconds, 3),
             message=message,
             log=str(log),
+            state=launch_state(self._states, self._plan, planned),
         )
+        kept = [self._folder / log, *([jsonl] if reader.rejected else ())]
+        with self._writing():  # what the record's words rest on comes onto the disk before it
+            for file in [*kept, jsonl.parent]:
+                sync(file)
         self._record(end, sync=True)
         if not reader.rejected:
             jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
@@ -207,7 +240,7 @@ class StudyRun:
         self, planned: PlannedLaunch, command: CommandLine, log: Path, reader: "_Reader"
     ) -> Outcome:
         """Runs a launch to its end, under a daemon of MPS where its path has one."""
-        path = find_path(self._plan, planned.path)
+        path = self._plan.find_path(planned.path)
         try:
             with mps.daemon(self._plan.study) if path.mps else contextlib.nullcontext():
                 return run_tree(
@@ -233,7 +266,7 @@ class StudyRun:
 
     def _make_logs(self) -> None:
         with self._writing():
-            (self._folder / "logs").mkdir(exist_ok=True)
+            make_folder(self._folder / "logs")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -327,7 +360,3 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[En
     if lacking := answers.lacking():
         return "failed", lacking
     return "ok", ""
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")

@@ -2,16 +2,54 @@
 """What a study's records say about what is still to be run: the same live and after --resume."""
 
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from nearpeak.study.estimate import Estimate, Key, key_of
-from nearpeak.study.model import Plan, PlannedLaunch
-from nearpeak.study.precision import precise
-from nearpeak.study.records import LaunchEndRecord, LaunchRecord, Record, SamplesRecord
+from nearpeak.identity import Case
+from nearpeak.statistics.intervals import precise
+from nearpeak.study.answers import Templates
+from nearpeak.study.estimate import Estimate, Manner, parts_of
+from nearpeak.study.forecast import Forecast, forecast
+from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
+from nearpeak.study.records import (
+    LaunchEndRecord,
+    LaunchRecord,
+    Record,
+    SamplesRecord,
+)
+from nearpeak.study.stages import (
+    LOCAL_BLOCKS,
+    Choice,
+    PilotData,
+    as_chosen,
+    case_of,
+    least_samples,
+)
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
 
-Cell = tuple[str, str, str, int, str]  # metric, better, benchmark or method, size, buffers
+
+class Median(NamedTuple):
+    """Of the samples of one launch."""
+
+    block: int
+    session: int
+    value: float
+
+
+class Cell:
+    """One case of a library on a path: its launch medians."""
+
+    def __init__(self, better: str) -> None:
+        self.better = better
+        self.medians: list[Median] = []
+
+    def precise(self, until: int | None = None) -> bool:
+        """Whether the blocks before `until` are enough; without it, all that there are."""
+        known = [one for one in self.medians if until is None or one.block < until]
+        sessions = [one.session for one in known]
+        return precise([one.value for one in known], self.better, sessions)
 
 
 class State:
@@ -20,17 +58,24 @@ class State:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.estimate = Estimate(plan)
+        self.pilot = PilotData(plan)
         self.seconds = 0.0  # of all launches that ended
         self.ended: dict[int, str] = {}  # launch -> status
+        self._templates = Templates(plan)
+        self._begun: LaunchRecord | None = None
         self._open: list[SamplesRecord] = []
-        self._failures: dict[Key, int] = {}
-        self._medians: dict[Key, dict[Cell, list[tuple[int, float]]]] = {}  # (block, median)
-        self._done: dict[Key, int] = {}  # first block in which it is not launched any more
+        # All by template: index into Plan.launches.
+        self._failures: dict[int, int] = {}
+        self._cells: dict[int, dict[Case, Cell]] = defaultdict(dict)
+        self._done: dict[int, int] = {}  # first block in which it is not launched any more
+        self._choice: Choice | None = None
+        self._over = 0  # so many first blocks are over
+        self._looked: set[int] = set()
 
     def feed(self, record: Record) -> None:
         """Takes in one record."""
         if isinstance(record, LaunchRecord):
-            self._open = []
+            self._begun, self._open = record, []
         elif isinstance(record, SamplesRecord):
             self._open.append(record)
         elif isinstance(record, LaunchEndRecord):
@@ -40,77 +85,129 @@ class State:
         """Failures in a row without samples, once the running launch has ended so."""
         if status == "ok" or self._open:
             return 0
-        return self._failures.get(key_of(planned), 0) + 1
+        return self._failures.get(planned.template, 0) + 1
 
     def remaining(self, block: int) -> list[PlannedLaunch]:
         """The launches of a block that are still to be run, in order."""
         self._look(block)
-        return [
-            planned
-            for planned in self.plan.launches
-            if planned.block == block
-            and planned.launch not in self.ended
-            and not self._is_done(key_of(planned), block)
-        ]
+        return [planned for planned in self._block(block) if self._is_left(planned)]
 
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
         self._look(block)
-        return all(self._is_done(key, block) for key in self._keys("mpi"))
+        return all(self._is_done(template, block) for template in self._of("mpi"))
 
-    def _end(self, record: LaunchEndRecord) -> None:
-        samples, self._open = self._open, []
-        self.seconds += record.seconds
-        if record.status == "interrupted":
-            return
-        planned = self.plan.launches[record.launch]
-        key = key_of(planned)
-        self.ended[record.launch] = record.status
-        self.estimate.add(planned, record.seconds)
-        if record.status == "ok" or samples:
-            self._failures[key] = 0
-        else:
-            self._failures[key] = self._failures.get(key, 0) + 1
-            if self._failures[key] >= GIVE_UP_AFTER:
-                self._done.setdefault(key, planned.block + 1)
-        if record.status == "failed":
-            return  # its numbers cannot be believed
-        cells = self._medians.setdefault(key, {})
-        for one in samples:
-            cell = (
-                *(one.metric, one.better, one.method or one.benchmark),
-                *(one.size_bytes, one.buffers),
-            )
-            cells.setdefault(cell, []).append((planned.block, statistics.median(one.samples)))
+    def cells(self) -> list[Cell]:
+        """All that libraries were measured in so far."""
+        return [cell for template in self._of("mpi") for cell in self._cells[template].values()]
 
-    def _look(self, block: int) -> None:
-        """Judges precision at every look that lies before this block."""
-        for look in self.plan.looks:
-            if look > block:
-                return
-            for key in self._keys("mpi"):
-                if key not in self._done and self._precise(key, look):
-                    self._done[key] = look
-            for key in self._keys("ceiling"):
-                if key not in self._done and all(
-                    self._is_done(user, look) for user in self._users(key)
-                ):
-                    self._done[key] = look
-
-    def _precise(self, key: Key, look: int) -> bool:
-        cells = self._medians.get(key, {})
-        return bool(cells) and all(
-            precise([median for block, median in medians if block < look], better)
-            for (_, better, *_), medians in cells.items()
+    def forecast(self) -> Forecast | None:
+        """What was reached, and what more time would bring; None where nothing more is needed."""
+        block = self._over
+        while block < self.plan.looks[-1] and not self.remaining(block):
+            block += 1
+        medians = [cell.medians for cell in self.cells()]
+        return forecast(
+            [[one.value for one in some] for some in medians],
+            self.estimate.seconds(self.remaining(block)),
+            sessions=[[one.session for one in some] for some in medians],
         )
 
-    def _users(self, ceiling: Key) -> Iterable[Key]:
+    def _block(self, number: int) -> list[PlannedLaunch]:
+        planned = self.plan.block(number)
+        choice = self._chosen() if number >= PILOT_BLOCKS else None
+        if choice is None:
+            return planned
+        return [as_chosen(self.plan, one, choice) for one in planned]
+
+    def _chosen(self) -> Choice | None:
+        """What the pilot says; None until it is over."""
+        if self._choice is None and self._is_over(PILOT_BLOCKS):
+            self._choice = self.pilot.choose()
+        return self._choice
+
+    def _end(self, record: LaunchEndRecord) -> None:
+        begun, samples = self._begun, self._open
+        self._begun, self._open = None, []
+        self.seconds += record.seconds
+        if begun is None or record.status == "interrupted":
+            return
+        template = self._templates.find(begun)
+        self.ended[record.launch] = record.status
+        least = least_samples(self.plan, begun.block)
+        slot_ms = begun.slot_ms or self.plan.slot_ms
+        parts = parts_of(samples, record.seconds, slot_ms, least)
+        manner = Manner(slot_ms, least, tuple(begun.methods))
+        self.estimate.add(template, manner, record.seconds, parts)
+        self._count_failures(template, begun.block, good=record.status == "ok" or bool(samples))
+        if record.status == "failed":
+            return  # its numbers cannot be believed
+        if begun.block < PILOT_BLOCKS and samples:
+            self.pilot.add(template, samples, parts)
+        if begun.role == "mpi":
+            self._add_medians(template, begun, samples)
+
+    def _count_failures(self, template: int, block: int, *, good: bool) -> None:
+        self._failures[template] = 0 if good else self._failures.get(template, 0) + 1
+        if self._failures[template] >= GIVE_UP_AFTER:
+            self._done.setdefault(template, block + 1)
+
+    def _add_medians(
+        self, template: int, begun: LaunchRecord, samples: Iterable[SamplesRecord]
+    ) -> None:
+        for one in samples:
+            cell = self._cells[template].setdefault(case_of(one), Cell(one.better))
+            median = Median(begun.block, begun.session, statistics.median(one.samples))
+            cell.medians.append(median)
+
+    def _look(self, block: int) -> None:
+        """Judges precision at every look that lies before this block, once what it is about is
+        measured."""
+        for look in self.plan.looks:
+            if look > block or not self._is_over(look):
+                return
+            if look not in self._looked:
+                self._looked.add(look)
+                self._judge(look)
+
+    def _judge(self, look: int) -> None:
+        for template in self._of("mpi"):
+            if template not in self._done and self._precise(template, look):
+                self._done[template] = look
+        for template in self._of("ceiling"):
+            if template not in self._done and all(
+                self._is_done(user, look) for user in self._users(template)
+            ):
+                self._done[template] = look
+
+    def _is_over(self, blocks: int) -> bool:
+        """Whether nothing is left of so many first blocks."""
+        while self._over < blocks and not any(map(self._is_left, self.plan.block(self._over))):
+            self._over += 1
+        return self._over >= blocks
+
+    def _is_left(self, planned: PlannedLaunch) -> bool:
+        return planned.launch not in self.ended and not self._is_done(
+            planned.template, planned.block
+        )
+
+    def _precise(self, template: int, look: int) -> bool:
+        cells = self._cells[template]
+        return bool(cells) and all(cell.precise(look) for cell in cells.values())
+
+    def _users(self, ceiling: int) -> list[int]:
         """The MPI launches that a ceiling is the ceiling of; for local memory, all of them."""
-        users = [key for key in self._keys("mpi") if key[1] == ceiling[1]]
-        return users or self._keys("mpi")
+        path = self.plan.launches[ceiling].path
+        users = [one for one in self._of("mpi") if self.plan.launches[one].path == path]
+        return users or self._of("mpi")
 
-    def _keys(self, role: str) -> list[Key]:
-        return sorted({key_of(one) for one in self.plan.launches if one.role == role}, key=str)
+    def _of(self, role: str) -> list[int]:
+        return [index for index, one in enumerate(self.plan.launches) if one.role == role]
 
-    def _is_done(self, key: Key, block: int) -> bool:
-        return self._done.get(key, block + 1) <= block
+    def _is_done(self, template: int, block: int) -> bool:
+        if block >= LOCAL_BLOCKS and self._is_local(template):
+            return True
+        return self._done.get(template, block + 1) <= block
+
+    def _is_local(self, template: int) -> bool:
+        return self.plan.place(self.plan.launches[template]).transport == "local"

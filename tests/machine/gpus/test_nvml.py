@@ -20,6 +20,7 @@ def of_gpu(facts: dict[str, str], index: int = 0) -> dict[str, str]:
 def test_two_h200(nvml: Any) -> None:
     facts = ask(nvml, {})
     assert facts["nvidia/driver"] == "580.159.04"
+    assert facts["nvidia/cuda"] == "13.0"
     links = {f"nvlink{link}": "26562 MB/s to switch" for link in range(18)}
     assert of_gpu(facts, 1) == links | {
         "uuid": "GPU-00000002-5ec2-e700-0000-abcdefabcdef",

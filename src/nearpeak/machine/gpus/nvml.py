@@ -33,13 +33,20 @@ ANCESTORS = {
     50: "system",
 }
 REMOTE = {0: "gpu", 1: "cpu", 2: "switch"}
-# Bits of nvmlClocksEventReasons that slow a GPU, idling and the user's own clocks left out.
+# Bits of nvmlClocksEventReasons: those that slow a GPU, then idling and clocks that were set.
 SLOWDOWNS = {
     0x4: "power cap",
     0x8: "hardware slowdown",
     0x20: "too hot (software)",
     0x40: "too hot (hardware)",
     0x80: "power brake",
+}
+REASONS = {
+    **SLOWDOWNS,
+    0x1: "idle",
+    0x2: "application clocks",
+    0x10: "sync boost",
+    0x100: "display clocks",
 }
 
 
@@ -66,10 +73,10 @@ def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
     except nvml.NVMLError as error:
         return {f"{FACTS}/error": str(error)}
     finally:
-        _Asker(nvml)("nvmlShutdown")
+        Asker(nvml)("nvmlShutdown")
 
 
-class _Asker:
+class Asker:
     """Calls NVML; whatever it refuses is None."""
 
     def __init__(self, nvml: ModuleType) -> None:
@@ -92,11 +99,20 @@ class _Asker:
         # All of those asked for are unsigned; of some, drivers name a wrong type (seen with 580).
         return int(values[0].value.uiVal)
 
+    def reasons(self, device: Any) -> int | None:
+        """The bits of what holds the clocks of a GPU down."""
+        bits = self("nvmlDeviceGetCurrentClocksEventReasons", device)
+        if bits is None:  # its name before driver 535
+            bits = self("nvmlDeviceGetCurrentClocksThrottleReasons", device)
+        return None if bits is None else int(bits)
+
 
 def _machine(nvml: ModuleType, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    asker = _Asker(nvml)
+    asker = Asker(nvml)
     if driver := asker("nvmlSystemGetDriverVersion"):
         yield "driver", _text(driver)
+    if cuda := asker("nvmlSystemGetCudaDriverVersion_v2"):
+        yield "cuda", f"{cuda // 1000}.{cuda % 1000 // 10}"
     devices: dict[int, Any] = {}
     uuids: list[str] = []
     for index in range(nvml.nvmlDeviceGetCount()):
@@ -148,7 +164,7 @@ def pci_address(bus_id: str) -> str:
     return f"{int(domain, 16):04x}:{rest}"
 
 
-def _gpu(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
+def _gpu(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
     if name := asker("nvmlDeviceGetName", device):
         yield "name", _text(name)
     if memory := asker("nvmlDeviceGetMemoryInfo", device):
@@ -172,7 +188,7 @@ def _gpu(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
     yield from _health(asker, device)
 
 
-def _nvlinks(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
+def _nvlinks(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
     """The active NVLinks: `26562 MB/s to switch`, `... to cpu`,
     `... to gpu 0000:17:00.0`."""
     nvml = asker.nvml
@@ -191,7 +207,7 @@ def _nvlinks(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
         yield f"nvlink{link}", f"{speed or 'unknown'} MB/s to {kind}{where}"
 
 
-def _c2c(asker: _Asker, device: Any) -> int:
+def _c2c(asker: Asker, device: Any) -> int:
     """MB/s of all active links between a Grace CPU and its GPU together; 0 where there is none."""
     nvml = asker.nvml
     total = 0
@@ -201,7 +217,7 @@ def _c2c(asker: _Asker, device: Any) -> int:
     return total
 
 
-def _health(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
+def _health(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
     if (persistence := asker("nvmlDeviceGetPersistenceMode", device)) is not None:
         yield "persistence", _switch(persistence)
     if ecc := asker("nvmlDeviceGetEccMode", device):
@@ -212,14 +228,12 @@ def _health(asker: _Asker, device: Any) -> Iterator[tuple[str, str]]:
         yield "repair", "failed"
     elif (rows is not None and rows[2]) or pages:
         yield "repair", "pending"
-    reasons = asker("nvmlDeviceGetCurrentClocksEventReasons", device)
-    if reasons is None:  # its name before driver 535
-        reasons = asker("nvmlDeviceGetCurrentClocksThrottleReasons", device)
-    if slow := [word for bit, word in SLOWDOWNS.items() if (reasons or 0) & bit]:
+    reasons = asker.reasons(device) or 0
+    if slow := [word for bit, word in SLOWDOWNS.items() if reasons & bit]:
         yield "slowed", ", ".join(slow)
 
 
-def _pair(asker: _Asker, one: Any, other: Any) -> Iterator[tuple[str, str]]:
+def _pair(asker: Asker, one: Any, other: Any) -> Iterator[tuple[str, str]]:
     ancestor = asker("nvmlDeviceGetTopologyCommonAncestor", one, other)
     if ancestor in ANCESTORS:
         yield "ancestor", ANCESTORS[ancestor]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clocks of NVIDIA's GPUs now, what holds them down, and their counts of errors."""
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from nearpeak.machine.gpus.nvml import REASONS, Asker
+
+SM, MEMORY = 1, 2  # NVML_CLOCK_SM, NVML_CLOCK_MEM
+ECC = {0: "ecc corrected", 1: "ecc uncorrected"}  # nvmlMemoryErrorType_t
+SINCE_DRIVER_LOADED = 0  # NVML_VOLATILE_ECC
+# NVML_FI_DEV_NVLINK_..._ERROR_COUNT_TOTAL: of all links of a GPU.
+NVLINK = {38: "nvlink crc", 52: "nvlink replay", 59: "nvlink recovery"}
+
+
+class GpuState(msgspec.Struct, kw_only=True, frozen=True):
+    """One GPU. What its driver does not tell is null."""
+
+    gpu: str  # its uuid
+    sm_mhz: int | None = None
+    memory_mhz: int | None = None
+    temperature_c: int | None = None
+    power_w: float | None = None
+    slowed: list[str] | None = None  # what keeps its clocks below the highest; none: nothing
+    errors: dict[str, int] = {}  # counts by kind: of its memory (ECC) and its NVLinks
+
+
+class GpuWatch:
+    """NVML held open, since opening it takes longer than all that it is asked."""
+
+    def __init__(self, nvml: ModuleType | None) -> None:
+        """`nvml`: the module pynvml; None: there is no driver, and nothing is known."""
+        self._nvml = nvml
+        if nvml is None:
+            return
+        try:
+            nvml.nvmlInit()
+        except nvml.NVMLError:
+            self._nvml = None
+
+    def close(self) -> None:
+        """Lets NVML go."""
+        if self._nvml is not None:
+            Asker(self._nvml)("nvmlShutdown")
+            self._nvml = None
+
+    def read(self, gpu: str) -> GpuState:
+        """The state of the GPU with this uuid, or with this index as NVML counts."""
+        if self._nvml is None:
+            return GpuState(gpu=gpu)
+        asker = Asker(self._nvml)
+        if gpu.isdecimal():
+            device = asker("nvmlDeviceGetHandleByIndex", int(gpu))
+        else:
+            device = asker("nvmlDeviceGetHandleByUUID", gpu)
+        if device is None:
+            return GpuState(gpu=gpu)
+        milliwatts = asker("nvmlDeviceGetPowerUsage", device)
+        reasons = asker.reasons(device)
+        return GpuState(
+            gpu=gpu,
+            sm_mhz=asker("nvmlDeviceGetClockInfo", device, SM),
+            memory_mhz=asker("nvmlDeviceGetClockInfo", device, MEMORY),
+            temperature_c=asker("nvmlDeviceGetTemperature", device, 0),  # NVML_TEMPERATURE_GPU
+            power_w=None if milliwatts is None else milliwatts / 1000,
+            slowed=None if reasons is None else [w for bit, w in REASONS.items() if reasons & bit],
+            errors=dict(_errors(asker, device)),
+        )
+
+
+def _errors(asker: Asker, device: Any) -> Iterator[tuple[str, int]]:
+    for kind, word in ECC.items():
+        count = asker("nvmlDeviceGetTotalEccErrors", device, kind, SINCE_DRIVER_LOADED)
+        if count is not None:
+            yield word, count
+    for field, word in NVLINK.items():
+        count = asker.field(device, field)
+        if count is not None:
+            yield word, count

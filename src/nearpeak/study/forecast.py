@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How precise a study is, and what more time would bring: plain numbers in, numbers and words out.
+
+The unit is the launch; half widths are of 95 % intervals of the median, relative to it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nearpeak.numbers import count, percent
+from nearpeak.statistics.intervals import (
+    GOAL_HIGHER,
+    GOAL_LOWER,
+    expected_half_width,
+    half_width,
+)
+from nearpeak.study.sizes import format_seconds
+
+MORE_SECONDS = 300.0
+
+
+class Forecast(NamedTuple):
+    """The cell in the middle now, and after more time."""
+
+    cells: int
+    launches: int
+    half_width: float | None  # None: too few launches for an interval
+    more_seconds: float
+    more_launches: int
+    then: float | None  # its half width by then
+
+
+def forecast(
+    medians: Sequence[Sequence[float]],
+    block_seconds: float,
+    more_seconds: float = MORE_SECONDS,
+    sessions: Sequence[Sequence[int]] | None = None,
+) -> Forecast | None:
+    """What was reached, and what `more_seconds` would bring.
+
+    `medians`: the launch medians (above 0) of each cell; `sessions`: the session of each, where
+    there are several. `block_seconds`: of one launch more of every cell. An interval is taken to
+    shrink with more launches as that of normal ones does. None without any cell.
+    """
+    given = sessions or [[0] * len(values) for values in medians]
+    known = [(values, of) for values, of in zip(medians, given, strict=True) if values]
+    if not known:
+        return None
+    more = int(more_seconds / block_seconds) if block_seconds > 0 else 0
+    widths = [half_width(values, of) for values, of in known]
+    then = [
+        _later(values, width, len(values) + more)
+        for (values, _), width in zip(known, widths, strict=True)
+    ]
+    return Forecast(
+        cells=len(known),
+        launches=int(np.median([len(values) for values, _ in known])),
+        half_width=_middle(widths),
+        more_seconds=more_seconds,
+        more_launches=more,
+        then=_middle(then),
+    )
+
+
+def sentence(found: Forecast) -> str:
+    """For people: two sentences on one line."""
+    cells, launches = count(found.cells, "cell"), count(found.launches, "launch")
+    time = f"another {format_seconds(found.more_seconds)}"
+    if found.half_width is None:
+        words = f"Half of the {cells} or more have too few launches ({launches}) for an interval"
+    else:
+        words = (
+            f"Of {cells} with {launches} each, the one in the middle has a 95 % interval of "
+            f"+- {percent(found.half_width)} %"
+        )
+    if found.more_launches == 0:
+        return f"{words}; {time} would not hold one launch more of each."
+    if found.then is None:
+        return f"{words}; {time} would bring {found.more_launches} more, too few for one."
+    return (
+        f"{words}; {time} would bring {found.more_launches} more, about +- {percent(found.then)} %."
+    )
+
+
+def imprecise(precise: Sequence[bool]) -> str:
+    """How many cells are not precise, for people; "" when all are."""
+    few = sum(not one for one in precise)
+    if not few:
+        return ""
+    return (
+        f"{few} of {count(len(precise), 'cell')} are less precise than "
+        f"{percent(GOAL_HIGHER)} % (rates) or {percent(GOAL_LOWER)} % (times)"
+    )
+
+
+def promise(deviation: float, launches: int) -> str:
+    """What precision so many launches buy where launch medians deviate so much (relative)."""
+    width = expected_half_width(deviation, launches)
+    assumed = f"if launches deviate by {percent(deviation)} %, which is assumed"
+    if width is None:
+        return f"{launches} launches of each case, too few for a 95 % interval"
+    return f"{launches} launches of each case: a 95 % interval of +- {percent(width)} %, {assumed}"
+
+
+def _later(values: Sequence[float], width: float | None, launches: int) -> float | None:
+    """The half width with so many launches."""
+    if width is None:
+        if len(values) < 2 or min(values) <= 0:
+            return None
+        return expected_half_width(float(np.log(values).std(ddof=1)), launches)
+    now, then = expected_half_width(1.0, len(values)), expected_half_width(1.0, launches)
+    return width * then / now if now and then else None
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    """The median over cells; None where more than half have none."""
+    known = [float("inf") if value is None else value for value in values]
+    middle = float(np.median(known))
+    return middle if np.isfinite(middle) else None

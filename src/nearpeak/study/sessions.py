@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions: every run of a study, and what its numbers depend on, so that no two are mixed unseen.
+
+What a fingerprint holds is told in docs/records.md.
+"""
+
+import datetime
+import hashlib
+import socket
+import subprocess
+from collections.abc import Iterable
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import msgspec
+
+import nearpeak
+from nearpeak.errors import UserError
+from nearpeak.libraries.build import compiler
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.identify import CannotIdentify, version_text
+from nearpeak.libraries.launch import environment
+from nearpeak.libraries.model import Library
+from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
+from nearpeak.machine.model import Machine
+from nearpeak.machine.states import State, StateReader
+from nearpeak.machine.sysfs import CPU, INFINIBAND
+from nearpeak.machine.tree import Tree, format_list
+from nearpeak.numbers import printable
+from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
+from nearpeak.study.journal import NAME, read_records
+from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.records import Fingerprint, SessionRecord
+
+PARTS = ("machine", "driver", "library", "build")
+SHOWN = 60  # characters of a value in a message
+NOTHING = "none"
+
+
+def begin(folder: Path, now: Fingerprint, *, force: bool = False) -> SessionRecord:
+    """The session that begins in a study folder, after those that its journal holds.
+
+    UserError when the last one was of another fingerprint, unless that is forced.
+    """
+    last = _last(folder)
+    if last and not force and (found := differences(last.fingerprint, now)):
+        raise UserError(
+            f"{folder} was measured on something else ({'; '.join(found)}): measure on the same, "
+            "start anew in another folder, or go on as a session of its own with --force"
+        )
+    return SessionRecord(
+        session=last.session + 1 if last else 0,
+        started=utc_now(),
+        nearpeak=nearpeak.__version__,
+        fingerprint=now,
+        forced=force,
+    )
+
+
+def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
+    """What is not the same, like `driver nvidia: 580.159 -> 590.1`."""
+    found = []
+    for part in PARTS:
+        old: dict[str, str] = getattr(before, part)
+        new: dict[str, str] = getattr(now, part)
+        for name in sorted({*old, *new}):
+            values = old.get(name, NOTHING), new.get(name, NOTHING)
+            if values[0] != values[1]:
+                found.append(f"{part} {printable(name)}: {' -> '.join(_shown(*values))}")
+    return found
+
+
+def fingerprint(machine: Machine, plan: Plan, tools: Tools, root: Path = Path("/")) -> Fingerprint:
+    """That of a study that runs here and now; its programs are built where they are missing."""
+    tree = Tree(root)
+    return Fingerprint(
+        machine=_machine(machine, tree),
+        driver=_driver(tree),
+        library=_library(plan),
+        build=_build(plan, tools),
+    )
+
+
+def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> State:
+    """The state of what a launch uses of this host."""
+    here = (None, "localhost", socket.gethostname())
+    hosts = wanted_hosts(plan, planned)
+    ranks = [
+        cpus for cpus, host in zip(wanted_cpus(plan, planned), hosts, strict=True) if host in here
+    ]
+    in_turn = chain.from_iterable(zip_longest(*ranks))  # each rank's first, each one's second, ...
+    ends = plan.find_path(planned.path).ends if len(hosts) == 1 else launch_ends(plan, planned)
+    return reader.read(
+        dict.fromkeys(cpu for cpu in in_turn if cpu is not None),
+        dict.fromkeys(end.gpu for end in ends if end.gpu and end.host in here),
+    )
+
+
+def utc_now() -> str:
+    """The time of day as records have it."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+
+
+def _last(folder: Path) -> SessionRecord | None:
+    if not (folder / NAME).exists():
+        return None
+    sessions = (one for one in read_records(folder) if isinstance(one, SessionRecord))
+    return max(sessions, key=lambda one: one.session, default=None)
+
+
+def _shown(old: str, new: str) -> tuple[str, str]:
+    """Two values in short; of long ones the first line that differs, or its end."""
+    pairs = zip_longest(old.splitlines(), new.splitlines(), fillvalue=NOTHING)
+    one, other = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
+    same = next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    start = max(0, same - SHOWN // 2) if max(len(one), len(other)) > SHOWN else 0
+    return _cut(one, start), _cut(other, start)
+
+
+def _cut(text: str, start: int) -> str:
+    shown = text[start : start + SHOWN]
+    before, after = "..." if start else "", "..." if len(text) > start + SHOWN else ""
+    return before + printable(shown) + after
+
+
+def _machine(machine: Machine, tree: Tree) -> dict[str, str]:
+    sizes = [node.memory_bytes for node in machine.numa_nodes if node.memory == "host"]
+    found = {
+        "host": machine.hostname,
+        "cpu": machine.cpu_model,
+        "cpus": format_list(machine.allowed_cpus),
+        "kernel": machine.kernel,
+        "memory": f"{sum(size or 0 for size in sizes) / 2**30:.0f} GiB",
+        "virtual": "yes" if machine.virtual else "no",
+        **{f"gpu {gpu.uuid}": gpu.name for gpu in machine.gpus},
+    }
+    microcode = tree.text(f"{CPU}/cpu0/microcode/version") or tree.fields("proc/cpuinfo").get(
+        "microcode"
+    )
+    if microcode:
+        found["microcode"] = microcode
+    policies = tree.names(f"{CPU}/cpufreq", r"policy\d+")
+    governors = {tree.text(f"{CPU}/cpufreq/{one}/scaling_governor") for one in policies} - {None}
+    if governors:
+        found["governor"] = ", ".join(sorted(filter(None, governors)))
+    return found
+
+
+def _driver(tree: Tree) -> dict[str, str]:
+    facts = nvidia_facts(tree)
+    found = {
+        name: facts[f"{FACTS}/{fact}"]
+        for name, fact in (("nvidia", "driver"), ("cuda", "cuda"))
+        if f"{FACTS}/{fact}" in facts
+    }
+    if amd := tree.text("sys/module/amdgpu/version"):
+        found["amdgpu"] = amd
+    for adapter in tree.names(INFINIBAND):
+        if firmware := tree.text(f"{INFINIBAND}/{adapter}/fw_ver"):
+            found[f"{adapter} firmware"] = firmware
+    return found
+
+
+def _library(plan: Plan) -> dict[str, str]:
+    found = {}
+    for library in _libraries(plan):
+        found[f"{library.name} version"] = _version(library)
+        found[f"{library.name} path"] = str(library.libmpi.resolve())
+    for contender in plan.contenders:
+        text = msgspec.json.encode(contender.settings, order="sorted")
+        name = f"{contender.library.name}@{contender.settings.name} settings"
+        found[name] = hashlib.sha256(text).hexdigest()
+    return found
+
+
+def _version(library: Library) -> str:
+    """What the library says of itself now, which is not always what it said for the plan."""
+    try:
+        return version_text(library.libmpi, environment(library)).strip()
+    except CannotIdentify as error:
+        return f"unknown ({error})"
+
+
+def _build(plan: Plan, tools: Tools) -> dict[str, str]:
+    found = {"nearpeak-native": _digest(tools.native_program())}
+    for library in _libraries(plan):
+        found[f"nearpeak-mpi {library.name}"] = _digest(tools.mpi_program(library))
+    if said := _compiler():
+        found["compiler"] = said
+    return found
+
+
+def _compiler() -> str:
+    """What the compiler calls itself; "" without one, where the programs came prebuilt."""
+    try:
+        said = subprocess.run([*compiler(), "--version"], capture_output=True, check=False).stdout
+    except (UserError, OSError):
+        return ""
+    lines = said.decode(errors="replace").splitlines()
+    return lines[0] if lines else ""
+
+
+def _libraries(plan: Plan) -> Iterable[Library]:
+    """Each library of a plan once, without what stands in for one."""
+    named = {one.library.name: one.library for one in plan.contenders}
+    return [library for library in named.values() if not is_native(library)]
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

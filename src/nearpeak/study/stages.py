@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two stages of a study: a pilot, and how what it measured shapes the later blocks.
+
+The scatter lies between launches rather than within them, so that many launches with short slots
+tell more than few with long ones; how short, the first blocks say (statistics/sampling.py). All
+that is chosen here follows from the records of these blocks alone: a study that is resumed goes on
+as it would have.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from nearpeak.identity import Case
+from nearpeak.statistics.sampling import Components, Pilot, best_slot, components
+from nearpeak.study.estimate import Kind, Parts, kind_of
+from nearpeak.study.model import (
+    LATER_SAMPLES,
+    LEAST_SAMPLES,
+    PILOT_BLOCKS,
+    Plan,
+    PlannedLaunch,
+)
+from nearpeak.study.records import SamplesRecord
+
+LEAST_SLOT_MS, MOST_SLOT_MS = 5.0, 200.0
+# A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
+NEAR = 1.5
+LOCAL_BLOCKS = 6  # that measure local memory, which no library is held against: for its interval
+
+Floats = NDArray[np.float64]
+
+
+class Choice(NamedTuple):
+    """What the pilot says about the later blocks."""
+
+    slots: dict[Kind, float]  # ms
+    methods: dict[int, tuple[str, ...]]  # by template; not in it: all
+
+
+class PilotData:
+    """What the first blocks measured."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._kinds = [kind_of(plan, template) for template in plan.launches]
+        self._samples: dict[int, dict[tuple[Case, str], list[Floats]]] = defaultdict(dict)
+        self._parts: dict[Kind, list[Parts]] = defaultdict(list)
+
+    def add(self, template: int, records: Iterable[SamplesRecord], parts: Parts) -> None:
+        """A launch of the pilot is over: its samples, and what it was made of (seconds)."""
+        self._parts[self._kinds[template]].append(parts)
+        cases = self._samples[template]
+        for record in records:
+            key = (case_of(record), record.method or "")
+            cases.setdefault(key, []).append(np.array(record.samples))
+
+    def components(self) -> dict[Kind, Components]:
+        """The variances and costs of each kind of launch that was measured."""
+        return {kind: self._components(kind) for kind in self._parts}
+
+    def choose(self) -> Choice:
+        """The slot of each kind of launch, and the methods of each ceiling."""
+        slots = {}
+        if not self._plan.slot_fixed:
+            for kind, parts in self.components().items():
+                slots[kind] = round(best_slot(parts, LEAST_SLOT_MS, MOST_SLOT_MS), 1)
+        return Choice(slots, self._methods())
+
+    def _components(self, kind: Kind) -> Components:
+        pilots = [
+            Pilot(launches)
+            for template, cases in self._samples.items()
+            if self._kinds[template] == kind
+            for launches in cases.values()
+            if all(samples.min() > 0 for samples in launches)
+        ]
+        totals = [[cost for _, cost in parts] for parts in self._parts[kind]]
+        start = np.mean([sum(cost.fixed for cost in costs) for costs in totals])
+        growing = np.mean([sum(cost.per_ms for cost in costs) for costs in totals])
+        return components(pilots, self._plan.slot_ms, float(start), float(growing))
+
+    def _methods(self) -> dict[int, tuple[str, ...]]:
+        better = {one.name: one.better for each in self._plan.benchmarks for one in each.metrics}
+        found = {}
+        for template, cases in self._samples.items():
+            launch = self._plan.launches[template]
+            if launch.role == "mpi" or self._plan.find_path(launch.path).transport == "local":
+                continue
+            reached: dict[Case, dict[str, float]] = defaultdict(dict)
+            for (case, method), launches in cases.items():
+                if case.metric in better:
+                    reached[case][method] = _best(launches, better[case.metric])
+            seen = {method for methods in reached.values() for method in methods}
+            near = set[str]()
+            for case, methods in reached.items():
+                near |= _near(methods, better[case.metric])
+            if near < seen:
+                found[template] = tuple(sorted(near))
+        return found
+
+
+def case_of(record: SamplesRecord) -> Case:
+    """What a record is of."""
+    return Case(
+        benchmark=record.benchmark,
+        metric=record.metric,
+        buffers=record.buffers,
+        axes=record.axes,
+        x=record.size_bytes,
+    )
+
+
+def least_samples(plan: Plan, block: int) -> int:
+    """Of a case in the launches of a block."""
+    return LEAST_SAMPLES if plan.slot_fixed or block < PILOT_BLOCKS else LATER_SAMPLES
+
+
+def as_chosen(plan: Plan, planned: PlannedLaunch, choice: Choice) -> PlannedLaunch:
+    """A launch of a later block as it is measured."""
+    return msgspec.structs.replace(
+        planned,
+        slot_ms=choice.slots.get(kind_of(plan, planned), planned.slot_ms),
+        least_samples=least_samples(plan, planned.block),
+        methods=choice.methods.get(planned.template, ()),
+    )
+
+
+def _best(launches: list[Floats], better: str) -> float:
+    medians = [float(np.median(samples)) for samples in launches]
+    return max(medians) if better == "higher" else min(medians)
+
+
+def _near(methods: dict[str, float], better: str) -> set[str]:
+    """Those whose value is within `NEAR` of the best."""
+    if better == "higher":
+        return {name for name, value in methods.items() if value * NEAR >= max(methods.values())}
+    return {name for name, value in methods.items() if value <= min(methods.values()) * NEAR}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a GPU, and what becomes of each answer and refusal of NVML."""
+
+from typing import Any
+
+import pytest
+
+from nearpeak.machine.gpus.watch import GpuState, GpuWatch
+
+UUID = "GPU-00000002-5ec2-e700-0000-abcdefabcdef"
+
+
+def test_all_that_is_told(nvml: Any) -> None:
+    nvml.fields |= {(38, 0): 3, (52, 0): 0, (59, 0): 1}
+    nvml.answers["nvmlDeviceGetCurrentClocksEventReasons"] = 0x4 | 0x20 | 0x8000
+    watch = GpuWatch(nvml)
+    assert watch.read(UUID) == GpuState(
+        gpu=UUID,
+        sm_mhz=1980,
+        memory_mhz=3201,
+        temperature_c=34,
+        power_w=75.25,
+        slowed=["power cap", "too hot (software)"],
+        errors={
+            **{"ecc corrected": 0, "ecc uncorrected": 0},
+            **{"nvlink crc": 3, "nvlink replay": 0, "nvlink recovery": 1},
+        },
+    )
+    watch.close()
+    assert not nvml.open
+
+
+def test_a_gpu_of_another_host_is_named_by_its_index(nvml: Any) -> None:
+    assert GpuWatch(nvml).read("0").sm_mhz == 1980
+
+
+@pytest.mark.parametrize(
+    ("call", "lost"),
+    [
+        ("nvmlDeviceGetClockInfo", {"sm_mhz": None, "memory_mhz": None}),
+        ("nvmlDeviceGetTemperature", {"temperature_c": None}),
+        ("nvmlDeviceGetPowerUsage", {"power_w": None}),
+        ("nvmlDeviceGetTotalEccErrors", {"errors": {}}),
+    ],
+)
+def test_a_refused_call_costs_its_figure_only(
+    nvml: Any, call: str, lost: dict[str, object]
+) -> None:
+    watch = GpuWatch(nvml)
+    whole = watch.read(UUID)
+    nvml.refused[call] = "Not Supported"
+    left = watch.read(UUID)
+    changed = {
+        name: getattr(left, name)
+        for name in left.__struct_fields__
+        if getattr(left, name) != getattr(whole, name)
+    }
+    assert changed == lost
+
+
+def test_nothing_is_known_where_nobody_answers(nvml: Any) -> None:
+    nothing = GpuState(gpu=UUID)
+    nvml.refused["nvmlDeviceGetHandleByUUID"] = "Not Found"
+    assert GpuWatch(nvml).read(UUID) == nothing
+    nvml.refused["nvmlInit"] = "Driver Not Loaded"
+    for watch in (GpuWatch(nvml), GpuWatch(None)):
+        assert watch.read(UUID) == nothing
+        watch.close()

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions: what a study's numbers depend on, and when it may go on."""
+
+import hashlib
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.machine.discover import discover
+from nearpeak.study import sessions
+from nearpeak.study.folder import create, reopen
+from nearpeak.study.journal import read_records
+from nearpeak.study.records import (
+    Fingerprint,
+    LaunchEndRecord,
+    LaunchRecord,
+    SessionRecord,
+    StudyRecord,
+)
+from nearpeak.study.sessions import begin, differences, fingerprint
+
+MACHINES = Path(__file__).parents[1] / "machines"
+
+
+class Reader:
+    """Keeps what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[int], list[str]]] = []
+
+    def read(self, cpus: Any, gpus: Any) -> None:
+        self.asked.append((list(cpus), list(gpus)))
+
+
+@pytest.fixture
+def reader() -> Reader:
+    """In place of a StateReader."""
+    return Reader()
+
+
+def of(**parts: dict[str, str]) -> Fingerprint:
+    return Fingerprint(**{name: parts.get(name, {}) for name in sessions.PARTS})
+
+
+def test_every_run_is_a_session(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
+    study.run(plan)
+    records = study.records()
+    assert isinstance(records[0], StudyRecord)
+    assert [one.session for one in records if isinstance(one, SessionRecord)] == [0, 1]
+    assert isinstance(records[1], SessionRecord)
+    launches = [one for one in records if isinstance(one, LaunchRecord)]
+    assert {one.session for one in launches} == {0}
+    ends = [one for one in records if isinstance(one, LaunchEndRecord)]
+    for record in [*launches, *ends]:
+        assert record.state is not None
+        assert [one.cpu for one in record.state.cpus] == [0, 1]
+        assert record.state.load is not None
+
+
+def test_what_differs_is_named_and_refused(study: Any, standins: ModuleType) -> None:
+    study.run(standins.small_plan(launches=2))
+    before = len(study.records())
+    with pytest.raises(UserError) as error:
+        begin(study.folder, standins.fingerprint(driver="2"))
+    assert str(error.value) == (
+        f"{study.folder} was measured on something else (driver nvidia: 1 -> 2): measure on the "
+        "same, start anew in another folder, or go on as a session of its own with --force"
+    )
+    assert len(study.records()) == before
+
+
+def test_by_force_it_is_a_session_of_its_own(study: Any, standins: ModuleType) -> None:
+    study.run(standins.small_plan(launches=2))
+    forced = begin(study.folder, standins.fingerprint(driver="2"), force=True)
+    assert (forced.session, forced.forced) == (1, True)
+
+
+def test_differences_are_short() -> None:
+    version = "Long MPI 1.0\n" + "x" * 500
+    one = of(machine={"host": "a", "kernel": "6.1"}, library={"mpich version": f"{version}y\nz"})
+    other = of(machine={"host": "a"}, library={"mpich version": f"{version}\x1b[2J\nz"})
+    kernel, library = differences(one, other)
+    assert kernel == "machine kernel: 6.1 -> none"
+    found = re.fullmatch(r"library mpich version: \.\.\.(x*)y -> \.\.\.(x*)(.*)", library)
+    assert found is not None
+    assert found[1] == found[2]
+    assert len(library) < 200
+    assert library.isprintable()
+    assert differences(one, one) == []
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in MACHINES.glob("*.txt")))
+def test_a_fingerprint_of_every_recorded_machine(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    root = MACHINES / f"{name}.txt"
+    machine = discover(root)
+    tools = standins.make_tools(tmp_path)
+    made = fingerprint(machine, standins.small_plan(), tools, root)
+    assert made.machine["host"] == machine.hostname
+    assert len([key for key in made.machine if key.startswith("gpu ")]) == len(machine.gpus)
+    nvidia = any(gpu.vendor == "nvidia" for gpu in machine.gpus)
+    assert ("nvidia" in made.driver) == nvidia
+    program = standins.FAKE.read_bytes()
+    assert made.build["nearpeak-mpi fake"] == hashlib.sha256(program).hexdigest()
+    assert "nearpeak-native" in made.build
+    assert set(made.library) == {"fake version", "fake path", "fake@default settings"}
+    assert made == fingerprint(machine, standins.small_plan(), tools, root)
+
+
+def test_what_sysfs_tells_of_clocks_and_adapters(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    root = tmp_path / "machine.txt"
+    root.write_text(
+        (MACHINES / "one-socket.txt").read_text()
+        + "\nsys/devices/system/cpu/cpu0/microcode/version: 0x2b\n"
+        + "sys/class/infiniband/mlx5_0/fw_ver: 28.39.1002\n"
+        + "nvidia/driver: 580.1\nnvidia/cuda: 13.0\n"
+    )
+    tools = standins.make_tools(tmp_path)
+    made = fingerprint(discover(root), standins.small_plan(), tools, root)
+    assert made.machine["governor"] == "powersave"
+    assert made.machine["microcode"] == "0x2b"
+    assert made.driver == {"nvidia": "580.1", "cuda": "13.0", "mlx5_0 firmware": "28.39.1002"}
+
+
+def test_a_study_without_sessions_is_not_continued(standins: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "older"
+    plan = standins.small_plan(launches=2)
+    create(folder, discover(), plan).close()
+    old = StudyRecord(schema=2, id=plan.study, nearpeak="0", started="now", seed=1)
+    line = msgspec.json.encode(old) + b"\n"
+    (folder / "records.jsonl").write_bytes(line)
+    with pytest.raises(UserError, match="has schema 2, and studies of schema 3 alone are continue"):
+        reopen(folder)
+    assert (folder / "records.jsonl").read_bytes() == line
+    assert list(read_records(folder)) == [old]
+
+
+def test_the_state_of_a_launch_is_that_of_its_own_cpus_and_gpus(
+    standins: ModuleType, reader: Reader
+) -> None:
+    plan = standins.small_plan(paths=(standins.gpu_path(),), buffers="D,D")
+    planned = next(one for one in plan.launches if one.role == "mpi")
+    sessions.launch_state(reader, plan, planned)
+    assert reader.asked == [([0, 1], ["GPU-0", "GPU-1"])]
+
+
+def test_another_host_has_its_own_state(standins: ModuleType, reader: Reader) -> None:
+    path = standins.data_path("host-host two-nodes", "network")
+    ends = tuple(
+        msgspec.structs.replace(end, host=host)
+        for end, host in zip(path.ends, ("localhost", "other"), strict=True)
+    )
+    plan = standins.small_plan(paths=(msgspec.structs.replace(path, ends=ends),))
+    planned = next(one for one in plan.launches if one.role == "mpi")
+    sessions.launch_state(reader, plan, planned)
+    assert reader.asked == [([0], [])]
