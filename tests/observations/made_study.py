@@ -14,10 +14,11 @@ from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Variant
+from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Template, Variant
 
 PATH = "host-host same-numa"
 UNITS = {"latency": ("us", "lower"), "allreduce": ("us", "lower"), "mr": ("M/s", "higher")}
+BLOCK = 30  # launches of a block
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
     Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured"),
@@ -167,7 +168,9 @@ class Study:
 
         `cases`: the median of each size; an MPI launch without an end has status None.
         """
-        number = len(self.planned) if number is None else number
+        place = len(self.planned)
+        before = sum(one.block == block for one in self.planned)
+        number = BLOCK * block + before if number is None else number
         role = "mpi" if library else "ceiling"
         benchmarks = [benchmark, *then] if library else []
         variants = [[v.benchmark for v in self.variants].index(name) for name in benchmarks]
@@ -178,11 +181,13 @@ class Study:
                 role=role,
                 path=path,
                 contender=self.libraries.index(library) if library else None,
-                variants=variants,
+                variants=tuple(variants),
                 seed=number,
+                template=before,
+                slot_ms=100,
             )
         )
-        command = f"run {library or 'ceiling'} {benchmark} #{number}"
+        command = f"run {library or 'ceiling'} {benchmark} #{place}"
         begin = launch_record(self.plan(), self.planned[-1], command, "2026-01-01")
         begin.session = self.sessions - 1
         self.records.append(begin)
@@ -301,8 +306,15 @@ class Study:
             benchmarks=BENCHMARKS,
             variants=self.variants,
             paths=paths,
-            launches=self.planned,
+            launches=self.templates(),
         )
+
+    def templates(self) -> list[Template]:
+        """Those of everything that was launched, as often as makes a block of all tests alike."""
+        names = Template.__struct_fields__
+        found = [Template(**{name: getattr(one, name) for name in names}) for one in self.planned]
+        different = list(dict.fromkeys(found))
+        return (different * BLOCK)[:BLOCK] if different else []
 
     def write(self, *, complete: bool = True) -> Path:
         """The folder, with all that was gathered so far."""

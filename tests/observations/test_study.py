@@ -121,7 +121,7 @@ def test_a_resumed_study_is_complete_only_at_its_end(make_study: MakeStudy) -> N
     ("kind", "key", "value"),
     [
         ("launch", "role", "mpi2"),
-        ("launch", "launch", 7),
+        ("launch", "launch", 77),
         ("launch", "library", "beta"),
         ("launch end", "status", "fine"),
         ("samples", "benchmark", "lateness"),
@@ -235,6 +235,8 @@ def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
     folder = study.write()
     plan = json.loads((folder / "plan.json").read_text())
     del plan["benchmarks"]
+    spelled_out = {"launch": 0, "block": 0, "seed": 1}
+    plan["launches"] = [{**spelled_out, **plan["launches"][0]}]
     for variant in plan["variants"]:
         variant["metric"] = variant["benchmark"]
     (folder / "plan.json").write_text(json.dumps({**plan, "schema": 1}))

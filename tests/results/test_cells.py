@@ -121,7 +121,7 @@ def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
     assert (lost.status, lost.launches, lost.median) == (status, 1, 2.0)
     assert lost.command == "run alpha bw #0"  # the last good one
     (failure,) = results.failures
-    assert (failure.launch, failure.status, failure.log) == (1, status, "logs/1.txt")
+    assert (failure.status, failure.log) == (status, f"logs/{failure.launch}.txt")
     assert failure.message == f"invented: {status}"
 
 

@@ -42,5 +42,5 @@ def find(points: Iterable[CeilingPoint]) -> list[Drift]:
     for drift, change in zip(found, changes(series), strict=True):
         if change is not None:
             drift.changed = drift.blocks[change.first : change.last + 1]
-            drift.step = float(np.expm1(change.step))
+            drift.step = float(np.expm1(change.effect))
     return found

@@ -1,0 +1,7 @@
+from collections import namedtuple
+
+Change = namedtuple("Change", "first last effect")
+
+
+def changes(series):
+    return [None for _ in series]
