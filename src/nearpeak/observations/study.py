@@ -28,6 +28,7 @@ from nearpeak.observations.model import (
 from nearpeak.study import journal, model, older, records
 from nearpeak.study.answers import NO_PLACE, Answers, asked
 from nearpeak.study.benchmarks import named
+from nearpeak.study.records import SCHEMA
 
 T = TypeVar("T")
 NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
@@ -154,6 +155,8 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             launches[record.launch] = _Recorded(record)
             found.complete, found.ended = False, ""
         else:
+            if isinstance(record, records.SamplesRecord) and study and study.schema < SCHEMA:
+                older.upgrade_samples(record)
             _add(launches[record.launch], record, answers)
     if study is None or not launches:
         raise UserError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from nearpeak.study import records
 from nearpeak.study.model import SCHEMA
 
 FIRST = 1  # the oldest schema
@@ -26,6 +27,11 @@ def upgraded(plan: Any) -> Any:
         benchmarks = [_benchmark(one) for one in plan["benchmarks"]]
     launches = _templates(plan.get("launches", []))
     return {**plan, "schema": SCHEMA, "benchmarks": benchmarks, "launches": launches}
+
+
+def upgrade_samples(record: records.SamplesRecord) -> None:
+    """Gives a record of schema 1 or 2 what it only said in words."""
+    record.trial = (record.limited or "").startswith("a short trial")
 
 
 def _templates(launches: list[dict[str, Any]]) -> list[dict[str, Any]]:
