@@ -7,12 +7,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 from pathlib import Path
 
 import pytest
 
-from nearpeak.bundle import make, manifest, wheels
+from nearpeak.bundle import make, wheels
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 
@@ -91,34 +90,6 @@ def test_the_script_refuses_another_python_and_another_machine(tmp_path: Path) -
     assert "this bundle is for m68k, not " in done.stderr
 
 
-def test_unpack(tmp_path: Path) -> None:
-    folder = tmp_path / "made" / make.FOLDER
-    (folder / "cache/mpi").mkdir(parents=True)
-    (folder / "cache/prebuilt").mkdir()
-    (folder / "nearpeak").write_text("#!/bin/sh\n")
-    (folder / "bench").write_bytes(os.urandom(100_000))
-    whole = manifest.make(folder, HERE, {}, {})
-    archive = tmp_path / "a.tar.xz"
-    make._pack(folder, archive)
-    with tarfile.open(archive) as opened:
-        assert {one.uname for one in opened} == {""}
-    place = make.unpack(archive, tmp_path)
-    assert place == tmp_path / make.FOLDER
-    assert manifest.make(place, HERE, {}, {}) == whole
-    with pytest.raises(UserError, match="is there: remove it"):
-        make.unpack(archive, tmp_path)
-    (tmp_path / "text").write_text("no archive")
-    with pytest.raises(UserError, match="is no bundle"):
-        make.unpack(tmp_path / "text", tmp_path / "other")
-    whole_bytes = archive.read_bytes()
-    (tmp_path / "half").write_bytes(whole_bytes[: len(whole_bytes) // 2])
-    with pytest.raises(UserError, match="is no bundle"):
-        make.unpack(tmp_path / "half", tmp_path / "other")
-    assert not (tmp_path / "other" / make.FOLDER).exists()
-    with pytest.raises(UserError, match="cannot unpack"):
-        make.unpack(tmp_path / "missing", tmp_path / "other")
-
-
 def test_too_large_names_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / make.FOLDER
     (folder / "cache/mpi/big").mkdir(parents=True)
@@ -135,40 +106,3 @@ def test_only_the_catalogues_libraries(tmp_path: Path) -> None:
     for name in ("/opt/mpi", "ucx-cuda"):
         with pytest.raises(UserError, match=f"cannot bundle '{name}': choose of .*openmpi-cuda"):
             make.make([name], HERE, tmp_path / "a.tar.xz")
-
-
-def archive_of(folder: Path, files: dict[str, str]) -> Path:
-    archive = folder / "foreign.tar.xz"
-    with tarfile.open(archive, "w:xz") as tar:
-        for name, target in files.items():
-            entry = tarfile.TarInfo(name)
-            if target:
-                entry.type, entry.linkname = tarfile.SYMTYPE, target
-            tar.addfile(entry)
-    return archive
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"nearpeak-bundle/x": "", "mine": ""},
-        {"mine": ""},
-        {"../mine": ""},
-        {"nearpeak-bundle/../mine": ""},
-        {"nearpeak-bundle/link": "../..", "nearpeak-bundle/link/mine": ""},
-        {},
-    ],
-)
-def test_a_foreign_archive_leaves_nothing_outside_its_folder(
-    tmp_path: Path, files: dict[str, str]
-) -> None:
-    folder = tmp_path / "inside" / "here"
-    folder.mkdir(parents=True)
-    (folder / "mine").write_text("kept")
-    archive = archive_of(tmp_path, files)
-    with pytest.raises(UserError, match=r"is no bundle|cannot unpack"):
-        make.unpack(archive, folder)
-    assert [one.name for one in folder.iterdir()] == ["mine"]
-    assert (folder / "mine").read_text() == "kept"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["foreign.tar.xz", "inside"]
-    assert [one.name for one in folder.parent.iterdir()] == ["here"]

@@ -63,5 +63,31 @@ def test_another_machine(bundle: Path, field: str, value: str, said: str) -> Non
 
 
 def test_no_bundle(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is no bundle: it has no manifest\.json"):
+    with pytest.raises(UserError, match=r"is no bundle \(manifest\.json: No such file"):
         manifest.problems(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"python":"', b'"python":"../', "at `$.python`"),
+        (b'"glibc":"', b'"glibc":"x', "at `$.glibc`"),
+        (b'"schema":1', b'"schema":1,"more":1', "unknown field `more`"),
+        (b"{", b"\xff", "is no bundle"),
+    ],
+)
+def test_a_damaged_manifest_is_bad_input(bundle: Path, old: bytes, new: bytes, said: str) -> None:
+    file = bundle / manifest.NAME
+    file.write_bytes(file.read_bytes().replace(old, new, 1))
+    with pytest.raises(UserError) as error:
+        manifest.problems(bundle)
+    assert said in str(error.value)
+
+
+def test_no_file_outside_is_looked_at(bundle: Path) -> None:
+    (bundle.parent / "outside").write_text("")
+    made = manifest.read(bundle)
+    made.files = {"../outside": "", "/etc/passwd": "", "x/../../outside": ""}
+    write(bundle, made)
+    found = manifest.problems(bundle)
+    assert [line.partition(" leads out of the bundle")[0] for line in found] == list(made.files)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a bundle, and unpacks one."""
+"""Makes a bundle."""
 
 import lzma
 import platform
@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.bundle import manifest, trim, wheels
+from nearpeak.bundle.manifest import FOLDER
 from nearpeak.errors import UserError
 from nearpeak.libraries import build, catalogue
 from nearpeak.libraries.discover import resolve
 
-FOLDER = "nearpeak-bundle"  # what the archive unpacks to
 LIMIT_BYTES = 60_000_000
 PRESET = 4  # of xz: higher ones take much longer and are not needed for the limit
 ENTRY = "from nearpeak.cli.main import main\n\nmain()\n"
@@ -59,31 +59,6 @@ def make(names: Sequence[str], python: str, archive: Path, *, imb: bool = False)
         (folder / manifest.NAME).write_bytes(text)
         parts = _pack(folder, archive)
     return Made(archive.stat().st_size, parts, made)
-
-
-def unpack(archive: Path, folder: Path) -> Path:
-    """Unpacks a bundle into `folder`; returns the bundle's own folder in it.
-
-    UserError when it is no whole archive (of which nothing stays), or the bundle's folder is there.
-    """
-    target = folder / FOLDER
-    if target.exists():
-        raise UserError(f"{target} is there: remove it, or name another folder")
-    try:
-        with tarfile.open(archive) as opened:
-            folder.mkdir(parents=True, exist_ok=True)
-            # In a folder of its own: nothing of a foreign archive comes to lie elsewhere.
-            with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
-                opened.extractall(aside, filter="data")
-                if [one.name for one in Path(aside).iterdir()] != [FOLDER]:
-                    raise UserError(f"{archive} is no bundle: it is to hold {FOLDER} and no more")
-                (Path(aside) / FOLDER).rename(target)
-    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
-        raise UserError(f"{archive} is no bundle ({error})") from None
-    except OSError as error:
-        where = error.filename or archive
-        raise UserError(f"cannot unpack {archive}: {where}: {error.strerror}") from None
-    return target
 
 
 def _closure(names: Sequence[str]) -> list[catalogue.Entry]:

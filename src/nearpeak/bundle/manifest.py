@@ -7,25 +7,29 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries import glibc
+from nearpeak.numbers import printable
 
+FOLDER = "nearpeak-bundle"  # what the archive unpacks to
 NAME = "manifest.json"
 SCHEMA = 1
+Version = Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\d+)*$")]
 
 
-class Manifest(msgspec.Struct, kw_only=True):
+class Manifest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A bundle, as it was made."""
 
     schema: int
     nearpeak: str  # version
-    python: str  # that it needs, like 3.12
+    python: Version  # that it needs, like 3.12
     machine: str  # as `uname -m` names it
-    glibc: str  # the oldest that it runs with
+    glibc: Version  # the oldest that it runs with
     libraries: dict[str, str]  # name -> version
     packages: dict[str, str]  # Python packages: name -> version
     files: dict[str, str]  # path in the bundle -> SHA-256; of a link, of what it points to
@@ -53,8 +57,10 @@ def read(folder: Path) -> Manifest:
     """The manifest in a folder; UserError when there is none that can be read."""
     try:
         found = msgspec.json.decode((folder / NAME).read_bytes(), type=Manifest)
-    except (OSError, msgspec.MsgspecError):
-        raise UserError(f"{folder} is no bundle: it has no {NAME} that can be read") from None
+    except OSError as error:
+        raise UserError(f"{folder} is no bundle ({NAME}: {error.strerror})") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UserError(f"{folder} is no bundle ({NAME}: {printable(str(error))})") from None
     if found.schema != SCHEMA:
         raise UserError(f"{folder} is a bundle of schema {found.schema}, not {SCHEMA}")
     return found
@@ -66,7 +72,9 @@ def problems(folder: Path) -> list[str]:
     found = []
     for name, wanted in manifest.files.items():
         file = folder / name
-        if not file.is_file():
+        if not is_inside(name):
+            found.append(f"{printable(name)} leads out of the bundle: get it from its source again")
+        elif not file.is_file():
             found.append(f"{name} is missing: unpack the bundle again")
         elif _hash(file) != wanted:
             found.append(f"{name} is damaged: unpack the bundle again")
@@ -78,6 +86,11 @@ def problems(folder: Path) -> list[str]:
     if not python_for(manifest.python):
         found.append(f"it needs Python {manifest.python}: set NEARPEAK_PYTHON to one")
     return found
+
+
+def is_inside(name: str) -> bool:
+    """Whether a path is relative and stays where it begins, taken word by word."""
+    return name != "" and not name.startswith("/") and ".." not in name.split("/")
 
 
 def python_for(version: str) -> str | None:

@@ -63,12 +63,13 @@ def unbundle(
     Example: nearpeak unbundle nearpeak.tar.xz /opt
     """
     from nearpeak.bundle import manifest
-    from nearpeak.bundle.make import unpack
+    from nearpeak.bundle.unpack import unpack
+    from nearpeak.numbers import printable
 
     place = source if source.is_dir() else unpack(source, folder or Path())
     found = manifest.problems(place)
     for problem in found:
-        typer.echo(f"nearpeak: {problem}", err=True)
+        typer.echo(f"nearpeak: {printable(problem)}", err=True)
     if found:
         raise typer.Exit(1)
     typer.echo(f"{place}/nearpeak is ready")
