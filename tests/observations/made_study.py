@@ -15,6 +15,7 @@ from nearpeak.study import records
 from nearpeak.study.answers import launch_record
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Template, Variant
+from nearpeak.study.seal import Seal, file_digests
 
 PATH = "host-host same-numa"
 UNITS = {"latency": ("us", "lower"), "allreduce": ("us", "lower"), "mr": ("M/s", "higher")}
@@ -321,11 +322,15 @@ class Study:
         self.folder.mkdir(exist_ok=True)
         if complete:
             self.records.append(records.StudyEndRecord(status="complete", message=""))
-        lines = b"".join(msgspec.json.encode(record) + b"\n" for record in self.records)
-        (self.folder / "records.jsonl").write_bytes(lines)
         plan = msgspec.json.encode(self.plan(), enc_hook=str)
         (self.folder / "plan.json").write_bytes(plan)
         (self.folder / "machine.json").write_bytes(msgspec.json.encode(make_machine()))
+        self.records[0].files = file_digests(self.folder)  # type: ignore[union-attr]
+        seal, lines = Seal(self.folder), []
+        for record in self.records:
+            lines.append(seal.line(record, msgspec.json.encode))
+            seal.take(lines[-1])
+        (self.folder / "records.jsonl").write_bytes(b"".join(lines))
         return self.folder
 
     def results(self) -> Results:

@@ -21,7 +21,8 @@ def test_a_step_is_found_and_flags_its_cells(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):
         ceiling(study, block, 0.7 if block >= 4 else 1.0)
-        study.launch(block, "alpha", "bw" if block >= 4 else "latency", {1024: 1.0})
+        values = dict.fromkeys(SIZES, 1.0)
+        study.launch(block, "alpha", "bw" if block >= 4 else "latency", values)
     results = study.results()
     (drift,) = results.drift
     assert [block.number for block in drift.blocks] == list(range(6))
@@ -37,7 +38,7 @@ def test_paths_are_judged_one_by_one(make_study: MakeStudy) -> None:
     for block in range(6):
         ceiling(study, block, 1.0)
         ceiling(study, block, 1.0 if block < 4 else 0.5, path=FAR)
-        study.launch(block, "alpha", "bw", {1024: 1.0})
+        study.launch(block, "alpha", "bw", dict.fromkeys(SIZES, 1.0))
     results = study.results()
     changed = {drift.place.path: len(drift.changed) for drift in results.drift}
     assert changed == {FAR: 2, "host-host same-numa": 0}

@@ -15,6 +15,7 @@ from nearpeak.machine.model import Path as DataPath
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
 from nearpeak.study.journal import Journal, read_records
+from nearpeak.study.seal import FILES
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
@@ -149,6 +150,8 @@ class Study:
         folder.mkdir(exist_ok=True)
 
     def run(self, plan: Plan, progress: object = None) -> StudyEndRecord:
+        for name in FILES:  # whose digests are recorded
+            (self.folder / name).touch()
         journal = Journal(self.folder)
         session = begin(self.folder, fingerprint())
         told = progress or Quiet()

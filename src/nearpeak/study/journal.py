@@ -13,6 +13,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import sync
 from nearpeak.study.records import READABLE, SCHEMA, Record, StudyRecord
+from nearpeak.study.seal import Seal
 
 NAME = "records.jsonl"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -71,10 +72,11 @@ class Journal:
             )
         self._cut_half_line()
         self._encode = msgspec.json.Encoder().encode
+        self._seal = Seal(folder, (folder / NAME).read_bytes())
 
     def append(self, record: Record, *, sync: bool = False) -> None:
         """Adds one line; with `sync` it is on the disk when this returns."""
-        line = self._encode(record) + b"\n"
+        line = self._seal.line(record, self._encode)
         before = os.fstat(self._file).st_size
         try:
             left = memoryview(line)
@@ -85,6 +87,7 @@ class Journal:
         except OSError as error:
             os.ftruncate(self._file, before)
             raise cannot_write(self._folder, error) from None
+        self._seal.take(line)
 
     def close(self) -> None:
         """Gives the file and its lock back."""
@@ -113,10 +116,12 @@ def read_records(
     `check` raises ValueError, or an error of msgspec, for a record that cannot be.
 
     UserError for a file that cannot be read or is of another schema, and for a line that is no
-    record or fails the check (its number is named).
+    record, fails the check or is not as it was written (its number is named).
     """
     file = folder / NAME
     decode = msgspec.json.Decoder(Record).decode
+    seal = Seal(folder)
+    sealed = False
     try:
         lines = file.open("rb")
     except OSError as error:
@@ -128,11 +133,14 @@ def read_records(
             if not line.endswith(b"\n"):
                 return
             if number == 1:
-                _check_schema(file, line)
+                sealed = _schema(file, line) == SCHEMA
             try:
                 record = decode(line)
                 check(record)
-            except (msgspec.MsgspecError, ValueError) as error:
+                if sealed:
+                    seal.check(line, record)
+                    seal.take(line)
+            except (msgspec.MsgspecError, ValueError, OSError) as error:
                 raise UserError(
                     f"{file} line {number} cannot be believed ({error}): take the study's folder "
                     "from a copy made before, or start a new study in another folder"
@@ -140,7 +148,8 @@ def read_records(
             yield record
 
 
-def _check_schema(file: Path, line: bytes) -> None:
+def _schema(file: Path, line: bytes) -> int:
+    """That of the first record; UserError for one that cannot be read."""
     try:
         first = msgspec.json.decode(line)
         schema = first["schema"]
@@ -155,3 +164,4 @@ def _check_schema(file: Path, line: bytes) -> None:
             f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
             "use the nearpeak that wrote it, or start anew in another folder"
         )
+    return int(schema)

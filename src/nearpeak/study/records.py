@@ -23,6 +23,7 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     nearpeak: str
     started: str  # ISO 8601, UTC
     seed: int
+    files: dict[str, str] = {}  # SHA-256 of plan.json and machine.json
 
 
 class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
@@ -139,6 +140,7 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     seconds: float
     message: str
     log: str | None  # the launch's whole output, relative to the study folder
+    digest: str = ""  # of all lines up to this one (study/seal.py)
     state: State | None = None  # of this host once it is over
 
 
@@ -148,6 +150,7 @@ class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="stud
     # "imprecise": the budget, or the most launches, came before precision
     status: Literal["complete", "imprecise", "interrupted"]
     message: str  # why no more was launched: "every cell is precise", "the budget is spent", ...
+    digest: str = ""  # of all lines up to this one (study/seal.py)
 
 
 Record = (

@@ -37,6 +37,7 @@ from nearpeak.study.records import (
     StudyEndRecord,
     StudyRecord,
 )
+from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
 from nearpeak.study.state import GIVE_UP_AFTER, State
 
@@ -134,6 +135,7 @@ class StudyRun:
                     nearpeak=nearpeak.__version__,
                     started=self._session.started,
                     seed=self._plan.seed,
+                    files=file_digests(self._folder),
                 )
             )
         self._answers.take(self._session)

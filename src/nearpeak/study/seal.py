@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Digests in records.jsonl, so that a figure that was changed afterwards is noticed.
+
+The end of a launch, and of a study, holds the SHA-256 of all lines of the file before it and of
+its own with an empty digest; the first line those of the files beside it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.study.records import LaunchEndRecord, Record, StudyEndRecord, StudyRecord
+
+FILES = ("machine.json", "plan.json")
+_EMPTY = b'"digest":""'
+
+
+def file_digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files that a study is made of besides its records. OSError without them."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+
+
+class Seal:
+    """The digest of a file so far; fed with its lines in order."""
+
+    def __init__(self, folder: Path, data: bytes = b"") -> None:
+        self._folder = folder
+        self._hash = hashlib.sha256(data)
+
+    def line(self, record: Record, encode: Callable[[Record], bytes]) -> bytes:
+        """The line of a record, with its newline; with its digest, where it has one."""
+        line = encode(record) + b"\n"
+        if isinstance(record, LaunchEndRecord | StudyEndRecord):
+            record.digest = ""
+            blank = encode(record) + b"\n"
+            record.digest = self._of(blank)
+            line = blank.replace(_EMPTY, _filled(record.digest))
+        return line
+
+    def take(self, line: bytes) -> None:
+        """A line stands in the file."""
+        self._hash.update(line)
+
+    def check(self, line: bytes, record: Record) -> None:
+        """ValueError where a digest is not what it is of, OSError without the files."""
+        if isinstance(record, StudyRecord):
+            for name, digest in file_digests(self._folder).items():
+                if record.files.get(name) != digest:
+                    raise ValueError(f"{name} was changed after the study had begun")
+        if not isinstance(record, LaunchEndRecord | StudyEndRecord):
+            return
+        if record.digest != self._of(line.replace(_filled(record.digest), _EMPTY)):
+            raise ValueError("it, or a line before it, was changed after it had been recorded")
+
+    def _of(self, line: bytes) -> str:
+        whole = self._hash.copy()
+        whole.update(line)
+        return whole.hexdigest()
+
+
+def _filled(digest: str) -> bytes:
+    return b'"digest":' + msgspec.json.encode(digest)
