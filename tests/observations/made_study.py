@@ -326,7 +326,7 @@ class Study:
         (self.folder / "plan.json").write_bytes(plan)
         (self.folder / "machine.json").write_bytes(msgspec.json.encode(make_machine()))
         self.records[0].files = file_digests(self.folder)  # type: ignore[union-attr]
-        seal, lines = Seal(self.folder), []
+        seal, lines = Seal(), []
         for record in self.records:
             lines.append(seal.line(record, msgspec.json.encode))
             seal.take(lines[-1])

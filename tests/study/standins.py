@@ -15,12 +15,12 @@ from nearpeak.machine.model import Path as DataPath
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
 from nearpeak.study.journal import Journal, read_records
-from nearpeak.study.seal import FILES
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
 from nearpeak.study.records import Fingerprint, LaunchEndRecord, Record, StudyEndRecord
 from nearpeak.study.run import StudyRun
+from nearpeak.study.seal import FILES
 from nearpeak.study.sessions import begin
 
 FAKE = Path(__file__).with_name("fake_program.py")

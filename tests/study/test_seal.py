@@ -73,7 +73,7 @@ def test_a_line_that_is_gone_is_noticed(folder: Path, gone: int) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_a_changed_plan_is_noticed(folder: Path, name: str) -> None:
     (folder / name).write_text("another")
-    with pytest.raises(UserError, match=f"line 1 cannot be believed .{name} was changed after"):
+    with pytest.raises(UserError, match=f"{name} is damaged: it is not as it was"):
         list(read_records(folder))
 
 

@@ -91,6 +91,7 @@ def load(folder: Path) -> Observations:
             raise UserError(
                 f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
             )
+    next(journal.read_records(folder), None)  # refuses other files that were changed
     plan = _decode(folder / "plan.json", model.Plan, model.SCHEMA)
     machine = _decode(folder / "machine.json", Machine, None)
     return _read(folder, plan, machine)

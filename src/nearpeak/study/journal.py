@@ -13,7 +13,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import sync
 from nearpeak.study.records import READABLE, SCHEMA, Record, StudyRecord
-from nearpeak.study.seal import Seal
+from nearpeak.study.seal import Seal, check_files
 
 NAME = "records.jsonl"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -72,7 +72,7 @@ class Journal:
             )
         self._cut_half_line()
         self._encode = msgspec.json.Encoder().encode
-        self._seal = Seal(folder, (folder / NAME).read_bytes())
+        self._seal = Seal((folder / NAME).read_bytes())
 
     def append(self, record: Record, *, sync: bool = False) -> None:
         """Adds one line; with `sync` it is on the disk when this returns."""
@@ -120,7 +120,7 @@ def read_records(
     """
     file = folder / NAME
     decode = msgspec.json.Decoder(Record).decode
-    seal = Seal(folder)
+    seal = Seal()
     sealed = False
     try:
         lines = file.open("rb")
@@ -140,11 +140,13 @@ def read_records(
                 if sealed:
                     seal.check(line, record)
                     seal.take(line)
-            except (msgspec.MsgspecError, ValueError, OSError) as error:
+            except (msgspec.MsgspecError, ValueError) as error:
                 raise UserError(
                     f"{file} line {number} cannot be believed ({error}): take the study's folder "
                     "from a copy made before, or start a new study in another folder"
                 ) from None
+            if sealed and isinstance(record, StudyRecord):
+                check_files(folder, record)
             yield record
 
 

@@ -143,6 +143,20 @@ class Plan(msgspec.Struct, kw_only=True):
     perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
     deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
 
+    def __post_init__(self) -> None:
+        """ValueError where a part names another that is not there."""
+        names, paths = {one.name for one in self.benchmarks}, {path.id for path in self.paths}
+        for variant in self.variants:
+            if variant.benchmark not in names:
+                raise ValueError(f"there is no benchmark {variant.benchmark}")
+        for launch in self.launches:
+            if launch.path not in paths:
+                raise ValueError(f"there is no path {launch.path}")
+            if not 0 <= (launch.contender or 0) < max(1, len(self.contenders)):
+                raise ValueError(f"there is no contender {launch.contender}")
+            if not all(0 <= number < len(self.variants) for number in launch.variants):
+                raise ValueError(f"there are no variants {launch.variants}")
+
     def benchmark(self, variant: Variant) -> Benchmark:
         """What a variant is of."""
         return named(self.benchmarks, variant.benchmark)

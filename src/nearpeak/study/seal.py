@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.errors import UserError
 from nearpeak.study.records import LaunchEndRecord, Record, StudyEndRecord, StudyRecord
 
 FILES = ("machine.json", "plan.json")
@@ -22,11 +23,25 @@ def file_digests(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
 
 
+def check_files(folder: Path, record: StudyRecord) -> None:
+    """UserError where a file is not as it was when the study began."""
+    for name in FILES:
+        file = folder / name
+        try:
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            raise UserError(f"{file} cannot be read ({error.strerror}): mend that") from None
+        if record.files.get(name) != digest:
+            raise UserError(
+                f"{file} is damaged: it is not as it was when the study began; restore it from a "
+                "copy or measure anew"
+            )
+
+
 class Seal:
     """The digest of a file so far; fed with its lines in order."""
 
-    def __init__(self, folder: Path, data: bytes = b"") -> None:
-        self._folder = folder
+    def __init__(self, data: bytes = b"") -> None:
         self._hash = hashlib.sha256(data)
 
     def line(self, record: Record, encode: Callable[[Record], bytes]) -> bytes:
@@ -44,11 +59,7 @@ class Seal:
         self._hash.update(line)
 
     def check(self, line: bytes, record: Record) -> None:
-        """ValueError where a digest is not what it is of, OSError without the files."""
-        if isinstance(record, StudyRecord):
-            for name, digest in file_digests(self._folder).items():
-                if record.files.get(name) != digest:
-                    raise ValueError(f"{name} was changed after the study had begun")
+        """ValueError where a digest is not that of the lines before it and its own."""
         if not isinstance(record, LaunchEndRecord | StudyEndRecord):
             return
         if record.digest != self._of(line.replace(_filled(record.digest), _EMPTY)):
