@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from nearpeak.statistics.intervals import Interval, interval
-from nearpeak.statistics.sessions import error, t_test, welch
+from nearpeak.statistics.sessions import added, error, t_test
 
 LEVEL = 0.05  # of every test
 ROUNDING = 1e-12  # a spread of logarithms that is none
@@ -37,7 +37,7 @@ def p_value(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> flo
     values = np.asarray(log_ratios, dtype=float)
     if len(values) < 2:
         return 1.0
-    return t_test(float(values.mean()), error(values, sessions))
+    return t_test(float(values.mean()), error(values, sessions).total)
 
 
 def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comparison:
@@ -79,8 +79,8 @@ def unpaired(
         ci95 = math.exp(difference - below), math.exp(difference + above)
     p = 1.0
     if min(len(a), len(b)) >= 2:
-        errors = error(a, first_sessions), error(b, second_sessions)
-        p = t_test(float(b.mean() - a.mean()), welch(*errors))
+        uncertain = added(error(a, first_sessions).total, error(b, second_sessions).total)
+        p = t_test(float(b.mean() - a.mean()), uncertain)
     return Comparison(math.exp(difference), ci95, p)
 
 

@@ -27,7 +27,7 @@ NORMAL_NOISE, HEAVY_NOISE = 0.10, 0.05
 # most wants to know; tails make single blocks look like changes.
 STEP, RUN, SINGLE = range(3)
 SHARES = np.array([0.55, 0.15, 0.3])
-DRAWS = 60_000  # series without a change behind the thresholds, of each kind of noise
+DRAWS = 40_000  # series without a change behind the thresholds, of each kind of noise
 CHUNK = 4_000  # of them at once
 SEED = 20
 
@@ -109,7 +109,7 @@ def _against_rest(values: Floats, runs: _Runs) -> tuple[Floats, Floats]:
 
 @lru_cache
 def _limits(n: int, level: float) -> Floats:
-    """For each kind of run the t of series of n blocks that noise exceeds with its share of `level`."""
+    """Of each kind of run, the t that noise exceeds in its share of `level` of series."""
     return np.array(
         [
             max(float(np.quantile(drawn[kind], 1 - level * share)) for drawn in _null(n))

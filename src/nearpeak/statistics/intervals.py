@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, norm
 
-from nearpeak.statistics.sessions import error, quantile
+from nearpeak.statistics.sessions import error
 
 LEVEL = 0.95
 GOAL_HIGHER = 0.02  # half-width of the interval of a rate, relative to the median
@@ -64,11 +64,10 @@ def interval(
     if sessions is None:
         return low, high
 
-    alone, shared = error(values), error(values, sessions)
-    reach, alone_reach = (quantile(level, e.freedom) * e.variance**0.5 for e in (shared, alone))
-    if reach <= alone_reach:
+    reach, alone = error(values, sessions).reach(level), error(values).reach(level)
+    if reach <= alone:
         return low, high
-    extra = math.sqrt(reach**2 - alone_reach**2)
+    extra = math.sqrt(reach**2 - alone**2)
     middle = float(np.median(ordered))
     return middle - math.hypot(middle - low, extra), middle + math.hypot(high - middle, extra)
 
