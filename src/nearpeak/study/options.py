@@ -75,7 +75,7 @@ def split_list(text: str) -> list[str]:
 
 
 # Without control characters: no file, host, program or variable is named with them.
-Word = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+Word = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x20=]+\Z")]
 Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*\Z")]
 Count = Annotated[int, msgspec.Meta(ge=1, lt=1 << 31)]
