@@ -66,7 +66,9 @@ def foreign(members: Iterable[tarfile.TarInfo]) -> str:
 
 def _stays(name: str, target: str) -> bool:
     """Whether a symbolic link leads to a place below FOLDER."""
-    if posixpath.isabs(target) or posixpath.normpath(target) != target:
+    words = [word for word in target.split("/") if word not in ("", ".")]
+    upwards = next((at for at, word in enumerate(words) if word != ".."), len(words))
+    if posixpath.isabs(target) or ".." in words[upwards:]:
         return False
     whole = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
     return whole.split("/")[0] == FOLDER

@@ -33,17 +33,17 @@ def doctor(
         whole = {"schema": SCHEMA, "ranks": ranks, "findings": findings}
         typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
     else:
-        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
-        # File names come from outside: no markup in them is obeyed.
-        console = Console(markup=False, highlight=False)
+        from nearpeak.console import PlainConsole, harmless
+
+        console = PlainConsole()
         table = Table(box=None, show_header=False, pad_edge=False)
         for finding in findings:
-            said = Text(finding.message)
+            said = Text(harmless(finding.message))
             if finding.hint:
-                said.append(f"\n-> {finding.hint}", style="dim")
+                said.append(harmless(f"\n-> {finding.hint}"), style="dim")
             table.add_row(Text(finding.severity, style=STYLES[finding.severity]), finding.id, said)
         console.print(table)
     if any(finding.severity == "bad" for finding in findings):

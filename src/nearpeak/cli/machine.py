@@ -72,10 +72,9 @@ def _record(here: Machine, file: Path) -> None:
 
 
 def _show(here: Machine, paths: list[DataPath], missing: list[str]) -> None:
-    from rich.console import Console
+    from nearpeak.console import PlainConsole
 
-    # Names come from outside: no markup in them is obeyed.
-    console = Console(markup=False, highlight=False)
+    console = PlainConsole()
     threads = max(len(core.cpus) for core in here.cores)
     packages = len({core.package for core in here.cores})
     console.print(f"{here.hostname}: {here.cpu_model}", style="bold")

@@ -11,6 +11,7 @@ from typer._click.exceptions import UsageError  # typer shows it as a box of sev
 
 import nearpeak.cli
 from nearpeak.errors import UserError
+from nearpeak.numbers import printable
 
 
 def build_app() -> typer.Typer:
@@ -50,10 +51,10 @@ def main() -> None:
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "nearpeak"
         if message := error.format_message().rstrip("."):  # none where help was printed instead
-            print(f"nearpeak: {message}; see {command} --help", file=sys.stderr)
+            print(f"nearpeak: {printable(message)}; see {command} --help", file=sys.stderr)
         sys.exit(2)
     except UserError as error:
-        print(f"nearpeak: {error}", file=sys.stderr)
+        print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
         sys.exit(2)
     except typer.Abort:
         sys.exit(130)

@@ -78,9 +78,9 @@ def show(
 
     Examples: nearpeak mpi show openmpi | nearpeak mpi show /opt/openmpi/bin/mpirun
     """
-    from rich.console import Console
     from rich.table import Table
 
+    from nearpeak.console import PlainConsole
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import all_families
@@ -90,9 +90,8 @@ def show(
     library = resolve(name)
     ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
     example = Launch(program=["nearpeak-mpi", "BENCHMARK"], ranks=ranks)
-    # Names come from outside: no markup in them is obeyed.
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    console = Console(markup=False, highlight=False, soft_wrap=True, width=width)
+    console = PlainConsole(soft_wrap=True, width=width)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -122,15 +121,15 @@ def show(
 
 
 def _print_table(found: Discovery) -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from nearpeak.console import PlainConsole
     from nearpeak.libraries import catalogue
     from nearpeak.libraries.launch import launcher_of
     from nearpeak.libraries.settings import known
 
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    console = Console(markup=False, highlight=False, width=width)
+    console = PlainConsole(width=width)
     if found.libraries:
         columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Settings", "Prefix")
         table = Table(*columns, box=None, pad_edge=False)

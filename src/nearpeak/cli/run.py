@@ -12,6 +12,7 @@ import typer
 
 from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
+from nearpeak.numbers import printable
 
 if TYPE_CHECKING:
     from nearpeak.study.benchmarks import Benchmark
@@ -108,7 +109,7 @@ def run(
         line = prepare.TOOLS.command_line(
             library, rank_launch(program, chosen, ends, kinds, given, study, remote_shell)
         )
-    print(f"Path {chosen.id}: {chosen.summary}", file=sys.stderr)
+    print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
     print(prepare.shell_line(line), file=sys.stderr, flush=True)
     try:
         with mps.daemon(study) if chosen.mps else contextlib.nullcontext():

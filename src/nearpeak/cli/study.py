@@ -10,6 +10,7 @@ import typer
 
 from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
+from nearpeak.numbers import printable
 
 if TYPE_CHECKING:
     from nearpeak.machine.model import Machine
@@ -225,8 +226,9 @@ def _resume(folder: Path, *, force: bool, dry_run: bool) -> None:
 def _show(plan: "Plan", dry_run: bool) -> None:
     from nearpeak.study.plan import summary
 
+    lines = [printable(line) for line in summary(plan)]
     # With --dry-run, stdout holds the launch lines alone.
-    print("\n".join(summary(plan)), file=sys.stderr if dry_run else sys.stdout, flush=True)
+    print("\n".join(lines), file=sys.stderr if dry_run else sys.stdout, flush=True)
 
 
 def _print_lines(plan: "Plan", state: "State") -> None:
@@ -291,5 +293,5 @@ def _report(folder: Path) -> None:
 
 
 def _stop(message: str) -> None:
-    print(f"nearpeak: {message}", file=sys.stderr)
+    print(f"nearpeak: {printable(message)}", file=sys.stderr)
     raise typer.Exit(1)

@@ -15,12 +15,10 @@ from nearpeak.libraries.model import Settings
 @functools.cache
 def _families() -> dict[str, dict[str, Settings]]:
     text = (resources.files("nearpeak.libraries") / "settings.toml").read_text("utf-8")
+    families = msgspec.toml.decode(text, type=dict[str, dict[str, Settings]])
     return {
-        family: {
-            name: msgspec.convert({**table, "name": name}, Settings)
-            for name, table in tables.items()
-        }
-        for family, tables in msgspec.toml.decode(text).items()
+        family: {name: msgspec.structs.replace(one, name=name) for name, one in tables.items()}
+        for family, tables in families.items()
     }
 
 

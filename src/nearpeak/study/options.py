@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,9 @@ from nearpeak.libraries.model import Settings
 from nearpeak.study.buffers import parse_buffers
 from nearpeak.study.describe import closest
 from nearpeak.study.sizes import parse_bytes, parse_seconds, parse_sizes
+
+MOST_LAUNCHES = 1000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,11 @@ class Options:
 
 
 def check_launches(value: int) -> int:
-    """At least 2 launches, since one says nothing about the spread."""
+    """At least 2 launches, since one says nothing about the spread; UserError for others."""
     if value < 2:
         raise UserError(f"{value} launches are too few: choose 2 or more (6 give an interval)")
+    if value > MOST_LAUNCHES:
+        raise UserError(f"{value:.3g} launches are too many: choose {MOST_LAUNCHES} or fewer")
     return value
 
 
@@ -69,190 +74,126 @@ def split_list(text: str) -> list[str]:
     return words
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise UserError("write a text in quotes")
-    return value
+# Without control characters: no file, host, program or variable is named with them.
+Word = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x20=]+\Z")]
+Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*\Z")]
+Count = Annotated[int, msgspec.Meta(ge=1, lt=1 << 31)]
+Bytes = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
 
 
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-        raise UserError('write a list of texts, like ["a", "b"]')
-    return value
+class _Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """[[library.settings]] of a study file."""
+
+    name: Word
+    env: dict[Name, Text] = {}
+    flags: list[Word] = []
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise UserError("write true or false")
-    return value
+class _Library(msgspec.Struct, forbid_unknown_fields=True):
+    """[[library]] of a study file."""
+
+    mpi: Word
+    name: Word | None = None
+    settings: Annotated[tuple[Word | _Settings, ...], msgspec.Meta(min_length=1)] = ("default",)
 
 
-def _whole(least: int) -> Callable[[object], int]:
-    def parse(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise UserError(f"write a whole number, {least} or more")
-        return value
+class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A study file, as docs/study.md tells its keys."""
 
-    return parse
-
-
-def _bytes(value: object) -> int:
-    size = value if isinstance(value, int) else parse_bytes(_text(value))
-    return _whole(1)(size)
-
-
-# Key in the file -> (field of Options, what turns its value into the field's).
-_KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "mpi": ("libraries", lambda value: [library_choice(one) for one in _texts(value)]),
-    "paths": ("paths", _texts),
-    "benchmarks": ("benchmarks", _texts),
-    "buffers": ("buffers", lambda value: [parse_buffers(one) for one in _texts(value)]),
-    "sizes": ("sizes", lambda value: parse_sizes(_text(value))),
-    "hosts": ("hosts", _texts),
-    "budget": ("budget_seconds", lambda value: parse_seconds(_text(value))),
-    "all_pairs": ("all_pairs", _flag),
-    "launches": ("launches", lambda value: check_launches(_whole(0)(value))),
-    "slot_ms": ("slot_ms", _whole(1)),
-    "window": ("window", _whole(1)),
-    "in_flight": ("in_flight_bytes", _bytes),
-    "launch_limit": ("launch_limit_seconds", lambda value: parse_seconds(_text(value))),
-    "seed": ("seed", _whole(0)),
-    "remote_shell": ("remote_shell", _text),
-    "output": ("output", _text),
-}
-_LIBRARY_KEYS = ("mpi", "name", "settings")
-_SETTINGS_KEYS = ("name", "env", "flags")
-
-Where = tuple[str | int, ...]  # keys and indices down to a value
+    mpi: list[Word] = []
+    library: list[_Library] = []
+    paths: list[Word] = []
+    benchmarks: list[Word] = []
+    buffers: list[Word] = []
+    sizes: Word | None = None
+    hosts: list[Word] = []
+    budget: Word | None = None
+    all_pairs: bool | None = None
+    launches: int | None = None
+    slot_ms: Count | None = None
+    window: Count | None = None
+    in_flight: Bytes | Word | None = None
+    launch_limit: Word | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)] | None = None
+    remote_shell: Word | None = None
+    output: Word | None = None
 
 
 def read_study_file(file: Path) -> Options:
-    """The options in a study file; UserError names the file, the line and the wrong key."""
+    """The options in a study file; UserError names the file, the key and what is wrong with it."""
     try:
-        text = file.read_text(encoding="utf-8")
-        tables = msgspec.toml.decode(text)
+        table = msgspec.toml.decode(file.read_bytes())
     except OSError as error:
         raise UserError(f"cannot read the study file {file}: {error.strerror}") from None
-    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+    # Python's reader of TOML lets others through than its own, of numbers with thousands of digits.
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{file} is no TOML: {error}") from None
+    try:
+        return _options(msgspec.convert(table, _StudyFile))
+    except (msgspec.ValidationError, UserError) as error:
+        raise UserError(f"{file}: {error}{_hint(str(error))}") from None
 
-    def wrong(where: Where, why: object) -> UserError:
-        name = ".".join(str(part) for part in where if isinstance(part, str))
-        return UserError(f"{file} line {find_line(text, where)}: {name}: {why}")
 
-    def check_keys(table: object, keys: tuple[str, ...], where: Where) -> dict[str, Any]:
-        if not isinstance(table, dict):
-            raise wrong(where, "write a table")
-        for key in table:
-            if key not in keys:
-                raise wrong((*where, key), f"unknown key{closest(key, list(keys))}")
-        return table
+def _options(said: _StudyFile) -> Options:
+    return Options(
+        libraries=[library_choice(one) for one in said.mpi]
+        + [_choice(one) for one in said.library],
+        paths=said.paths,
+        benchmarks=said.benchmarks,
+        buffers=[_at("buffers", parse_buffers, one) or "" for one in said.buffers],
+        all_pairs=said.all_pairs,
+        sizes=_at("sizes", parse_sizes, said.sizes) or [],
+        hosts=said.hosts,
+        budget_seconds=_at("budget", parse_seconds, said.budget),
+        launches=_at("launches", check_launches, said.launches),
+        slot_ms=said.slot_ms,
+        window=said.window,
+        in_flight_bytes=_at("in_flight", _bytes, said.in_flight),
+        launch_limit_seconds=_at("launch_limit", parse_seconds, said.launch_limit),
+        seed=said.seed,
+        remote_shell=said.remote_shell,
+        output=said.output,
+    )
 
-    def parse(where: Where, parser: Callable[[Any], Any], value: object) -> Any:
-        try:
-            return parser(value)
-        except UserError as error:
-            raise wrong(where, error) from None
 
-    def parse_settings(table: object, where: Where) -> Settings | str:
-        if isinstance(table, str) and table:
-            return table
-        known = check_keys(table, _SETTINGS_KEYS, where)
-        if "name" not in known:
-            raise wrong(where, "settings need a name")
-        env = known.get("env", {})
-        if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-            raise wrong((*where, "env"), 'write variables as { NAME = "value" }')
-        return Settings(
-            name=parse((*where, "name"), _text, known["name"]),
-            env=env,
-            flags=parse((*where, "flags"), _texts, known.get("flags", [])),
-        )
+def _choice(library: _Library) -> LibraryChoice:
+    several = [
+        one if isinstance(one, str) else Settings(name=one.name, env=one.env, flags=one.flags)
+        for one in library.settings
+    ]
+    return LibraryChoice(mpi=library.mpi, name=library.name, settings=tuple(several))
 
-    def parse_library(table: object, index: int) -> LibraryChoice:
-        where: Where = ("library", index)
-        known = check_keys(table, _LIBRARY_KEYS, where)
-        if "mpi" not in known:
-            raise wrong(where, "a library needs the key mpi: a name of `nearpeak mpi list`, a path")
-        several = known.get("settings", ["default"])
-        if not isinstance(several, list) or not several:
-            raise wrong((*where, "settings"), 'write ["NAME"], or [[library.settings]] tables')
-        return LibraryChoice(
-            mpi=parse((*where, "mpi"), _text, known["mpi"]),
-            name=parse((*where, "name"), _text, known["name"]) if "name" in known else None,
-            settings=tuple(
-                parse_settings(one, (*where, "settings", number))
-                for number, one in enumerate(several)
-            ),
-        )
 
-    check_keys(tables, (*_KEYS, "library"), ())
-    options = Options()
-    for key, value in tables.items():
-        if key == "library":
-            if not isinstance(value, list):
-                raise wrong((key,), "write [[library]] tables")
-            options.libraries += [parse_library(one, index) for index, one in enumerate(value)]
-        else:
-            name, parser = _KEYS[key]
-            parsed = parse((key,), parser, value)
-            if key == "mpi":
-                options.libraries = parsed + options.libraries
-            else:
-                setattr(options, name, parsed)
-    return options
+def _at(key: str, parser: Callable[[Any], T], value: object) -> T | None:
+    """What the parser makes of a value; what is wrong with it is said as msgspec says it."""
+    if value is None:
+        return None
+    try:
+        return parser(value)
+    except UserError as error:
+        raise UserError(f"{error} - at `$.{key}`") from None
+
+
+def _bytes(value: int | str) -> int:
+    size = parse_bytes(value) if isinstance(value, str) else value
+    if size < 1:
+        raise UserError(f"{value!r} is too little: write 1 or more")
+    return size
+
+
+def _hint(message: str) -> str:
+    """What an unknown key may have meant."""
+    unknown = re.search(r"unknown field `([^`]*)`(?: - at `([^`]*)`)?$", message)
+    if unknown is None:
+        return ""
+    kind: type[msgspec.Struct] = _StudyFile
+    if unknown[2] is not None:
+        kind = _Settings if ".settings" in unknown[2] else _Library
+    return closest(unknown[1], list(kind.__struct_fields__))
 
 
 def merge(file: Options, line: Options) -> Options:
     """The command line's word where it has one, the file's elsewhere."""
     said = {name: value for name, value in vars(line).items() if value is not None and value != []}
     return Options(**{**vars(file), **said})
-
-
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
-_ENTRY = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
-
-
-def find_line(text: str, where: Where) -> int:
-    """The line (from 1) of a TOML text that `where` stands in, or that of its nearest parent."""
-    counts: dict[tuple[str, ...], int] = {}
-    table: list[str | int] = []
-    best = (0, 1)  # how much of `where` was found, and in which line
-    inside: list[str | int] = []  # the entry that the line belongs to
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := _HEADER.match(line):
-            names = _names(header[2])
-            if header[1] == "[[":
-                counts[names] = counts.get(names, -1) + 1
-                for longer in [one for one in counts if one[: len(names)] == names != one]:
-                    del counts[longer]
-            table = []
-            for end, name in enumerate(names, start=1):
-                table.append(name)
-                if names[:end] in counts:
-                    table.append(counts[names[:end]])
-            inside = table
-        elif entry := _ENTRY.match(line):
-            inside = [*table, *_names(entry[1])]
-        found = _common(inside, where)
-        # Keys of an inline table stand within the text of their entry.
-        if found == len(inside):
-            for key in [part for part in where[found:] if isinstance(part, str)]:
-                if re.search(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*=", line):
-                    found += 1
-        if found > best[0]:
-            best = (found, number)
-    return best[1]
-
-
-def _names(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
-
-
-def _common(first: list[str | int], second: Where) -> int:
-    length = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        length += 1
-    return length

@@ -20,6 +20,7 @@ from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
+from nearpeak.numbers import printable
 from nearpeak.study.awareness import sentences, try_contender
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import Ends, in_gpu, rank_ends
@@ -113,7 +114,7 @@ def try_buffers(
         print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
         found += try_contender(contender, kinds, operations, between[0], TOOLS, shell_line)
     for line in sentences(found):
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     return found
 
 

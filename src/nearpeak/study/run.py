@@ -16,6 +16,7 @@ import nearpeak
 from nearpeak.files import make_folder, sync
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.states import StateReader
+from nearpeak.numbers import printable
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
@@ -225,7 +226,7 @@ class StudyRun:
             status=status,
             exit_status=outcome.exit_status,
             seconds=round(outcome.seconds, 3),
-            message=message,
+            message=printable(message),
             log=str(log),
             state=launch_state(self._states, self._plan, planned),
         )

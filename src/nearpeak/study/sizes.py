@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words for sizes (`0:64M`) and for times (`5m`), as options and the study file use them."""
 
+import math
 import re
 
 from nearpeak.errors import UserError
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+SHOWN = 40  # characters of what cannot be read
+_TOO_MANY = 1 << 63  # bytes, for the measuring programs
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def parse_bytes(text: str) -> int:
     """`64`, `4K`, `64M`, `1G` (1024 each) in bytes; UserError for anything else."""
-    match = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if not match:
-        raise UserError(f"{text!r} is no size: write bytes, or a number with K, M or G, like 64M")
-    return int(match[1]) * _UNITS[match[2].upper()]
+    match = re.fullmatch(r"(\d{1,18})([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    size = int(match[1]) * _UNITS[match[2].upper()] if match else _TOO_MANY
+    if size >= _TOO_MANY:
+        raise UserError(
+            f"{_quoted(text)} is no size: write bytes, or a number with K, M or G, like 64M"
+        )
+    return size
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -30,7 +36,7 @@ def parse_sizes(text: str) -> list[int]:
         if colon:
             high = parse_bytes(last)
             if high < low:
-                raise UserError(f"sizes {part.strip()!r}: {last} is smaller than {first}")
+                raise UserError(f"sizes {_quoted(part.strip())}: {last} is smaller than {first}")
             power = 1
             while power <= high:
                 if power >= low:
@@ -72,9 +78,13 @@ def parse_seconds(text: str) -> float:
     if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h))+", compact):
         found = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", compact)
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
-        if seconds > 0:
+        if 0 < seconds < math.inf:
             return seconds
-    raise UserError(f"{text!r} is no time: write a number with s, m or h, like 90s or 5m")
+    raise UserError(f"{_quoted(text)} is no time: write a number with s, m or h, like 90s or 5m")
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 def format_seconds(seconds: float) -> str:
