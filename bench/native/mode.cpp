@@ -69,7 +69,6 @@ void ModeOptions::add_to(CLI::App& app, const std::string& metrics_help,
   app.add_option_function<std::string>("--metrics", list(metrics), "only these: " + metrics_help);
   app.add_option_function<std::string>("--methods", list(methods),
                                        "only these: see docs/ceilings.md");
-  app.add_flag("!--no-probe", probe, "leave out the drift probe");
   app.add_flag("--as-library", as_library,
                "record the best method alone, as if it were a library under test");
 }
@@ -123,14 +122,12 @@ std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, i
   return out;
 }
 
-void open_records(Runner& runner, const ModeOptions& options, const std::string& heading,
+void open_records(Runner& runner, const std::string& heading,
                   const std::optional<RankDevice>& device) {
   RankPlace place = this_place(runner.group().rank());
   place.device = device;
   runner.open(std::nullopt, runner.group().gather(to_json(place)));
   runner.heading(heading);
-  if (options.probe && runner.group().leads())
-    run_probe(runner.writer(), runner.table(), runner.clock());
   runner.group().barrier();
 }
 

@@ -22,7 +22,6 @@ struct ModeOptions {
   std::vector<int> cpus;               // one for each process
   std::vector<std::string> metrics{};  // those asked for; empty: the usual ones
   std::vector<std::string> methods{};  // likewise; empty: all
-  bool probe = true;
   bool as_library = false;  // the best alone is recorded, under the names of the benchmarks
 
   // `metrics_help`, `cpus_help`: what is said of those; without the latter there is no --cpus.
@@ -91,8 +90,8 @@ struct Ground {
   std::uint64_t cache_bytes = largest_cache();
 };
 
-// Begins the records, with the drift probe where one is wanted. Collective.
-void open_records(Runner& runner, const ModeOptions& options, const std::string& heading,
+// Begins the records. Collective.
+void open_records(Runner& runner, const std::string& heading,
                   const std::optional<RankDevice>& device = std::nullopt);
 // Calls measure(benchmark, context) for every size of every benchmark. Collective.
 void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
@@ -105,9 +104,5 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
 // Bytes that are at least taken for the slots of one end, in any of the cases.
 std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
                             std::uint64_t cache_bytes = largest_cache());
-
-// A copy of 16 MiB on this CPU for about 50 ms: its drift over the launches of a study shows that
-// the machine has changed.
-void run_probe(RecordWriter& writer, const Table& table, const ClockQuality& clock);
 
 }  // namespace nearpeak

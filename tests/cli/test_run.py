@@ -179,4 +179,4 @@ def test_run_says_which_path_it_chose(nearpeak: Nearpeak) -> None:
 def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:
     code, _, err = nearpeak("run", "latency", "--mpi", "ceiling", "--sizes", "8")
     assert code == 0
-    assert "pair --cpus 0,1 --metrics latency --as-library --no-probe --sizes 8" in err
+    assert "pair --cpus 0,1 --metrics latency --as-library --sizes 8" in err

@@ -94,7 +94,7 @@ def parse(words: list[str]) -> tuple[list[tuple[str, dict[str, str]]], dict[str,
     options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
-        if word in ("--as-library", "--no-probe"):
+        if word == "--as-library":
             options[word] = ""
             continue
         if not word.startswith("--"):

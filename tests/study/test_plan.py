@@ -306,10 +306,10 @@ def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
         for one in plan.launches
         if one.block == 0 and one.role == "mpi"
     ]
-    host = "--metrics latency --as-library --no-probe --reuse"
+    host = "--metrics latency --as-library --reuse"
     assert sorted(lines) == [
         "nearpeak-native gpu --cpus 0,1 --buffers D,D --devices GPU-0,GPU-1 --metrics bw"
-        " --as-library --no-probe --reuse fixed --touch none",
+        " --as-library --reuse fixed --touch none",
         f"nearpeak-native pair --cpus 0,1 {host} fixed --touch none",
         f"nearpeak-native pair --cpus 0,1 {host} rotating --touch none",
         f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} fixed --touch none",

@@ -82,7 +82,7 @@ class GpuProcess {
       const DeviceInfo& info = device_->info();
       place = RankDevice{info.uuid, info.name, info.pci};
     }
-    open_records(runner, options_.mode, "gpu", place);
+    open_records(runner, "gpu", place);
     const Ground ground{.kind = kind_,
                         .memory = device_ != nullptr ? device_->memory(kind_) : host_memory(),
                         .device = device_,

@@ -235,7 +235,7 @@ class LinksMode final : public Mode {
     const TakenDevice taken = take_device(devices_[static_cast<std::size_t>(group.rank())]);
     const DeviceInfo& info = taken.device->info();
     Runner runner(group, options_.common, options_.naming("links", "D"));
-    open_records(runner, options_, "links", RankDevice{info.uuid, info.name, info.pci});
+    open_records(runner, "links", RankDevice{info.uuid, info.name, info.pci});
     const Ground ground{.kind = BufferKind::kDevice,
                         .memory = taken.device->memory(BufferKind::kDevice),
                         .device = taken.device};

@@ -36,7 +36,7 @@ class PairProcess {
 #endif
     own().touch();
     Runner runner(group_, options_.common, options_.naming("pair"));
-    open_records(runner, options_, "pair");
+    open_records(runner, "pair");
     for_each_case(group_, options_, {}, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     runner.run(benchmark, context,

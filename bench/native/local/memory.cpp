@@ -210,7 +210,6 @@ class MemoryRun {
     runner_.heading(
         "memory: copy counts each copied byte once, triad the bytes of its three arrays, as STREAM "
         "does");
-    if (options_.probe) run_probe(runner_.writer(), runner_.table(), runner_.clock());
     for (const std::size_t bytes : options_.common.ordered_sizes()) {
       const Array a(bytes, options_.node);
       const Array b(bytes, options_.node);

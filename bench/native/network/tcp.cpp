@@ -223,7 +223,7 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
     return files;
   };
   Runner runner(group, options.common, options.naming("tcp"));
-  open_records(runner, options, "tcp");
+  open_records(runner, "tcp");
   const auto transports = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
     std::vector<Method> some;
     for (const TcpMethod& method : methods)

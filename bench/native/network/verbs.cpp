@@ -62,7 +62,7 @@ class VerbsEnd {
     // The other end's address: each has it of the connection between the two.
     const int other = group_.leads() ? 1 : kLeaderRank;
     peer_ = group_.address_of(other);
-    open_records(runner_, options_, "verbs");
+    open_records(runner_, "verbs");
     for_each_case(group_, options_, {}, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     measure({benchmark, context, benchmark.messages(context).window}, methods);

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tests/records.hpp"
-
 using namespace nearpeak;
 
 TEST_CASE("the modes describe themselves") {
@@ -101,16 +99,4 @@ TEST_CASE("a file that cannot be written, or a size that is none, is bad input")
   options.common.jsonl.clear();
   options.common.sizes = "x";
   CHECK_THROWS_AS(options.check(), BadInput);
-}
-
-TEST_CASE("the probe is a record of a copy") {
-  const RecordFile file;
-  RecordWriter writer(file.path());
-  run_probe(writer, Table(), measure_clock());
-  const auto records = file.records("samples");
-  REQUIRE(records.size() == 1);
-  CHECK(records[0]["benchmark"] == "probe");
-  CHECK(records[0]["metric"] == "copy");
-  CHECK(records[0]["method"] == "memcpy");
-  CHECK(records[0]["samples"][0] > 0);
 }

@@ -213,7 +213,7 @@ def library_of_ceilings(
     if path.two_hosts:
         raise UserError(f"{path.id}: the ceiling is no library there: it starts on one host alone")
     where = _within_host(path, ends, buffers)
-    what = ["--metrics", ",".join(benchmarks), "--as-library", "--no-probe"]
+    what = ["--metrics", ",".join(benchmarks), "--as-library"]
     return CommandLine(
         argv=[str(tools.native_program()), *where, *what, *options],
         env={**settings.env, **path_environment(path, study)},

@@ -22,7 +22,6 @@ GpuOptions facts_of(const std::vector<std::string>& metrics, const std::string& 
   options.mode.common = short_run(sizes, file.path());
   options.mode.cpus = two_cpus();
   options.mode.metrics = metrics;
-  options.mode.probe = false;
   options.devices = devices;
   options.buffers = buffers;
   return options;

@@ -26,7 +26,6 @@ GpuOptions short_gpu(const std::string& buffers, const std::vector<std::string>&
   options.mode.common = short_run(sizes, file.path());
   options.mode.common.window = 5;
   options.mode.cpus = two_cpus();
-  options.mode.probe = false;
   options.devices = devices;
   options.buffers = buffers;
   return options;

@@ -43,7 +43,6 @@ void run_real(const std::string& buffers, const std::vector<std::string>& device
   options.mode.common.in_flight = "64M";
   options.mode.cpus = two_cpus();
   options.mode.metrics = {"latency", "bw", "bibw", "ipc_open", "flag_latency", "device_latency"};
-  options.mode.probe = false;
   options.devices = devices;
   options.buffers = buffers;
   CAPTURE(buffers);

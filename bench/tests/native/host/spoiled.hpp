@@ -13,7 +13,6 @@ inline nearpeak::ModeOptions short_pair(const std::string& sizes, const RecordFi
   nearpeak::ModeOptions options;
   options.common = short_run(sizes, file.path());
   options.cpus = two_cpus();
-  options.probe = false;
   return options;
 }
 

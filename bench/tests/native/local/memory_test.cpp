@@ -15,7 +15,6 @@ MemoryOptions short_memory(const RecordFile& file) {
   options.common = short_run("100001,1M", file.path());
   options.cpus = this_place(0).cpus;
   if (options.cpus.size() > 3) options.cpus.resize(3);
-  options.probe = false;
   return options;
 }
 

@@ -22,7 +22,6 @@ TcpOptions short_tcp(const std::string& sizes, const RecordFile& file) {
   options.common.window = 5;
   options.cpus = two_cpus();
   options.address = "127.0.0.1";
-  options.probe = false;
   return options;
 }
 

@@ -69,7 +69,6 @@ VerbsOptions short_verbs(const std::string& sizes, const RecordFile& file) {
   options.common.limit_s = 0.2;
   options.start_s = 5;
   options.peer = "127.0.0.1";
-  options.probe = false;
   options.port = two_ports();
   return options;
 }
