@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.study.answers import NO_PLACE, Answers, launch_record
+from nearpeak.study.answers import NO_PLACE, Answers, Templates, launch_record
 from nearpeak.study.records import (
     EnvironmentRecord,
+    LaunchRecord,
     ProblemRecord,
     SamplesRecord,
     StudyRecord,
@@ -62,18 +63,20 @@ def environment(*cpus: Any, launch: int = 0) -> EnvironmentRecord:
 
 @pytest.fixture
 def plan(standins: ModuleType) -> Any:
-    """Its launch 0 is of a library: latency at 8 and 100 bytes."""
+    """One launch a block, of a library: latency at 8 and 100 bytes."""
     made = standins.small_plan(launches=2)
     made.launches = [one for one in made.launches if one.role == "mpi"]
-    made.launches = [
-        msgspec.structs.replace(one, launch=number) for number, one in enumerate(made.launches)
-    ]
     return made
+
+
+def record(plan: Any, block: int = 0) -> LaunchRecord:
+    """How the first launch of a block begins."""
+    return launch_record(plan, plan.block(block)[0], "run", "now")
 
 
 def begun(plan: Any) -> Answers:
     answers = Answers(plan)
-    answers.take(launch_record(plan, plan.launches[0], "run", "now"))
+    answers.take(record(plan))
     return answers
 
 
@@ -89,7 +92,7 @@ def test_everything_is_owed_until_it_is_answered(plan: Any) -> None:
     answers.take(problem(100))
     assert answers.lacking() == ""
     # The next launch owes all of it again.
-    answers.take(launch_record(plan, plan.launches[1], "run", "now"))
+    answers.take(record(plan, 1))
     answers.take(environment([0], [1], launch=1))
     assert answers.lacking().startswith("2 of the 2 cases")
 
@@ -99,9 +102,8 @@ def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
 ) -> None:
     plan = standins.small_plan(paths=(standins.wide_path(2),), benchmarks=("mbw_mr",))
     plan.sizes = [0, 8]
-    plan.launches = [msgspec.structs.replace(plan.launches[0], launch=0, role="mpi")]
     first = next(one for one in standins.small_plan().launches if one.role == "mpi")
-    plan.launches = [msgspec.structs.replace(first, launch=0, path=plan.paths[0].id)]
+    plan.launches = [msgspec.structs.replace(first, path=plan.paths[0].id)]
     answers = begun(plan)
     answers.take(environment([0], [1]))
     assert answers.lacking().startswith("2 of the 2 cases")
@@ -146,9 +148,9 @@ def test_an_answer_comes_once(plan: Any) -> None:
 
 
 def test_axes_that_a_program_leaves_out_have_their_defaults(plan: Any) -> None:
-    record = samples(axes={})
-    begun(plan).take(record)
-    assert record.axes == AXES
+    given = samples(axes={})
+    begun(plan).take(given)
+    assert given.axes == AXES
 
 
 def test_where_a_launch_ran(plan: Any) -> None:
@@ -170,21 +172,38 @@ def test_where_a_launch_ran(plan: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"launch": 99}, "the plan has no launch 99"),
-        ({"launch": -1}, "the plan has no launch -1"),
-        ({"library": "other"}, "launch 0 has library 'other', in the plan it is 'fake'"),
-        ({"path": "nowhere"}, "launch 0 has path 'nowhere'"),
-        ({"role": "ceiling"}, "launch 0 has role 'ceiling'"),
-        ({"benchmarks": []}, r"launch 0 has benchmarks \[\]"),
+        ({"launch": 99}, "launch 99 is not of block 0"),
+        ({"launch": -1}, "launch -1 is not of block 0"),
+        ({"block": 1}, "launch 0 is not of block 1"),
+        ({"library": "other"}, "launch 0 is none of the plan's: other on host-host same-numa"),
+        ({"path": "nowhere"}, "launch 0 is none of the plan's"),
+        ({"role": "ceiling"}, "launch 0 is none of the plan's"),
+        ({"adapter": "mlx5_0:1"}, "launch 0 is none of the plan's"),
+        ({"buffers": "D,D"}, "launch 0 is none of the plan's"),
+        ({"benchmarks": []}, "launch 0 is none of the plan's"),
     ],
 )
 def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
-    record = launch_record(plan, plan.launches[0], "run", "now")
     with pytest.raises(ValueError, match=why):
-        Answers(plan).take(msgspec.structs.replace(record, **changes))
+        Answers(plan).take(msgspec.structs.replace(record(plan), **changes))
+
+
+def test_a_launch_is_known_by_what_it_measures_in_any_order(standins: ModuleType) -> None:
+    plan = standins.small_plan(benchmarks=("latency", "bw", "bibw"))
+    find = Templates(plan).find
+    for block in range(4):
+        for planned in plan.block(block):
+            begin = launch_record(plan, planned, "run", "now")
+            assert find(begin) == planned.template
+            begin.benchmarks = begin.benchmarks[::-1]
+            assert find(begin) == planned.template
+            if begin.benchmarks:
+                begin.benchmarks = [*begin.benchmarks, begin.benchmarks[0]]
+                with pytest.raises(ValueError, match="is none of the plan's"):
+                    find(begin)
 
 
 def test_a_record_of_another_study(plan: Any) -> None:
-    record = StudyRecord(schema=2, id="other", nearpeak="0", started="now", seed=1)
+    first = StudyRecord(schema=2, id="other", nearpeak="0", started="now", seed=1)
     with pytest.raises(ValueError, match="two different studies"):
-        Answers(plan).take(record)
+        Answers(plan).take(first)

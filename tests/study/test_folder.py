@@ -44,19 +44,22 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType) -> None:
         reopen(study.folder)
     file = study.folder / "plan.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 99}))
-    with pytest.raises(UserError, match="has schema 99, this nearpeak reads schema 2"):
+    with pytest.raises(UserError, match="has schema 99, this nearpeak reads schema 3"):
         reopen(study.folder)
 
 
-def test_an_old_study_can_be_reported_and_not_continued(study: Any, standins: ModuleType) -> None:
+@pytest.mark.parametrize("schema", [1, 2])
+def test_an_old_study_can_be_reported_and_not_continued(
+    study: Any, standins: ModuleType, schema: int
+) -> None:
     create(study.folder, discover(), standins.small_plan()).close()
     file = study.folder / "plan.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": 1}))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": schema}))
     with pytest.raises(UserError) as error:
         reopen(study.folder)
     assert str(error.value) == (
-        f"{file} has schema 1, and studies of schema 2 alone are continued: show what was measured "
-        f"with `nearpeak report {study.folder}`, or start anew in another folder"
+        f"{file} has schema {schema}, and studies of schema 3 alone are continued: show what was "
+        f"measured with `nearpeak report {study.folder}`, or start anew in another folder"
     )
 
 

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.findings.build import build_results
 from nearpeak.libraries import catalogue
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Gpu, GpuLink, Machine
-from nearpeak.results.build import build_results
 from nearpeak.results.model import Results
 from nearpeak.study import prepare
 from nearpeak.study.folder import create

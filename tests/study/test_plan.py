@@ -13,10 +13,16 @@ from nearpeak.libraries.families import natives
 from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
 from nearpeak.study.commands import Tools, make_command, path_environment
-from nearpeak.study.estimate import Estimate, guess_seconds, key_of
-from nearpeak.study.model import Contender, Plan, Variant
+from nearpeak.study.estimate import guess_cost
+from nearpeak.study.model import Contender, Plan, Template, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import SIZES, make_plan, summary
+from nearpeak.study.plan import (
+    SIZES,
+    expected_blocks,
+    expected_seconds,
+    make_plan,
+    summary,
+)
 
 TOOLS = Tools(
     command_line=lambda _, launch: CommandLine(argv=launch.program, env=launch.env),
@@ -43,36 +49,67 @@ def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
 
 
 def seconds(plan: Plan, blocks: int) -> float:
-    return Estimate(plan).seconds([one for one in plan.launches if one.block < blocks])
+    """Of so many blocks, the pilot among them, with what is kept of a budget."""
+    first, later = expected_seconds(plan)
+    return (2 * first + (blocks - 2) * later) / 0.9
 
 
 def test_every_block_holds_every_launch_and_a_ceiling_of_each_path(standins: ModuleType) -> None:
     plan = plan_for(standins, seed=3)
     assert plan.looks == [6, 9, 12]
     assert plan.sizes == SIZES
-    assert [one.launch for one in plan.launches] == list(range(len(plan.launches)))
-    blocks = [[one for one in plan.launches if one.block == block] for block in range(12)]
-    keys = [[key_of(one) for one in block] for block in blocks]
     # 2 libraries on 2 paths, and 3 ceilings
-    assert all(len(set(block)) == len(block) == 7 for block in keys)
-    assert all(set(block) == set(keys[0]) for block in keys)
-    assert len({tuple(block) for block in keys}) > 6  # in orders of their own
-    assert sum(one.role == "ceiling" for one in blocks[0]) == 3
+    assert len(set(plan.launches)) == len(plan.launches) == 7
+    assert sum(one.role == "ceiling" for one in plan.launches) == 3
+    blocks = [plan.block(number) for number in range(12)]
+    assert [one.launch for block in blocks for one in block] == list(range(12 * 7))
+    assert all(one.block == number for number, block in enumerate(blocks) for one in block)
+    orders = [[one.template for one in block] for block in blocks]
+    assert all(sorted(order) == list(range(7)) for order in orders)
+    assert len({tuple(order) for order in orders}) > 6  # in orders of their own
+    assert len({one.seed for block in blocks for one in block}) == 12 * 7
+    for one in plan.block(2):
+        template = plan.launches[one.template]
+        fields = Template.__struct_fields__
+        assert all(getattr(one, name) == getattr(template, name) for name in fields)
 
 
 def test_the_seed_repeats_the_order(standins: ModuleType) -> None:
-    assert plan_for(standins, seed=3).launches == plan_for(standins, seed=3).launches
-    assert plan_for(standins, seed=3).launches != plan_for(standins, seed=4).launches
+    assert plan_for(standins, seed=3).block(7) == plan_for(standins, seed=3).block(7)
+    assert plan_for(standins, seed=3).block(7) != plan_for(standins, seed=4).block(7)
     assert plan_for(standins).seed != plan_for(standins).seed
+
+
+def test_the_order_of_a_seed_stays_what_it_was(standins: ModuleType) -> None:
+    """Else a study that is resumed by a later nearpeak would run some launches twice."""
+    assert [one.template for one in plan_for(standins, seed=3).block(1)] == [1, 6, 4, 0, 5, 2, 3]
+
+
+def test_all_launches_of_a_block_have_one_order_of_benchmarks(standins: ModuleType) -> None:
+    plan = plan_for(standins, of("latency"), of("bw"), of("bibw"), seed=3)
+    orders = set()
+    for number in range(12):
+        order = plan.order(number)
+        orders.add(tuple(order))
+        for one in plan.block(number):
+            if one.path != "host-memory node0":
+                names = [plan.variants[index].benchmark for index in one.variants]
+                assert (names or asked_of(make_command(plan, one, TOOLS).argv)) == order
+    assert len(orders) > 3
+
+
+def test_a_plan_is_the_same_once_written(standins: ModuleType) -> None:
+    plan = plan_for(standins, seed=3)
+    text = msgspec.json.encode(plan, enc_hook=str)
+    again = msgspec.json.decode(text, type=Plan, dec_hook=lambda kind, text: kind(text))
+    assert again == plan
+    assert {one.template for one in again.block(1)} == set(range(7))
+    assert hash(again.launches[0]) == hash(plan.launches[0])
 
 
 def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
     plan = plan_for(standins, latency(), latency(reuse="rotating"))
-    axes = [
-        (one.path, one.axes["reuse"])
-        for one in plan.launches
-        if one.block == 0 and one.role == "ceiling"
-    ]
+    axes = [(one.path, one.axes["reuse"]) for one in plan.launches if one.role == "ceiling"]
     assert sorted(axes) == [
         ("host-host same-numa", "fixed"),
         ("host-host same-numa", "rotating"),
@@ -88,49 +125,51 @@ def test_two_contenders_cannot_share_a_name(standins: ModuleType) -> None:
         make_plan(Options(), twice, [latency()], [standins.data_path()], standins.BENCHMARKS)
 
 
-def test_a_budget_takes_the_slot_first(standins: ModuleType) -> None:
+def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType) -> None:
     wide = plan_for(standins, budget_seconds=10 * 3600)
-    assert (wide.slot_ms, wide.sizes, wide.looks) == (200, SIZES, [6, 9, 12])
-    narrow = plan_for(standins, budget_seconds=seconds(wide, 6) * 0.6)
-    assert 50 <= narrow.slot_ms < 200
-    assert (narrow.sizes, narrow.looks) == (SIZES, [6, 9, 12])
-    assert seconds(narrow, 6) <= narrow.budget_seconds
+    assert (wide.slot_ms, wide.slot_fixed, wide.sizes) == (20, False, SIZES)
+    assert wide.looks[:5] == [6, 9, 12, 18, 24]
+    assert expected_blocks(wide) == wide.looks[-1]
+    enough = plan_for(standins, budget_seconds=seconds(wide, 12) * 1.01)
+    assert enough.sizes == SIZES
+    assert expected_blocks(enough) == 12
 
 
-def test_a_budget_takes_sizes_next_and_launches_last(standins: ModuleType) -> None:
-    least = seconds(plan_for(standins, slot_ms=50), 6)
-    thin = plan_for(standins, budget_seconds=least)
-    assert (thin.slot_ms, thin.looks) == (50, [6, 9, 12])
-    assert thin.sizes == [0, *(4**power for power in range(14))]
-    few = plan_for(standins, budget_seconds=least * 0.2)
-    assert few.slot_ms == 50
+def test_a_budget_takes_bytes_in_flight_and_sizes_then_launches(standins: ModuleType) -> None:
+    whole = plan_for(standins)
+    tight = plan_for(standins, budget_seconds=seconds(whole, 12) * 0.8)
+    assert (tight.in_flight_bytes, expected_blocks(tight) >= 12) == (16 * 1024**2, True)
+    assert tight.sizes in (SIZES, [0, *(4**power for power in range(14))])
+    few = plan_for(standins, budget_seconds=seconds(whole, 12) * 0.1)
     assert few.sizes == [0, *(4 * 16**power for power in range(7))]
-    assert 2 <= few.looks[0] < 6
-    assert len(few.looks) == 1
-    assert few.launches[-1].block == few.looks[0] - 1
+    assert 2 <= expected_blocks(few) < 6
     assert "note:       fewer than 6 launches a cell give no 95 % interval" in summary(few)
 
 
 def test_at_least_two_launches_stay(standins: ModuleType) -> None:
     plan = plan_for(standins, budget_seconds=1.0)
-    assert plan.looks == [2]
+    assert expected_blocks(plan) == 2
     assert any("the estimate exceeds the budget" in line for line in summary(plan))
 
 
 def test_what_the_user_fixed_stays(standins: ModuleType) -> None:
     plan = plan_for(standins, budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
-    assert (plan.slot_ms, plan.sizes, plan.looks) == (77, [1, 2, 4], [8])
+    assert (plan.slot_ms, plan.slot_fixed) == (77, True)
+    assert (plan.sizes, plan.looks) == ([1, 2, 4], [8])
 
 
-def test_an_estimate_learns_from_what_was_measured(standins: ModuleType) -> None:
-    plan = plan_for(standins, seed=3)
-    block = [one for one in plan.launches if one.block == 0]
-    estimate = Estimate(plan)
-    guess = estimate.seconds(block[:1])
-    estimate.add(block[0], guess * 2)
-    assert estimate.seconds(block[:1]) == pytest.approx(guess * 2)
-    # What is still unknown is corrected by as much.
-    assert estimate.seconds(block[1:]) == pytest.approx(2 * Estimate(plan).seconds(block[1:]))
+def test_a_plan_says_what_precision_to_expect(standins: ModuleType) -> None:
+    def said(**options: Any) -> str:
+        plan = plan_for(standins, **options)
+        plan.deviation = 0.1
+        (line,) = [one for one in summary(plan) if one.startswith("precision:")]
+        return line.removeprefix("precision:  ")
+
+    assert said(launches=12) == (
+        "12 launches of each case: a 95 % interval of about +- 7.2 %, "
+        "if launches deviate by 10 % (assumed)"
+    )
+    assert said(launches=2) == "2 launches of each case, too few for a 95 % interval"
 
 
 def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -> None:
@@ -145,8 +184,7 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
     plan = make_plan(
         Options(launches=2), [standins.contender()], variants, paths, standins.BENCHMARKS
     )
-    block = [one for one in plan.launches if one.block == 0]
-    assert sorted((one.path, one.role, one.buffers) for one in block) == [
+    assert sorted((one.path, one.role, one.buffers) for one in plan.launches) == [
         ("gpu-gpu nvlink", "ceiling", "D,D"),  # one for both kinds of a GPU's memory
         ("gpu-gpu nvlink", "mpi", "D,D"),
         ("gpu-gpu nvlink", "mpi", "M,M"),
@@ -166,7 +204,7 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
             Options(**options), [standins.contender()], variants, paths, standins.BENCHMARKS
         )
         given: dict[str, set[str]] = {}
-        for one in plan.launches:
+        for one in plan.block(0):
             words = make_command(plan, one, TOOLS).argv
             given.setdefault(one.buffers, set()).add(words[words.index("--in-flight") + 1])
         return given
@@ -184,7 +222,7 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
     ]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
     plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
-    given = {(one.buffers, str(make_command(plan, one, TOOLS).env)) for one in plan.launches}
+    given = {(one.buffers, str(make_command(plan, one, TOOLS).env)) for one in plan.block(0)}
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
 
@@ -231,8 +269,8 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
         [standins.gpu_path()],
         standins.BENCHMARKS,
     )
-    groups = sorted(one.variants for one in plan.launches if one.block == 0 and one.variants)
-    assert groups == [[0, 1, 3], [2], [4], [5]]
+    groups = sorted(one.variants for one in plan.launches if one.variants)
+    assert groups == [(0, 1, 3), (2,), (4,), (5,)]
 
 
 def of(benchmark: str, buffers: str = "H,H", **axes: str) -> Variant:
@@ -246,11 +284,10 @@ def asked_of(words: list[str]) -> list[str]:
 def launched(plan: Plan) -> list[tuple[str, str, list[str]]]:
     """Of a block: path, role, and the benchmarks; those of a ceiling by its command line."""
     found = []
-    for one in plan.launches:
-        if one.block == 0:
-            words = make_command(plan, one, TOOLS).argv
-            names = [plan.variants[number].benchmark for number in one.variants]
-            found.append((one.path, one.role, names or asked_of(words)))
+    for one in plan.block(0):
+        words = make_command(plan, one, TOOLS).argv
+        names = [plan.variants[number].benchmark for number in one.variants]
+        found.append((one.path, one.role, sorted(names or asked_of(words))))
     return sorted(found)
 
 
@@ -263,9 +300,9 @@ def test_paths_of_many_ranks_are_for_benchmarks_that_run_on_so_many(standins: Mo
         ("host-all 4", "ceiling", ["mbw_mr"]),
         ("host-all 4", "mpi", ["allreduce", "mbw_mr"]),
         ("host-host same-numa", "ceiling", ["latency", "mbw_mr"]),
-        ("host-host same-numa", "mpi", ["latency", "allreduce", "mbw_mr"]),
+        ("host-host same-numa", "mpi", ["allreduce", "latency", "mbw_mr"]),
     ]
-    ceiling = next(one for one in plan.launches if one.path == "host-all 4" and not one.variants)
+    ceiling = next(one for one in plan.block(0) if one.path == "host-all 4" and not one.variants)
     assert " ".join(make_command(plan, ceiling, TOOLS).argv).startswith(
         "nearpeak-native pair --cpus 0,1,2,3 --reuse fixed --touch none --metrics mbw_mr --sizes"
     )
@@ -275,18 +312,17 @@ def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:
     variants = [of("mbw_mr", "D,D"), of("allreduce", "D,D")]
     path = standins.wide_path(4, gpus=True)
     plan = make_plan(Options(), [standins.contender()], variants, [path], standins.BENCHMARKS)
-    assert launched(plan) == [("gpu-all 4", "mpi", ["mbw_mr", "allreduce"])]
-    (planned,) = [one for one in plan.launches if one.block == 0]
+    assert launched(plan) == [("gpu-all 4", "mpi", ["allreduce", "mbw_mr"])]
+    (planned,) = plan.block(0)
     line = " ".join(make_command(plan, planned, TOOLS).argv)
     assert "--buffers D,D --devices GPU-0,GPU-1,GPU-2,GPU-3" in line
 
 
 def test_what_touched_a_message_has_its_own_ceiling(standins: ModuleType) -> None:
     plan = plan_for(standins, latency(), latency(touch="sender"))
-    block = [one for one in plan.launches if one.block == 0]
-    touched = {one.axes["touch"] for one in block if one.role == "ceiling" and one.axes}
+    touched = {one.axes["touch"] for one in plan.launches if one.role == "ceiling" and one.axes}
     assert touched == {"none", "sender"}
-    assert sum(one.role == "mpi" for one in block) == 2 * 2 * 2  # a launch for each state
+    assert sum(one.role == "mpi" for one in plan.launches) == 2 * 2 * 2  # a launch for each state
 
 
 def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
@@ -303,8 +339,8 @@ def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
     plan = make_plan(Options(), [ceiling], variants, paths, standins.BENCHMARKS)
     lines = [
         " ".join(make_command(plan, one, TOOLS).argv).partition(" --sizes")[0]
-        for one in plan.launches
-        if one.block == 0 and one.role == "mpi"
+        for one in plan.block(0)
+        if one.role == "mpi"
     ]
     host = "--metrics latency --as-library --reuse"
     assert sorted(lines) == [
@@ -322,5 +358,5 @@ def test_the_ceiling_in_the_place_of_a_library_takes_as_long_as_a_ceiling(
 ) -> None:
     ceiling = Contender(library=natives()["ceiling"], settings=Settings())
     plan = standins.small_plan(ceiling)
-    seconds = {one.role: guess_seconds(plan, one) for one in plan.launches}
-    assert seconds["mpi"] == seconds["ceiling"]
+    costs = {one.role: guess_cost(plan, one) for one in plan.launches}
+    assert costs["mpi"] == costs["ceiling"]

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.findings.build import build_results
 from nearpeak.libraries.model import CommandLine, Launch
 from nearpeak.machine.model import Endpoint
 from nearpeak.machine.model import Path as DataPath
-from nearpeak.results.build import build_results
 from nearpeak.study import prepare
 from nearpeak.study.commands import Tools, make_command, wanted_devices
-from nearpeak.study.estimate import Estimate, key_of
+from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
 from nearpeak.study.model import Plan, PlannedLaunch, Variant
 from nearpeak.study.options import Options
@@ -57,7 +57,7 @@ def plan_of(
 
 
 def ceilings(plan: Plan) -> list[PlannedLaunch]:
-    return [one for one in plan.launches if one.block == 0 and one.role == "ceiling"]
+    return [one for one in plan.block(0) if one.role == "ceiling"]
 
 
 def planned(plan: Plan) -> list[tuple[str, str, str | None]]:
@@ -73,9 +73,8 @@ def test_two_hosts_have_a_ceiling_over_tcp_and_one_over_their_adapter(standins: 
         ("host-host two-nodes", "H,H", None),
     ]
     tcp, verbs = sorted(ceilings(plan), key=lambda one: one.adapter or "")
-    assert key_of(tcp) != key_of(verbs)
-    estimate = Estimate(plan)
-    assert estimate.seconds([verbs]) > estimate.seconds([tcp])
+    assert tcp.template != verbs.template
+    assert guess_cost(plan, verbs).seconds(20) > guess_cost(plan, tcp).seconds(20)
 
 
 def test_gpus_of_two_hosts_have_that_over_the_adapter_alone(standins: ModuleType) -> None:

@@ -91,17 +91,19 @@ def imprecise(precise: Sequence[bool]) -> str:
         return ""
     return (
         f"{few} of {count(len(precise), 'cell')} are less precise than "
-        f"{percent(GOAL_HIGHER)} % (rates) or {percent(GOAL_LOWER)} % (times)"
+        f"{100 * GOAL_HIGHER:g} % (rates) or {100 * GOAL_LOWER:g} % (times)"
     )
 
 
 def promise(deviation: float, launches: int) -> str:
     """What precision so many launches buy where launch medians deviate so much (relative)."""
     width = expected_half_width(deviation, launches)
-    assumed = f"if launches deviate by {percent(deviation)} %, which is assumed"
     if width is None:
         return f"{launches} launches of each case, too few for a 95 % interval"
-    return f"{launches} launches of each case: a 95 % interval of +- {percent(width)} %, {assumed}"
+    return (
+        f"{launches} launches of each case: a 95 % interval of about +- {100 * width:.2g} %, "
+        f"if launches deviate by {100 * deviation:g} % (assumed)"
+    )
 
 
 def _later(values: Sequence[float], width: float | None, launches: int) -> float | None:
