@@ -174,9 +174,7 @@ def beside(results: Results, machine: Published) -> Beside:
         if figure.path in here
     ]
     absent = [
-        link.name
-        for link in machine.link
-        if not here.keys() & {*link.table_one, *link.table_two}
+        link.name for link in machine.link if not here.keys() & {*link.table_one, *link.table_two}
     ]
     absent += [figure.path for figure in machine.figure if figure.path not in here]
     return Beside(machine, one, links + figures, list(dict.fromkeys(absent)))
@@ -198,9 +196,7 @@ def _any_axes(curve: Curve) -> Curve:
 
 
 def _ceiling(theory: list[TheoryRow], place: Place, curve: Curve) -> TheoryRow | None:
-    rows = [
-        row for row in theory if row.place == place and _any_axes(row.best.case.curve) == curve
-    ]
+    rows = [row for row in theory if row.place == place and _any_axes(row.best.case.curve) == curve]
     return max(rows, key=lambda row: row.best.value, default=None)
 
 

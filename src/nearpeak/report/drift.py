@@ -25,7 +25,9 @@ def sentences(results: Results) -> list[str]:
     if not changed and steady:
         lines.append(f"none changed ({count(steady, 'path')}).")
     if unknown:
-        lines.append(f"nothing can be told of {count(unknown, 'path')}, with fewer than {FEWEST} blocks.")
+        lines.append(
+            f"nothing can be told of {count(unknown, 'path')}, with fewer than {FEWEST} blocks."
+        )
     return lines
 
 

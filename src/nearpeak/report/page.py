@@ -80,10 +80,8 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "unit": numbers.unit,
     }
     environment.globals |= {
-        "interval": numbers.interval,
         "spread": numbers.spread,
         "who_label": _who_label,
-        "axes_words": names.axes_words,
         "case": names.case,
         "curve_label": names.label,
         "curve_detail": names.detail,

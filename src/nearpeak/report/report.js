@@ -369,6 +369,10 @@
         box.append(element("p", `Samples of all launches: 5 % below ${number(cell[C.p05])}, 95 % below ${number(cell[C.p95])},`
           + ` smallest ${number(cell[C.minimum])} ${variant.unit}; first use ${number(cell[C.firstUse])} µs (median over launches).`));
       }
+      if (cell[C.fraction] !== null) {
+        const blocks = cell[C.fractionBlocks];
+        box.append(element("p", `The part of the ceiling rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
+      }
       box.append(element("code", data.commands[cell[C.command]]), " ", copyButton());
       return box;
     }));
