@@ -44,13 +44,15 @@ def interval(bounds: tuple[float, float] | None, scale: float = 1.0) -> str:
     return f"[{number(scale * bounds[0])}, {number(scale * bounds[1])}]"
 
 
-def spread(ci95: tuple[float, float] | None, full: tuple[float, float] | None) -> str:
+def spread(
+    ci95: tuple[float, float] | None, full: tuple[float, float] | None, scale: float = 1.0
+) -> str:
     """The 95 % interval, else the range of the launch medians, which is named as a range."""
     if ci95 is not None:
-        return interval(ci95)
+        return interval(ci95, scale)
     if full is None:
         return ""
-    return f"range {number(full[0])} to {number(full[1])}"
+    return f"range {number(scale * full[0])} to {number(scale * full[1])}"
 
 
 def count(number_of: int, thing: str) -> str:

@@ -16,19 +16,25 @@ from typing import Any
 
 import pytest
 
+from nearpeak.identity import CEILING, Case, Place, Who
+from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Cache, Core, Endpoint, Machine, Nic, NumaNode, Path
+from nearpeak.observations.model import Block
 from nearpeak.results.model import (
     SCHEMA,
     CeilingPoint,
     CeilingValue,
     Cell,
     Comparison,
+    CurveComparison,
     Drift,
     Failure,
+    Finding,
     Fit,
     LibraryInfo,
     Results,
     Rule,
+    SessionInfo,
 )
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import Awareness
@@ -101,41 +107,52 @@ def make_path(name: str) -> Path:
     )
 
 
+def make_place(name: str) -> Place:
+    """Of one of the paths above."""
+    return make_path(name).place
+
+
+def make_case(
+    benchmark: str, size: int, axes: dict[str, str] | None = None, buffers: str = "H,H"
+) -> Case:
+    """A case of a benchmark whose metric is called as it is."""
+    return Case(
+        benchmark=benchmark,
+        metric=benchmark,
+        buffers=buffers,
+        axes=axes or {"calls": "blocking", "reuse": "fixed"},
+        x=size,
+    )
+
+
 def make_cell(
-    library: str,
-    path: str,
-    benchmark: str,
-    size: int,
+    who: Who,
+    place: Place,
+    case: Case,
     *,
-    settings: str = "default",
-    axes: dict[str, str] | None = None,
     launches: int = 6,
     efficiency: float = 0.8,
     ceiling: CeilingPoint | None = None,
 ) -> Cell:
     """A cell that reaches `efficiency` of its ceiling; a bandwidth of 0 bytes is 0 GB/s."""
-    better = "lower" if benchmark == "latency" else "higher"
-    base = ceiling.value if ceiling else curve(benchmark, size, 12.0, 0.3)
+    better = "lower" if case.benchmark == "latency" else "higher"
+    base = ceiling.value if ceiling else curve(case.benchmark, case.x, 12.0, 0.3)
     median = base / efficiency if better == "lower" else base * efficiency
     spread = (median * 0.97, median * 1.02)
     fraction = efficiency if ceiling and base else None
+    fraction_spread = (fraction * 0.97, fraction * 1.02) if fraction else None
     return Cell(
-        library=library,
-        settings=settings,
-        path=path,
-        benchmark=benchmark,
-        metric=benchmark,
-        size_bytes=size,
-        buffers="H,H",
-        axes=axes or {"calls": "blocking", "reuse": "fixed"},
-        unit=_UNITS[benchmark],
+        who=who,
+        place=place,
+        case=case,
+        unit=_UNITS[case.benchmark],
         better=better,
         window=64,
         median=median,
         ci95=spread if launches >= 6 else None,
         range=spread,
         launch_medians=[median] * launches,
-        blocks=list(range(launches)),
+        blocks=[Block(0, number) for number in range(launches)],
         p05=median * 0.9,
         p95=median * 1.3,
         minimum=median * 0.88,
@@ -143,49 +160,81 @@ def make_cell(
         launches=launches,
         ceiling=CeilingValue(value=ceiling.value, method=ceiling.method) if ceiling else None,
         fraction=fraction,
-        fraction_ci95=(fraction * 0.97, fraction * 1.02) if fraction and launches >= 6 else None,
+        fraction_ci95=fraction_spread if launches >= 6 else None,
+        fraction_range=fraction_spread,
+        fraction_blocks=launches if fraction else 0,
         status="no ceiling" if ceiling is None else "above ceiling" if efficiency > 1.03 else "ok",
         flags=[] if launches >= 6 else ["few launches"],
-        command=f"mpirun -n 2 nearpeak-mpi {benchmark} --buffers H,H --note '{QUOTES}'",
+        command=f"mpirun -n 2 nearpeak-mpi {case.benchmark} --note '{QUOTES}'",
     )
 
 
-def make_ceiling(path: str, metric: str, size: int, launches: int = 6) -> CeilingPoint:
+def make_ceiling(place: Place, case: Case, launches: int = 6) -> CeilingPoint:
     """A ceiling point: TCP is slower; small messages go by another method."""
-    peak, latency = (4.0, 12.0) if "tcp" in path else (14.0, 0.2)
-    value = curve(metric, size, peak * (1.4 if metric == "bibw" else 1.0), latency)
-    method = "tcp stream" if "tcp" in path else "ring copy" if size < 1 << 16 else "single copy"
+    tcp = place.transport == "network"
+    peak, latency = (4.0, 12.0) if tcp else (14.0, 0.2)
+    factor = 1.4 if case.metric == "bibw" else 1.0
+    value = curve(case.metric, case.x, peak * factor, latency)
+    method = "tcp stream" if tcp else "ring copy" if case.x < 1 << 16 else "single copy"
     return CeilingPoint(
-        path=path,
-        metric=metric,
-        size_bytes=size,
-        buffers="H,H",
-        axes={"reuse": "fixed"},
-        unit=_UNITS[metric],
-        better="lower" if metric == "latency" else "higher",
+        place=place,
+        case=case,
+        unit=_UNITS[case.metric],
+        better="lower" if case.metric == "latency" else "higher",
         value=value,
         ci95=(value * 0.98, value * 1.01) if launches >= 6 else None,
         range=(value * 0.97, value * 1.03),
+        values=[value] * launches,
+        blocks=[Block(0, number) for number in range(launches)],
         method=method,
         methods={method: value},
-        launches=launches,
+    )
+
+
+def make_session(number: int, driver: str, forced: bool = False) -> SessionInfo:
+    """A session with a driver of this version."""
+    return SessionInfo(
+        session=number,
+        started=f"2026-01-0{number + 2}T03:04:05Z",
+        nearpeak="0.1.0",
+        forced=forced,
+        fingerprint={"machine": {"cpu": "Made-up CPU"}, "driver": {"nvidia": driver}},
+    )
+
+
+def make_finding(cell: Cell, sentence: str) -> Finding:
+    """Something that stands out in a cell."""
+    return Finding(
+        kind="mps",
+        who=cell.who,
+        place=cell.place,
+        case=cell.case,
+        loss=2.1,
+        ci95=(1.9, 2.4),
+        lost_us=12.34,
+        cases=5,
+        sentence=sentence,
     )
 
 
 def make_results() -> Results:
     """Three libraries with two settings on four paths, and all that can go wrong."""
     libraries = {"openmpi": 0.85, "mpich": 0.7, NASTY: 0.5}
-    mpi_paths = PATHS[:3]
+    tuned = Settings(name=QUOTES, env={"MADE_UP": "1"})
+    places = [make_place(name) for name in PATHS]
+    mpi_places = places[:3]
     ceilings = [
-        make_ceiling(path, metric, size)
-        for path in mpi_paths
+        make_ceiling(place, make_case(metric, size, {"reuse": "fixed"}))
+        for place in mpi_places
         for metric in ("latency", "bw", "bibw")
         for size in SIZES
-        if (size or metric == "latency") and path != PATHS[2]  # that one has no ceiling
+        if (size or metric == "latency") and place != places[2]  # that one has no ceiling
     ]
-    by_place = {(point.path, point.metric, point.size_bytes): point for point in ceilings}
+    held = {(point.place, point.case.metric, point.case.x): point for point in ceilings}
     ceilings += [
-        make_ceiling(PATHS[3], metric, size) for metric in ("copy", "triad") for size in SIZES[6:]
+        make_ceiling(places[3], make_case(metric, size, {"reuse": "fixed"}))
+        for metric in ("copy", "triad")
+        for size in SIZES[6:]
     ]
     cells = []
     for axes in (
@@ -194,49 +243,40 @@ def make_results() -> Results:
     ):
         for number, (library, efficiency) in enumerate(libraries.items()):
             for settings in ("default", QUOTES):
-                for path in mpi_paths:
+                for place in mpi_places:
                     for benchmark in ("latency", "bw", "bibw"):
                         for size in SIZES:
                             dip = 0.55 if size in (16384, 65536) else 1.0
-                            tuned = 1.04 if settings != "default" else 1.0
+                            gain = 1.04 if settings != "default" else 1.0
                             cells.append(
                                 make_cell(
-                                    library,
-                                    path,
-                                    benchmark,
-                                    size,
-                                    settings=settings,
-                                    axes=axes,
-                                    launches=3 if path == PATHS[1] and number == 1 else 6,
-                                    efficiency=efficiency * dip * tuned,
-                                    ceiling=by_place.get((path, benchmark, size)),
+                                    Who(library, settings),
+                                    place,
+                                    make_case(benchmark, size, axes),
+                                    launches=3 if place == places[1] and number == 1 else 6,
+                                    efficiency=efficiency * dip * gain,
+                                    ceiling=held.get((place, benchmark, size)),
                                 )
                             )
+    case = make_case("bw", 1 << 12)
     above = make_cell(
-        "openmpi",
-        PATHS[0],
-        "bw",
-        1 << 12,
-        efficiency=1.2,
-        ceiling=by_place[PATHS[0], "bw", 1 << 12],
+        Who("openmpi"), places[0], case, efficiency=1.2, ceiling=held[places[0], "bw", 1 << 12]
     )
-    place = next(
-        index
-        for index, cell in enumerate(cells)
-        if (cell.library, cell.settings, cell.path, cell.benchmark, cell.size_bytes)
-        == ("openmpi", "default", PATHS[0], "bw", 1 << 12)
-    )
-    cells[place] = above
+    wanted = (above.who, above.place, above.case)
+    cells = [above if (cell.who, cell.place, cell.case) == wanted else cell for cell in cells]
     for cell in cells[-3:]:  # crashed before anything was measured
         cell.median = cell.ci95 = cell.range = cell.fraction = cell.fraction_ci95 = None
-        cell.p05 = cell.p95 = cell.minimum = cell.first_use_us = None
+        cell.p05 = cell.p95 = cell.minimum = cell.first_use_us = cell.fraction_range = None
         cell.launches, cell.launch_medians, cell.blocks, cell.status = 0, [], [], "crashed"
+        cell.fraction_blocks = 0
     return Results(
         schema=SCHEMA,
         nearpeak="0.1.0",
         study="2026-01-02T03-04-05",
         started="2026-01-02T03:04:05Z",
         complete=False,
+        ended="ended by SIGINT",
+        sessions=[make_session(0, "550.1"), make_session(1, "560.2", forced=True)],
         machine=make_machine(),
         libraries=[
             LibraryInfo(
@@ -244,7 +284,7 @@ def make_results() -> Results:
                 family="openmpi",
                 version="5.0.7",
                 version_text=f"{name} version text\nsecond line & <b>bold</b>",
-                settings=["default", QUOTES],
+                settings=[Settings(), tuned],
             )
             for name in libraries
         ],
@@ -254,48 +294,55 @@ def make_results() -> Results:
         ceilings=ceilings,
         fits=[
             Fit(
-                library=library,
-                settings="default" if library else "",
-                path=path,
-                benchmark="latency",
-                metric="latency",
-                buffers="H,H",
-                axes={"calls": "blocking", "reuse": "fixed"} if library else {"reuse": "fixed"},
+                who=Who(library) if library else CEILING,
+                place=place,
+                curve=make_case("latency", 0, None if library else {"reuse": "fixed"}).curve,
                 latency_us=0.31,
                 asymptotic_gbs=11.5,
                 half_peak_bytes=3565.0,
                 worst_error=0.34,
             )
-            for path in mpi_paths
+            for place in mpi_places
             for library in ("", *libraries)
         ],
         comparisons=[
             Comparison(
-                first=("openmpi", "default"),
-                second=("mpich", "default"),
-                path=path,
-                benchmark=benchmark,
-                metric=benchmark,
-                size_bytes=size,
-                buffers="H,H",
-                axes={"calls": "blocking", "reuse": "fixed"},
+                first=Who("openmpi"),
+                second=Who("mpich"),
+                place=place,
+                case=make_case(benchmark, size),
                 ratio=0.82 if size else 1.0,
                 ci95=(0.8, 0.84) if index % 5 else None,
+                blocks=6,
                 p_value=0.01,
-                p_holm=0.04,
+                p_adjusted=0.04,
                 verdict=["slower", "faster", "equivalent", "undecided"][index % 4],
             )
-            for path in mpi_paths
+            for place in mpi_places
             for benchmark in ("latency", "bw", "bibw")
             for index, size in enumerate(SIZES)
+        ],
+        curves=[
+            CurveComparison(
+                first=Who("openmpi"),
+                second=Who("mpich"),
+                place=place,
+                curve=make_case(benchmark, 0).curve,
+                ratio=0.82,
+                p_value=0.001,
+                p_adjusted=0.0123,
+                verdict="different",
+            )
+            for place in mpi_places
+            for benchmark in ("latency", "bw", "bibw")
         ],
         failures=[
             Failure(
                 launch=17,
-                library=NASTY,
-                settings="default",
-                path=PATHS[2],
-                benchmark="bibw",
+                session=0,
+                who=Who(NASTY),
+                place=places[2],
+                benchmarks=["bibw", "latency"],
                 status="crashed",
                 message=f"signal 11 after {NASTY}",
                 command=f"mpirun -n 2 nearpeak-mpi bibw '{QUOTES}'",
@@ -303,10 +350,10 @@ def make_results() -> Results:
             ),
             Failure(
                 launch=18,
-                library="",
-                settings="",
-                path=PATHS[3],
-                benchmark="",
+                session=0,
+                who=CEILING,
+                place=places[3],
+                benchmarks=[],
                 status="hung",
                 message="ended after 60 s",
                 command="nearpeak-native memory --cpus 0",
@@ -314,8 +361,19 @@ def make_results() -> Results:
             ),
         ],
         drift=[
-            Drift(block=0, probe_gbs=10.1, deviation=0.001, flagged=False),
-            Drift(block=1, probe_gbs=9.2, deviation=-0.09, flagged=True),
+            Drift(
+                place=places[0],
+                blocks=[Block(0, number) for number in range(6)],
+                deviations=[0.001, 0.0, -0.002, -0.27, -0.28, -0.29],
+                changed=[Block(0, number) for number in (3, 4, 5)],
+                step=-0.28,
+            ),
+            Drift(
+                place=places[1],
+                blocks=[Block(0, number) for number in range(6)],
+                deviations=[0.0, 0.01, -0.01, 0.0, 0.02, 0.0],
+            ),
+            Drift(place=places[3], blocks=[Block(0, 0), Block(0, 1)], deviations=[-0.1, 0.1]),
         ],
         checklist=[
             Rule(
@@ -333,59 +391,81 @@ def make_plain() -> Results:
     """What a first `make study` gives: two libraries, two paths and one local memory path."""
     full = make_results()
     keep = {"openmpi", "mpich"}
-    full.complete = True
+    full.complete, full.ended = True, "every cell is precise"
+    full.sessions = full.sessions[:1]
     full.cells = [
         cell
         for cell in full.cells
-        if cell.library in keep
-        and cell.settings == "default"
-        and cell.path in PATHS[:2]
-        and cell.axes["calls"] == "blocking"
+        if cell.who in (Who("openmpi"), Who("mpich"))
+        and cell.place.path in PATHS[:2]
+        and cell.case.axes["calls"] == "blocking"
         and cell.status == "ok"
     ]
     full.libraries = [info for info in full.libraries if info.name in keep]
     for info in full.libraries:
-        info.settings = ["default"]
+        info.settings = [Settings()]
         info.version_text = f"{info.name} 5.0.7"
     full.paths = [path for path in full.paths if path.id != PATHS[2]]
-    full.fits = [fit for fit in full.fits if fit.library in {"", *keep} and fit.path in PATHS[:2]]
-    full.comparisons = [item for item in full.comparisons if item.path in PATHS[:2]]
-    full.failures, full.drift = [], full.drift[:1]
+    full.fits = [
+        fit for fit in full.fits if fit.who.library in {"", *keep} and fit.place.path in PATHS[:2]
+    ]
+    full.comparisons = [item for item in full.comparisons if item.place.path in PATHS[:2]]
+    full.curves = [item for item in full.curves if item.place.path in PATHS[:2]]
+    full.failures, full.drift = [], full.drift[1:2]
     return full
 
 
-GPU_RATES = {  # GB/s without MPI; of the size that two H200 once showed, written by hand
-    "gpu-gpu same-gpu": 2090.0,
-    "gpu-gpu same-gpu mps": 2090.0,
-    "gpu-gpu nvlink": 395.0,
-    "host-gpu near": 55.0,
-}
-THEORY = {"gpu-gpu same-gpu": 2400.0, "gpu-gpu nvlink": 478.0, "host-gpu near": 126.0}
-PAIRS = [f"gpu-gpu pair {one}-{other}" for one, other in ((0, 1), (0, 2), (1, 2))]
-SLOW_PAIR = PAIRS[1]
+def gpu_path(
+    name: str,
+    theoretical_gbs: float | None = None,
+    *,
+    host: bool = False,
+    same: bool = False,
+    mps_of: str = "",
+    pair: tuple[str, ...] = (),
+) -> Path:
+    """A path between two GPUs, within one (`same`), or from the host's memory to one (`host`)."""
+    gpus = [Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu=f"GPU-{one}") for one in "ab"]
+    if host:
+        gpus[0] = Endpoint(memory="host", cpus=[1], numa_node=0)
+    return Path(
+        id=name,
+        summary=f"made up: {name}",
+        transport="memory",
+        ends=(gpus[1], gpus[1]) if same else tuple(gpus),
+        theoretical_gbs=theoretical_gbs,
+        mps=bool(mps_of),
+        variant_of=mps_of,
+        pair=pair,
+    )
+
+
+# GB/s without MPI; of the size that two H200 once showed, written by hand
+GPU_RATES = [
+    (gpu_path("gpu-gpu same-gpu", 2400.0, same=True), 2090.0),
+    (gpu_path("gpu-gpu same-gpu mps", same=True, mps_of="gpu-gpu same-gpu"), 2090.0),
+    (gpu_path("gpu-gpu nvlink", 478.0), 395.0),
+    (gpu_path("host-gpu near", 126.0, host=True), 55.0),
+    (gpu_path("gpu-gpu pair 0-1", pair=("0", "1")), 395.0),
+    (gpu_path("gpu-gpu pair 0-2", pair=("0", "2")), 197.5),  # a slow link
+    (gpu_path("gpu-gpu pair 1-2", pair=("1", "2")), 395.0),
+]
 
 
 def make_gpu() -> Results:
     """The plain study with GPU paths: one library that is GPU-aware, one that is staged."""
     study = make_plain()
-    end = Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu="GPU-made-up")
-    for path in (*GPU_RATES, *PAIRS):
-        study.paths.append(
-            Path(
-                id=path,
-                summary=f"made up: {path}",
-                transport="memory",
-                ends=(end, end),
-                theoretical_gbs=THEORY.get(path),
-                mps=path.endswith("mps"),
-            )
-        )
-        for buffers in ("H,D", "D,H") if path.startswith("host") else ("D,D",):
+    for path, rate in GPU_RATES:
+        study.paths.append(path)
+        for buffers in ("D,D",) if path.place.kind == "gpu-gpu" else ("H,D", "D,H"):
             for benchmark in ("latency", "bw"):
                 for size in (8, 8192, 1 << 27):
-                    _add_gpu_cells(study, path, buffers, benchmark, size)
-    fact = make_ceiling("gpu-gpu nvlink", "latency", 8)
-    fact.metric, fact.buffers, fact.method = "device_latency", "D,D", "flag in peer memory"
+                    case = make_case(benchmark, size, {"reuse": "fixed"}, buffers)
+                    _add_gpu_cells(study, path.place, case, rate)
+    nvlink = next(path.place for path in study.paths if path.id == "gpu-gpu nvlink")
+    fact = make_ceiling(nvlink, make_case("latency", 8))
+    fact.case = make_case("device_latency", 8, {"reuse": "fixed"}, "D,D")
+    fact.method, fact.fact = "flag in peer memory", True
     study.ceilings.append(fact)
     study.awareness = [
         Awareness(
@@ -404,27 +484,29 @@ def make_gpu() -> Results:
     return study
 
 
-def _add_gpu_cells(study: Results, path: str, buffers: str, benchmark: str, size: int) -> None:
-    slow = 0.5 if path == SLOW_PAIR else 1.0
-    point = make_ceiling(path, benchmark, size)
-    rate = GPU_RATES.get(path, 395.0) * slow
-    point.value = curve(benchmark, size, rate, 7.0)
-    point.buffers = buffers
+def _add_gpu_cells(study: Results, place: Place, case: Case, rate: float) -> None:
+    point = make_ceiling(place, case)
+    point.value = curve(case.benchmark, case.x, rate, 7.0)
     study.ceilings.append(point)
-    own = 0.09 if path == "gpu-gpu same-gpu" else 0.9  # one GPU, no MPS
+    own = 0.09 if place.shared and not place.mps else 0.9
     for library, staging, efficiency in (("openmpi", "none", own), ("mpich", "pinned", 0.2)):
         axes = {"calls": "blocking", "reuse": "fixed", "staging": staging}
-        cell = make_cell(
-            library, path, benchmark, size, axes=axes, efficiency=efficiency, ceiling=point
+        mine = make_case(case.benchmark, case.x, axes, case.buffers)
+        study.cells.append(
+            make_cell(Who(library), place, mine, efficiency=efficiency, ceiling=point)
         )
-        cell.buffers = buffers
-        study.cells.append(cell)
 
 
 @pytest.fixture
 def gpu() -> Results:
     """A study with GPU paths and all pairs of three GPUs."""
     return make_gpu()
+
+
+@pytest.fixture
+def finding(plain: Results) -> Finding:
+    """Something that stands out."""
+    return make_finding(plain.cells[0], "Something stands out.")
 
 
 @pytest.fixture

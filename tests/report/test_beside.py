@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published machines beside a study: matched by path, and each fraction says of what."""
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.identity import Who
 from nearpeak.report import beside
 from nearpeak.report.beside import Beside, MpiPair, Published
 from nearpeak.results.model import Results
@@ -16,6 +18,13 @@ def _machine(name: str) -> Published:
 def _row(found: Beside, path: str, case: str) -> MpiPair:
     (row,) = [row for row in found.table_two if (row.path, row.case) == (path, case)]
     return row
+
+
+def _move(results: Results, old: str, new: str) -> None:
+    """Gives a path another id."""
+    for item in [*results.cells, *results.ceilings]:
+        if item.place.path == old:
+            item.place = msgspec.structs.replace(item.place, path=new)
 
 
 def test_an_unknown_machine_is_one_line_with_those_there_are() -> None:
@@ -63,12 +72,12 @@ def test_table_one_stands_beside_by_path(gpu: Results) -> None:
     ]
     nvlink = rows["gpu-gpu nvlink"]
     assert nvlink.own is not None
-    assert (nvlink.own.best.metric, nvlink.own.best.buffers) == ("bw", "D,D")
+    assert (nvlink.figure, nvlink.own.best.case.buffers) == ("bw", "D,D")
     assert nvlink.own_theoretical_gbs == 478.0
     assert nvlink.link.fraction == pytest.approx(0.9408)
     near = rows["host-gpu near"].own
     assert near is not None
-    assert near.best.buffers == "H,D"
+    assert near.best.case.buffers == "H,D"
     assert "X-Bus" in found.missing
     lines = list(beside.lines(found))
     assert any("450 and 384 GB/s" in line for line in lines)
@@ -92,9 +101,7 @@ def test_every_fraction_of_table_two_says_of_what(gpu: Results) -> None:
 
 
 def test_the_cross_socket_fraction_names_cuda_ipc(gpu: Results) -> None:
-    for item in [*gpu.cells, *gpu.ceilings]:
-        if item.path == "gpu-gpu nvlink":
-            item.path = "gpu-gpu cross-socket"
+    _move(gpu, "gpu-gpu nvlink", "gpu-gpu cross-socket")
     found = beside.beside(gpu, _machine("lassen-2019"))
     words = beside.there_words(_row(found, "gpu-gpu cross-socket", "bw D,D"))
     assert words == (
@@ -105,7 +112,7 @@ def test_the_cross_socket_fraction_names_cuda_ipc(gpu: Results) -> None:
 
 def test_neither_staged_cells_nor_defects_stand_for_a_library(gpu: Results) -> None:
     for cell in gpu.cells:
-        if cell.path == "gpu-gpu nvlink" and cell.library == "openmpi":
+        if cell.place.path == "gpu-gpu nvlink" and cell.who == Who("openmpi"):
             cell.fraction = 1.5
     found = beside.beside(gpu, _machine("lassen-2019"))
     row = _row(found, "gpu-gpu nvlink", "bw D,D")
@@ -117,15 +124,23 @@ def test_figures_at_a_size_stand_beside_the_same_size(gpu: Results) -> None:
     found = beside.beside(gpu, _machine("prace-2013"))
     row = _row(found, "host-gpu near", "latency H,D at 8 B")
     assert row.cell is not None
-    assert (row.cell.size_bytes, row.cell.library, row.value) == (8, "openmpi", 9.11)
+    assert (row.cell.case.x, row.cell.who, row.value) == (8, Who("openmpi"), 9.11)
+    assert row.unit == "us"
     assert found.table_one == []
     assert "gpu-gpu two-nodes" in found.missing
 
 
-def test_staged_stands_beside_staged(gpu: Results) -> None:
+def test_what_stands_beside_is_of_the_same_benchmark_and_metric(gpu: Results) -> None:
     for item in [*gpu.cells, *gpu.ceilings]:
-        if item.path == "gpu-gpu nvlink":
-            item.path = "gpu-gpu two-nodes"
+        if item.case.metric == "bw":
+            item.case = msgspec.structs.replace(item.case, metric="other")
+    found = beside.beside(gpu, _machine("lassen-2019"))
+    assert all(pair.own is None for pair in found.table_one)
+    assert all(pair.cell is None for pair in found.table_two)
+
+
+def test_staged_stands_beside_staged(gpu: Results) -> None:
+    _move(gpu, "gpu-gpu nvlink", "gpu-gpu two-nodes")
     found = beside.beside(gpu, _machine("k20-fdr-2013"))
     row = _row(found, "gpu-gpu two-nodes", "bw D,D, staged by the benchmark")
     assert row.value == 1.89

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.identity import Who
 from nearpeak.report.export import COLUMNS, escape, to_csv, to_json, to_latex
 from nearpeak.results.model import Results
 
@@ -16,11 +17,16 @@ def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> 
     rows = list(csv.DictReader(io.StringIO(to_csv(results), newline="")))
     assert len(rows) == len(results.cells)
     for row, cell in zip(rows, results.cells, strict=True):
-        assert (row["library"], row["settings"]) == (cell.library, cell.settings)
+        assert (row["library"], row["settings"]) == (cell.who.library, cell.who.settings)
         assert row["command"] == cell.command
         assert row["median"] == ("" if cell.median is None else repr(cell.median))
         assert row["ci95_low"] == ("" if cell.ci95 is None else repr(cell.ci95[0]))
-        assert int(row["size_bytes"]) == cell.size_bytes
+        assert int(row["size_bytes"]) == cell.case.x
+        low = "" if cell.fraction_range is None else repr(cell.fraction_range[0])
+        assert (row["fraction_range_low"], row["fraction_blocks"]) == (
+            low,
+            str(cell.fraction_blocks),
+        )
 
 
 def test_csv_columns_are_documented() -> None:
@@ -56,7 +62,7 @@ def test_latex_tables_are_well_formed(results: Results) -> None:
 
 def test_latex_keeps_defects_and_missing_ceilings_apart(results: Results) -> None:
     for cell in results.cells:
-        if (cell.library, cell.path) == ("openmpi", "host-host same-numa"):
+        if (cell.who.library, cell.place.path) == ("openmpi", "host-host same-numa"):
             cell.fraction = 1.2
     text = to_latex(results)
     assert "120 (defect)" in text
@@ -72,6 +78,6 @@ def test_baselines_say_so_and_facts_stay_out_of_the_tables(gpu: Results) -> None
 
 def test_a_text_is_no_formula(plain: Results) -> None:
     for cell, name in zip(plain.cells, ("=1+1", "+1", "-1", "@a"), strict=False):
-        cell.library = name
+        cell.who = Who(name)
     rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
     assert [row["library"] for row in rows[:4]] == ["'=1+1", "'+1", "'-1", "'@a"]

@@ -8,11 +8,14 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
+
+from nearpeak.identity import Case
 from nearpeak.libraries.model import Settings
+from nearpeak.observations.model import Block
 from nearpeak.report import beside
 from nearpeak.report.page import _columns, render, write_page
-from nearpeak.results.findings import find
-from nearpeak.results.model import Cell, Mode, Pace, Results
+from nearpeak.results.model import Cell, Finding, Mode, Pace, Results
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 
 
@@ -103,7 +106,7 @@ def test_the_embedded_data_keeps_the_figures(results: Results) -> None:
     first, cell = data["cells"][0], results.cells[0]
     assert cell.ci95 is not None
     assert first[3:9] == [
-        cell.size_bytes,
+        cell.case.x,
         *(float(f"{value:.6g}") for value in (cell.median, *cell.ci95)),
         1,
         6,
@@ -144,8 +147,11 @@ def test_everything_that_went_wrong_is_there(results: Results) -> None:
         "2 launches failed",
         "logs/17.txt",
         "nearpeak-native memory --cpus 0",
-        "−9.00",
-        "drifted",
+        "−28.0",
+        "host-host same-numa: blocks 4 to 6 carried 28.0 % less than the others.",
+        "too few blocks to tell",
+        "driver nvidia: 560.2, before it 550.1",
+        "Not complete: ended by SIGINT",
         "✗ not met",
         "✓ met",
     ):
@@ -163,8 +169,13 @@ def test_modes_are_told(plain: Results) -> None:
     cell: Cell = plain.cells[0]
     cell.flags = ["bimodal"]
     cell.modes = [
-        Mode(median=0.2, share=2 / 3, blocks=[0, 1], conditions={"rank 0 cpus": "0"}),
-        Mode(median=0.4, share=1 / 3, blocks=[2], conditions={}),
+        Mode(
+            median=0.2,
+            share=2 / 3,
+            blocks=[Block(0, 0), Block(0, 1)],
+            conditions={"rank 0 cpus": "0"},
+        ),
+        Mode(median=0.4, share=1 / 3, blocks=[Block(0, 2)], conditions={}),
     ]
     text = _data(_read(plain))["cells"][0][15]
     assert (
@@ -173,7 +184,8 @@ def test_modes_are_told(plain: Results) -> None:
 
 
 def test_a_study_of_nothing_still_has_a_page(plain: Results, tmp_path: Path) -> None:
-    plain.cells, plain.ceilings, plain.fits, plain.comparisons, plain.drift = [], [], [], [], []
+    plain.cells, plain.ceilings, plain.fits, plain.drift = [], [], [], []
+    plain.comparisons, plain.curves, plain.sessions = [], [], []
     plain.libraries, plain.checklist = [], []
     page = write_page(plain, tmp_path)
     assert page == tmp_path / "report.html"
@@ -187,18 +199,14 @@ def test_tables_have_captions_and_headings_with_scope(results: Results) -> None:
     assert not re.findall(r'<div class="chart"(?![^>]*role="img"[^>]*aria-label=)', page)
 
 
-def test_the_page_of_gpus_has_scopes_captions_and_no_name_as_markup(gpu: Results) -> None:
-    for place, one in enumerate(gpu.awareness):
-        gpu.awareness[place] = type(one)(
-            library=one.library,
-            settings=one.settings,
-            buffers=one.buffers,
-            operation=one.operation,
-            status=one.status,
-            message='<script>alert(1)</script>" onclick="x',
-            command="by hand",
-        )
-    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
+def test_the_page_of_gpus_has_scopes_captions_and_no_name_as_markup(
+    gpu: Results, finding: Finding
+) -> None:
+    gpu.awareness = [
+        msgspec.structs.replace(one, message='<script>alert(1)</script>" onclick="x')
+        for one in gpu.awareness
+    ]
+    gpu.findings = [finding] * 12
     page = render(gpu, beside.published()).split("<script>")[0]
     assert page.count("<table") == page.count("<caption>")
     assert not re.findall(r"<th(?![^>]*scope=)[ >]", page)
@@ -267,18 +275,14 @@ def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> Non
     assert "#pairs" in reader.loads
 
 
-def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results) -> None:
-    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
-    assert [one.kind for one in gpu.findings] == ["mps", "staged"]
-    one = gpu.findings[0]
-    gpu.findings = [type(one)(**{**_fields(one), "sentence": f"Finding {i}."}) for i in range(12)]
+def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results, finding: Finding) -> None:
+    gpu.findings = [
+        msgspec.structs.replace(finding, sentence=f"Finding {number}.") for number in range(12)
+    ]
     page = render(gpu)
+    assert "Finding 0. <small>12.3 µs lost over 5 cases.</small>" in page
     assert page.index("Finding 9.") < page.index("<summary>2 more</summary>")
     assert page.index("<summary>2 more</summary>") < page.index("Finding 11.")
-
-
-def _fields(item: object) -> dict[str, object]:
-    return {name: getattr(item, name) for name in item.__struct_fields__}  # type: ignore[attr-defined]
 
 
 def test_nothing_stands_beside_unless_asked_for(gpu: Results) -> None:
@@ -299,7 +303,7 @@ def test_a_model_that_does_not_fit_has_no_figures(results: Results) -> None:
 
 
 def test_what_the_settings_give_is_told(gpu: Results) -> None:
-    gpu.libraries[0].given = [Settings(env={"UCX_CUDA_COPY_DMABUF": "n"}, flags=["--mca", "x"])]
+    gpu.libraries[0].settings = [Settings(env={"UCX_CUDA_COPY_DMABUF": "n"}, flags=["--mca", "x"])]
     assert "UCX_CUDA_COPY_DMABUF=n --mca x" in _words(_read(gpu))
 
 
@@ -315,6 +319,30 @@ def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
     assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
 
 
+def _of_mean(case: Case) -> Case:
+    return msgspec.structs.replace(case, benchmark="mean", metric="rest")
+
+
+def test_a_fraction_of_few_blocks_shows_its_range(plain: Results) -> None:
+    assert "range 82" not in render(plain)
+    for cell in plain.cells:
+        cell.fraction_ci95, cell.fraction_blocks = None, 4
+        cell.flags = ["fewer blocks"]
+    page = render(plain)
+    assert 'title="fewer than 6 blocks: no 95 % interval">range 82.5 to 86.7</small>' in page
+    assert "the fraction rests on fewer blocks than the median" in _words(_read(plain))
+    cell = _data(_read(plain))["cells"][1]
+    assert cell[12:14] == [0.8245, 0.867]
+    assert cell[23:] == [0, 4]
+
+
+def test_a_whole_curve_has_a_verdict_of_its_own(plain: Results) -> None:
+    page = render(plain)
+    assert "<td>different <small>0.0123</small></td>" in page
+    groups = {row[0] for row in _data(_read(plain))["comparisons"]}
+    assert groups == set(range(len(plain.curves)))
+
+
 def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> None:
     plain.benchmarks = [
         *plain.benchmarks,
@@ -325,9 +353,10 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
         ),
     ]
     for cell in plain.cells:
-        if cell.benchmark == "bibw":
-            cell.benchmark, cell.metric, cell.unit, cell.better = "mean", "rest", "us", "lower"
-            cell.ceiling = cell.fraction = cell.fraction_ci95 = None
+        if cell.case.benchmark == "bibw":
+            cell.case = _of_mean(cell.case)
+            cell.unit, cell.better = "us", "lower"
+            cell.ceiling = cell.fraction = cell.fraction_ci95 = cell.fraction_range = None
     page = render(plain)
     assert "mean rest" in page
     assert "No believable ceiling" not in page

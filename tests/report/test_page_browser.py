@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nearpeak.identity import Who
 from nearpeak.report.page import write_page
 from nearpeak.results.model import Results
 
@@ -42,8 +43,8 @@ def test_the_page_itself_does_not_scroll_sideways(
     browser: "Browser", results: Results, tmp_path: Path, width: int
 ) -> None:
     for cell in results.cells:
-        if cell.library == "mpich":
-            cell.library = "a-very-long-name-" * 12
+        if cell.who.library == "mpich":
+            cell.who = Who("a-very-long-name-" * 12, cell.who.settings)
     browser.open(write_page(results, tmp_path), width)
     browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
     browser.evaluate(

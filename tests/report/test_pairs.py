@@ -1,23 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices of all pairs, of figures written by hand."""
 
-import pytest
+import msgspec
 
+from nearpeak.identity import Case
 from nearpeak.report import pairs
 from nearpeak.results.model import Results
-
-
-@pytest.mark.parametrize(
-    ("path", "parts"),
-    [
-        ("gpu-gpu pair 0-1", ("gpu-gpu", "0", "1")),
-        ("host-gpu pair node1-gpu10", ("host-gpu", "node1", "gpu10")),
-        ("gpu-gpu nvlink", None),
-        ("host-host same-numa", None),
-    ],
-)
-def test_which_paths_are_pairs(path: str, parts: tuple[str, str, str] | None) -> None:
-    assert pairs.ends(path) == parts
 
 
 def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None:
@@ -39,7 +27,7 @@ def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None
 def test_the_slowest_of_all_is_told_first(gpu: Results) -> None:
     told = pairs.sentences(pairs.matrices(gpu))
     for cell in gpu.cells:
-        if cell.path == "gpu-gpu pair 1-2" and cell.benchmark == "latency":
+        if cell.place.pair == ("1", "2") and cell.case.metric == "latency":
             cell.median = 1e6
     assert "1-2 with 1000000 µs" in pairs.sentences(pairs.matrices(gpu))[0]
     assert len(told) == 4
@@ -47,7 +35,7 @@ def test_the_slowest_of_all_is_told_first(gpu: Results) -> None:
 
 def test_a_pair_that_failed_leaves_a_gap(gpu: Results) -> None:
     for cell in gpu.cells:
-        if cell.path == "gpu-gpu pair 0-1":
+        if cell.place.pair == ("0", "1"):
             cell.median = None
     bw = pairs.matrices(gpu)[1]
     assert set(bw.sources[1].values) == {("0", "2"), ("1", "2")}
@@ -56,8 +44,13 @@ def test_a_pair_that_failed_leaves_a_gap(gpu: Results) -> None:
 
 def test_ends_are_sorted_as_people_count(gpu: Results) -> None:
     for item in [*gpu.cells, *gpu.ceilings]:
-        item.path = item.path.replace("gpu-gpu pair 0-1", "gpu-gpu pair 2-10")
+        if item.place.pair == ("0", "1"):
+            item.place = msgspec.structs.replace(item.place, pair=("2", "10"))
     assert pairs.matrices(gpu)[0].names[0] == ["0", "1", "2", "10"]
+
+
+def _called(case: Case, benchmark: str, metric: str) -> Case:
+    return msgspec.structs.replace(case, benchmark=benchmark, metric=metric)
 
 
 def test_a_study_without_pairs(plain: Results) -> None:
@@ -65,10 +58,10 @@ def test_a_study_without_pairs(plain: Results) -> None:
 
 
 def test_ceilings_alone_have_matrices_and_facts_have_none(gpu: Results) -> None:
-    gpu.cells = [cell for cell in gpu.cells if " pair " not in cell.path]
+    gpu.cells = [cell for cell in gpu.cells if not cell.place.pair]
     for point in gpu.ceilings:
-        if " pair " in point.path and point.metric == "latency":
-            point.metric = "ipc_open"
+        if point.place.pair and point.case.metric == "latency":
+            point.case, point.fact = _called(point.case, "ipc_open", "ipc_open"), True
     (bw,) = pairs.matrices(gpu)
     assert bw.case == "bw D,D"
     assert [source.who for source in bw.sources] == [pairs.CEILING]
@@ -76,7 +69,7 @@ def test_ceilings_alone_have_matrices_and_facts_have_none(gpu: Results) -> None:
 
 def test_two_benchmarks_of_one_metric_are_kept_apart(gpu: Results) -> None:
     for cell in gpu.cells:
-        if " pair " in cell.path and cell.benchmark == "latency":
-            cell.metric = "bw"
-    gpu.ceilings = [point for point in gpu.ceilings if point.metric == "bw"]
+        if cell.place.pair and cell.case.metric == "latency":
+            cell.case = _called(cell.case, "latency", "bw")
+    gpu.ceilings = [point for point in gpu.ceilings if point.case.metric == "bw"]
     assert [matrix.case for matrix in pairs.matrices(gpu)] == ["latency bw D,D", "bw D,D"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from nearpeak.identity import Who
 from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
-from nearpeak.results.findings import find
-from nearpeak.results.model import Results, Skip
+from nearpeak.results.model import Finding, Results, Skip
 
 
 def _printed(results: Results, width: int = 80, *machines: str) -> str:
@@ -37,6 +37,12 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text
     assert "fewer than 6 launches: a range, no 95 % interval" in text
+    assert text.startswith(
+        "Study 2026-01-02T03-04-05 on node<1>&co: every cell is precise host-host same-numa"
+    )
+    assert "The median half width of the 95 % intervals is 2.50 %" in text
+    assert "Drift: none changed (1 path)." in text
+    assert "session" not in text  # there is but one
 
 
 def test_all_that_went_wrong_is_named(results: Results) -> None:
@@ -46,12 +52,14 @@ def test_all_that_went_wrong_is_named(results: Results) -> None:
     assert "logs/17.txt" in text
     assert "1 cell above the ceiling" in text
     assert "bw 4 KiB: 120 % of the ceiling by ring copy" in text
-    assert "flagged: block 1" in text
+    assert "blocks 4 to 6 carried 28.0 % less than the others" in text
+    assert "Changed in session 2 (forced): driver nvidia: 560.2, before it 550.1." in text
 
 
 def test_names_are_printed_as_they_are(plain: Results) -> None:
     for cell in plain.cells:
-        cell.library = "[red]x[/red]\x1b[31m" + "y" * 100 if cell.library == "mpich" else "openmpi"
+        if cell.who == Who("mpich"):
+            cell.who = Who("[red]x[/red]\x1b[31m" + "y" * 100)
     plain.libraries = []
     text = _printed(plain)
     assert "[red]x[/red]" in text
@@ -61,20 +69,20 @@ def test_names_are_printed_as_they_are(plain: Results) -> None:
 
 def test_a_defect_at_the_peak_is_marked_in_the_table(plain: Results) -> None:
     for cell in plain.cells:
-        if cell.library == "openmpi" and cell.benchmark == "bw":
+        if cell.who == Who("openmpi") and cell.case.metric == "bw":
             cell.fraction, cell.status = 1.5, "above ceiling"
     assert "150!" in _printed(plain)
 
 
 def test_no_cells_at_all(plain: Results) -> None:
-    plain.cells, plain.ceilings, plain.fits, plain.comparisons, plain.drift = [], [], [], [], []
+    plain.cells, plain.ceilings, plain.fits, plain.drift = [], [], [], []
+    plain.comparisons, plain.curves = [], []
     plain.skipped = [
         Skip(
-            library="openmpi",
-            settings="default",
-            path="host-host same-numa",
+            who=Who("openmpi"),
+            place=plain.paths[0].place,
             benchmark="bw",
-            method=None,
+            method="",
             sizes=[1],
             message="no memory",
         )
@@ -82,14 +90,14 @@ def test_no_cells_at_all(plain: Results) -> None:
     assert "Report: " in _printed(plain)
 
 
-def test_gpu_studies_say_what_stands_out(gpu: Results) -> None:
-    gpu.findings = find(gpu.cells, [], gpu.benchmarks)
+def test_gpu_studies_say_what_stands_out(gpu: Results, finding: Finding) -> None:
+    gpu.findings = [finding]
     text = _printed(gpu)
     assert max(len(line) for line in text.splitlines()) <= 80
     words = " ".join(text.split())
     assert "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV" in words
     assert "mpich, staged by the benchmark (pinned)" in words
-    assert gpu.findings[0].sentence in words
+    assert "Something stands out. 12.3 µs lost over 5 cases." in words
     assert "Worth a look: host-gpu near carries" in words
     assert "without MPI at 128 MiB, 43.5 % of" in words
     assert "slowest is 0-2" in words

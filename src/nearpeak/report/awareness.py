@@ -3,8 +3,9 @@
 
 from dataclasses import dataclass
 
+from nearpeak.identity import Who
 from nearpeak.results.model import Results
-from nearpeak.study.model import Awareness, label
+from nearpeak.study.model import Awareness
 
 Column = tuple[str, str]  # buffers, operation
 
@@ -33,6 +34,6 @@ def matrix(results: Results) -> Matrix:
     )
     rows: dict[str, dict[Column, Awareness]] = {}
     for one in results.awareness:
-        row = rows.setdefault(label(one.library, one.settings), {})
+        row = rows.setdefault(Who(one.library, one.settings).label, {})
         row[one.buffers, one.operation] = one
     return Matrix(columns, list(rows.items()))

@@ -8,15 +8,17 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.findings.evidence import bare
+from nearpeak.identity import Curve, Place
 from nearpeak.numbers import number, percent, size
 from nearpeak.report import summary
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import staged
-from nearpeak.study.model import label, staging
+from nearpeak.study.model import staging
 
 FILE = Path(__file__).with_name("published.toml")
-_BUFFERS = {"host-host": "H,H", "host-gpu": "H,D", "gpu-gpu": "D,D"}
+_BUFFER = {"host": "H", "gpu": "D"}  # what publications use of each memory
 
 
 class Library(msgspec.Struct, kw_only=True, frozen=True):
@@ -31,6 +33,8 @@ class Link(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     """One link of a published machine; rates in GB/s."""
 
     name: str
+    benchmark: str  # what of a study its rates stand beside
+    metric: str
     theoretical_gbs: float
     achievable_gbs: float
     traffic: bool = False  # the peaks count bytes read and bytes written
@@ -68,10 +72,12 @@ class Link(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
 
 
 class Figure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One figure of a benchmark; microseconds for `latency`, else GB/s."""
+    """One figure of a benchmark."""
 
     path: str
     benchmark: str
+    metric: str
+    unit: str  # of `value`: "us" or "GB/s"
     value: float
     size_bytes: int | None = None
     library: str = ""
@@ -98,6 +104,7 @@ class TheoryPair:
     """One row of Table 1: what a path carries without MPI, here and there."""
 
     path: str
+    figure: str  # "bw": what is measured
     own: TheoryRow | None
     own_theoretical_gbs: float | None
     link: Link
@@ -115,11 +122,6 @@ class MpiPair:
     unit: str
     fraction: float | None
     of: str  # what `fraction` is a fraction of, whole words
-
-    @property
-    def here(self) -> str:
-        """Whose value it is."""
-        return "" if self.cell is None else label(self.cell.library, self.cell.settings)
 
 
 @dataclass(frozen=True)
@@ -150,74 +152,83 @@ def choose(ids: Iterable[str]) -> list[Published]:
 
 def beside(results: Results, machine: Published) -> Beside:
     """The study's figures of each path that the machine has one like."""
-    here = set(summary.paths(results))
+    here = {place.path: place for place in summary.places(results)}
     theory = summary.table_one(results)
     rates = {path.id: path.theoretical_gbs for path in results.paths}
     cells = _best_cells(results)
-    one = [
-        TheoryPair(path, _ceiling(theory, path), rates.get(path), link)
-        for link in machine.link
-        for path in link.table_one
-        if path in here
-    ]
+    one = []
+    for link in machine.link:
+        for path in filter(here.__contains__, link.table_one):
+            curve = _curve(here[path], link)
+            own = _ceiling(theory, here[path], curve)
+            one.append(TheoryPair(path, curve.figure, own, rates.get(path), link))
     links = [
-        _mpi(link, path, cells.get((path, "bw", False), []))
+        _mpi(link, here[path], cells)
         for link in machine.link
         for path in link.table_two
         if path in here and link.mpi
     ]
     figures = [
-        _figure(figure, cells.get((figure.path, figure.benchmark, figure.staged), []))
+        _figure(figure, here[figure.path], cells)
         for figure in machine.figure
         if figure.path in here
     ]
-    absent = [link.name for link in machine.link if not here & {*link.table_one, *link.table_two}]
+    absent = [
+        link.name for link in machine.link if not here.keys() & {*link.table_one, *link.table_two}
+    ]
     absent += [figure.path for figure in machine.figure if figure.path not in here]
     return Beside(machine, one, links + figures, list(dict.fromkeys(absent)))
 
 
-def _kind(path: str) -> str:
-    return _BUFFERS.get(path.split(" ", maxsplit=1)[0], "")
+def _curve(place: Place, published: Link | Figure) -> Curve:
+    """What was published, as a study has it between such memories, whatever its axes."""
+    ends = (place.ends[0], place.ends[-1])
+    return Curve(
+        benchmark=published.benchmark,
+        metric=published.metric,
+        buffers=",".join(_BUFFER[memory] for memory in ends),
+        axes={},
+    )
 
 
-def _ceiling(theory: list[TheoryRow], path: str) -> TheoryRow | None:
-    rows = [
-        row
-        for row in theory
-        if (row.path, row.best.metric, row.best.buffers) == (path, "bw", _kind(path))
-    ]
+def _any_axes(curve: Curve) -> Curve:
+    return msgspec.structs.replace(curve, axes={})
+
+
+def _ceiling(theory: list[TheoryRow], place: Place, curve: Curve) -> TheoryRow | None:
+    rows = [row for row in theory if row.place == place and _any_axes(row.best.case.curve) == curve]
     return max(rows, key=lambda row: row.best.value, default=None)
 
 
-def _best_cells(results: Results) -> dict[tuple[str, str, bool], list[Cell]]:
-    """The measured cells of the buffers that the published figures are of.
+Cells = dict[tuple[Place, Curve, bool], list[Cell]]  # and whether the benchmark staged the data
 
-    By path, benchmark and whether the benchmark staged the data. A cell above its ceiling is a
-    defect, so it stands beside nothing.
+
+def _best_cells(results: Results) -> Cells:
+    """The measured cells that published figures can stand beside: of the default curves.
+
+    A cell above its ceiling is a defect, so it stands beside nothing.
     """
-    wanted = set(summary.variants(results))
-    default = {v.unstaged for v in summary.default_variants(results)}
-    wanted = {variant for variant in wanted if variant.unstaged in default}
-    found: dict[tuple[str, str, bool], list[Cell]] = {}
+    default = {bare(curve) for curve in summary.default_curves(results)}
+    found: Cells = {}
     for cell in results.cells:
-        if cell.median is None or cell.buffers != _kind(cell.path) or summary.is_defect(cell):
-            continue
-        if summary.variant_of(cell) in wanted:
-            key = (cell.path, cell.benchmark, staging(cell.axes) is not None)
+        curve = cell.case.curve
+        if cell.median is not None and bare(curve) in default and not summary.is_defect(cell):
+            key = (cell.place, _any_axes(curve), staging(curve.axes) is not None)
             found.setdefault(key, []).append(cell)
     return found
 
 
-def _mpi(link: Link, path: str, cells: list[Cell]) -> MpiPair:
+def _mpi(link: Link, place: Place, cells: Cells) -> MpiPair:
     best = max(link.mpi, key=lambda library: library.gbs)
     if best.printed_percent is None:
         fraction, how = best.gbs / link.achievable_gbs, "worked out here"
     else:
         fraction, how = best.printed_percent / 100, "as printed"
+    curve = _curve(place, link)
     return MpiPair(
-        path=path,
-        case=f"bw {_kind(path)}",
-        cell=summary.best_cell(cells),
+        path=place.path,
+        case=f"{curve.figure} {curve.buffers}",
+        cell=summary.best_cell(cells.get((place, curve, False), [])),
         there=best.library,
         value=best.gbs,
         unit="GB/s",
@@ -226,20 +237,22 @@ def _mpi(link: Link, path: str, cells: list[Cell]) -> MpiPair:
     )
 
 
-def _figure(figure: Figure, cells: list[Cell]) -> MpiPair:
-    case = f"{figure.benchmark} {_kind(figure.path)}"
+def _figure(figure: Figure, place: Place, cells: Cells) -> MpiPair:
+    curve = _curve(place, figure)
+    words = f"{curve.figure} {curve.buffers}"
+    mine = cells.get((place, curve, figure.staged), [])
     if figure.size_bytes is not None:
-        case += f" at {size(figure.size_bytes)}"
-        cells = [cell for cell in cells if cell.size_bytes == figure.size_bytes]
+        words += f" at {size(figure.size_bytes)}"
+        mine = [cell for cell in mine if cell.case.x == figure.size_bytes]
     if figure.staged:
-        case += ", staged by the benchmark"
+        words += ", staged by the benchmark"
     return MpiPair(
         path=figure.path,
-        case=case,
-        cell=summary.best_cell(cells),
+        case=words,
+        cell=summary.best_cell(mine),
         there=figure.library,
         value=figure.value,
-        unit="us" if figure.benchmark == "latency" else "GB/s",
+        unit=figure.unit,
         fraction=None,
         of="",
     )
@@ -261,11 +274,11 @@ def here_words(pair: MpiPair) -> str:
     cell = pair.cell
     if cell is None:
         return "not measured"
-    how = staging(cell.axes)
-    who = pair.here if how is None else f"{pair.here}, {staged(how)}"
+    how = staging(cell.case.axes)
+    who = cell.who.label if how is None else f"{cell.who.label}, {staged(how)}"
     if cell.fraction is None:
-        return f"{who}, no ceiling at {size(cell.size_bytes)}"
-    return f"{who}, {percent(cell.fraction)} % of the measured ceiling at {size(cell.size_bytes)}"
+        return f"{who}, no ceiling at {size(cell.case.x)}"
+    return f"{who}, {percent(cell.fraction)} % of the measured ceiling at {size(cell.case.x)}"
 
 
 def there_words(pair: MpiPair) -> str:

@@ -6,9 +6,10 @@ import io
 
 import msgspec
 
+from nearpeak.identity import Curve
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
-from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case
 
 COLUMNS = (
@@ -38,6 +39,9 @@ COLUMNS = (
     "fraction",
     "fraction_ci95_low",
     "fraction_ci95_high",
+    "fraction_range_low",
+    "fraction_range_high",
+    "fraction_blocks",
     "status",
     "flags",
     "command",
@@ -87,14 +91,14 @@ def _inert(value: object) -> object:
 def _row(cell: Cell) -> list[object]:
     nothing = (None, None)
     return [
-        cell.library,
-        cell.settings,
-        cell.path,
-        cell.benchmark,
-        cell.metric,
-        cell.buffers,
-        ";".join(f"{name}={value}" for name, value in sorted(cell.axes.items())),
-        cell.size_bytes,
+        cell.who.library,
+        cell.who.settings,
+        cell.place.path,
+        cell.case.benchmark,
+        cell.case.metric,
+        cell.case.buffers,
+        ";".join(f"{name}={value}" for name, value in cell.case.axes.items()),
+        cell.case.x,
         cell.unit,
         cell.better,
         cell.window,
@@ -110,6 +114,8 @@ def _row(cell: Cell) -> list[object]:
         cell.ceiling.method if cell.ceiling else None,
         cell.fraction,
         *(cell.fraction_ci95 or nothing),
+        *(cell.fraction_range or nothing),
+        cell.fraction_blocks,
         cell.status,
         ";".join(cell.flags),
         cell.command,
@@ -129,17 +135,17 @@ def escape(text: str) -> str:
 def _latex_one(results: Results) -> str:
     rows = [
         [
-            escape(row.path),
-            escape(_curve(row.best)),
+            escape(row.place.path),
+            escape(_curve(row.best.case)),
             number(row.theoretical_gbs) if row.one_way else "",
             number(row.best.value),
             escape(unit(row.best.unit)),
-            size(row.best.size_bytes),
+            size(row.best.case.x),
             escape(row.best.method),
             "" if row.fraction is None else percent(row.fraction),
         ]
         for row in summary.table_one(results)
-        if not row.fact
+        if not row.best.fact
     ]
     return _latex_table(
         caption="What each path carries without MPI: the best value of the measured ceiling over"
@@ -153,10 +159,9 @@ def _latex_one(results: Results) -> str:
     )
 
 
-def _curve(point: CeilingPoint) -> str:
-    axes = ", ".join(f"{name}={value}" for name, value in sorted(point.axes.items()))
-    name = case(point.metric, point.buffers, {})
-    return f"{name} ({axes})" if axes else name
+def _curve(curve: Curve) -> str:
+    axes = ", ".join(f"{name}={value}" for name, value in curve.axes.items())
+    return f"{case(curve)} ({axes})" if axes else case(curve)
 
 
 def _fraction(cell: Cell) -> str:
@@ -166,9 +171,8 @@ def _fraction(cell: Cell) -> str:
 
 def _latex_two(results: Results) -> str:
     groups = summary.table_two(results)
-    names = list(dict.fromkeys(name for group in groups for name in group.figures))
-    rank = summary.ranking(results)
-    names.sort(key=lambda name: (rank(name), name))
+    shown = {name for group in groups for name in group.figures}
+    names = [name for name in summary.figures(results) if name in shown]
     units = {name: group.unit(name) for group in groups for name in group.figures}
     rows = []
     for group in groups:

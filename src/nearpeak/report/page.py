@@ -21,15 +21,15 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.report import beside, pairs, summary
+from nearpeak.identity import CEILING, Curve, Place, Who
+from nearpeak.report import beside, drift, pairs, sessions, summary
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
-from nearpeak.report.summary import Variant, variant_of
-from nearpeak.results import build
-from nearpeak.results.model import CeilingPoint, Cell, Fit, Results
-from nearpeak.results.names import axes_words, case, figure, staged
+from nearpeak.results import build, names
+from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparison, Fit, Results
 from nearpeak.study import awareness
-from nearpeak.study.model import label
+from nearpeak.study.model import staging
 
 T = TypeVar("T")
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
@@ -80,26 +80,29 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "unit": numbers.unit,
     }
     environment.globals |= {
-        "interval": numbers.interval,
         "spread": numbers.spread,
-        "label": label,
-        "axes_words": axes_words,
-        "case": case,
-        "figure": figure,
-        "staged": staged,
+        "who_label": _who_label,
+        "case": names.case,
+        "curve_label": names.label,
+        "curve_detail": names.detail,
+        "staged": names.staged,
+        "staging": staging,
         "healthy": summary.HEALTHY,
         "fits_within": FITS_WITHIN,
         "here_words": beside.here_words,
         "there_words": beside.there_words,
         "beside_lines": beside.lines,
         "is_defect": summary.is_defect,
+        "lost": summary.lost,
+        "drift_told": drift.told,
+        "block_words": drift.block_words,
     }
     data = _Data(results)
     return environment.get_template("report.html.j2").render(
         results=results,
         headlines=summary.headlines(results),
-        table_one=_by_pairs(_by_path(summary.table_one(results)), lambda item: item[0]),
-        table_two=_by_pairs(summary.table_two(results), lambda group: group.path),
+        table_one=_by_pairs(_by_place(summary.table_one(results)), lambda item: item[0]),
+        table_two=_by_pairs(summary.table_two(results), lambda group: group.place),
         beside=[beside.beside(results, machine) for machine in machines],
         aware=matrix(results),
         unaware=awareness.sentences(results.awareness),
@@ -108,10 +111,13 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         columns=_columns(results),
         verdicts=_verdicts(results),
         verdict_words=summary.VERDICTS,
-        fits=_by_path(_fits(results)),
+        fits=_by_place(_fits(results)),
         defects=summary.defects(results),
-        defaults=summary.default_variants(results),
-        imprecise=summary.imprecise(results),
+        defaults=summary.default_curves(results),
+        precision=summary.precision(results),
+        flags=summary.flags(results),
+        sessions=sessions.rows(results),
+        drifts=drift.sentences(results),
         windows=summary.windows(results),
         missing=summary.missing_methods(results),
         few=sum(cell.median is not None and cell.ci95 is None for cell in results.cells),
@@ -151,62 +157,67 @@ def _json(value: object) -> Markup:
     return Markup(text)
 
 
+def _who_label(who: Who) -> str:
+    return "ceiling" if who == CEILING else who.label
+
+
 def _columns(results: Results) -> list[dict[str, Any]]:
     """The columns of Table 2; how near a time is to the shortest one would say nothing."""
     found = {
-        figure(cell.benchmark, cell.metric): {
-            "name": figure(cell.benchmark, cell.metric),
+        cell.case.figure: {
+            "name": cell.case.figure,
             "unit": numbers.unit(cell.unit),
             "of_peak": cell.better == "higher",
             "span": 4 if cell.better == "higher" else 3,
         }
         for cell in results.cells
     }
-    rank = summary.ranking(results)
-    order = sorted(found, key=lambda name: (rank(name), name))
-    return [found[name] for name in order]
+    return [found[name] for name in summary.figures(results)]
 
 
-def _by_path(rows: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    """Rows that are in the order of the paths, as one group for each path."""
-    return [(path, list(group)) for path, group in groupby(rows, key=lambda row: row.path)]
+def _by_place(rows: Sequence[Any]) -> list[tuple[Place, list[Any]]]:
+    """Rows that are in the order of the places, as one group for each."""
+    return [(place, list(group)) for place, group in groupby(rows, key=lambda row: row.place)]
 
 
-def _by_pairs(rows: Sequence[T], path_of: Callable[[T], str]) -> list[tuple[bool, list[T]]]:
+def _by_pairs(rows: Sequence[T], place_of: Callable[[T], Place]) -> list[tuple[bool, list[T]]]:
     """The rows of ordinary paths, then those of all pairs (True), which are many."""
     parts: dict[bool, list[T]] = {False: [], True: []}
     for row in rows:
-        parts[pairs.ends(path_of(row)) is not None].append(row)
+        parts[bool(place_of(row).pair)].append(row)
     return [(of_pairs, part) for of_pairs, part in parts.items() if part or not of_pairs]
 
 
 def _fits(results: Results) -> list[Fit]:
-    """The fits by path and benchmark, a ceiling's before those of the libraries."""
-    order, rank = summary.paths(results), summary.ranking(results)
+    """The fits by path and figure, a ceiling's before those of the libraries."""
+    order, rank = summary.places(results), summary.ranking(results)
     return sorted(
         results.fits,
         key=lambda fit: (
-            order.index(fit.path),
-            rank(figure(fit.benchmark, fit.metric)),
-            figure(fit.benchmark, fit.metric),
-            bool(fit.library),
+            order.index(fit.place),
+            rank(fit.curve),
+            fit.curve.figure,
+            fit.who != CEILING,
         ),
     )
 
 
-def _verdicts(results: Results) -> list[tuple[str, list[tuple[str, list[Any]]]]]:
-    """The counted verdicts by path: of the default variants, then of the others.
+def _verdicts(results: Results) -> list[tuple[str, list[tuple[Place, list[Any]]]]]:
+    """The judged curves by path: the default ones, then the others.
 
     Each row comes with its number, by which report.js finds the comparisons behind it.
     """
-    defaults = set(summary.default_variants(results))
+    defaults = set(summary.default_curves(results))
     parts: dict[str, list[Any]] = {"defaults": [], "others": []}
-    for place, row in enumerate(summary.verdict_rows(results)):
-        parts["defaults" if row.variant in defaults else "others"].append((place, row))
+    for number, row in enumerate(summary.verdict_rows(results)):
+        parts["defaults" if row.whole.curve in defaults else "others"].append((number, row))
     return [
         (
             name,
-            [(path, list(group)) for path, group in groupby(rows, key=lambda item: item[1].path)],
+            [
+                (place, list(group))
+                for place, group in groupby(rows, key=lambda item: item[1].whole.place)
+            ],
         )
         for name, rows in parts.items()
         if rows
@@ -251,87 +262,81 @@ class _Data:
     def __init__(self, results: Results) -> None:
         self._results = results
         who = summary.contenders(results)
-        self.contenders = [label(*one) for one in who]
+        self.contenders = [one.label for one in who]
         self.styles = _styles(who)
-        self._who = {one: place for place, one in enumerate(who)}
-        self._paths = {path: place for place, path in enumerate(summary.paths(results))}
-        self._variants = summary.variants(results)
-        self._defaults = summary.default_variants(results)
-        self._place = {variant: place for place, variant in enumerate(self._variants)}
-        kinds = dict.fromkeys(variant.buffers for variant in self._variants)
-        self._buffers = {buffers: place for place, buffers in enumerate(kinds)}
+        self._who = {one: number for number, one in enumerate(who)}
+        self._places = {place: number for number, place in enumerate(summary.places(results))}
+        self._curves = {curve: number for number, curve in enumerate(summary.curves(results))}
+        self._defaults = set(summary.default_curves(results))
+        kinds = dict.fromkeys(curve.buffers for curve in self._curves)
+        self._buffers = {buffers: number for number, buffers in enumerate(kinds)}
         self._methods, self._commands = _Numbered(), _Numbered()
-        self._curves: dict[tuple[str, Variant], list[Cell]] = {}
+        self._cells: dict[tuple[Place, Curve], list[Cell]] = {}
         for cell in results.cells:
-            self._curves.setdefault((cell.path, variant_of(cell)), []).append(cell)
-        measured = {path for path, _ in self._curves}
-        self.sections = [self._section(path) for path in self._paths if path in measured]
+            self._cells.setdefault((cell.place, cell.case.curve), []).append(cell)
+        measured = {place for place, _ in self._cells}
+        self.sections = [self._section(place) for place in self._places if place in measured]
         self.matrices = pairs.matrices(results)
         self.embedded = self._embedded()
 
-    def _section(self, path: str) -> dict[str, Any]:
-        """A path's charts by buffers: those of the default variants, then the other variants."""
-        mine = [variant for variant in self._variants if (path, variant) in self._curves]
-        defaults = set(self._defaults)
+    def _section(self, place: Place) -> dict[str, Any]:
+        """A path's charts by buffers: those of the default curves, then the other ones."""
+        mine = [curve for curve in self._curves if (place, curve) in self._cells]
         return {
-            "number": self._paths[path],
-            "path": path,
-            "of_pairs": pairs.ends(path) is not None,
+            "number": self._places[place],
+            "place": place,
             "contenders": sorted(
-                {
-                    self._who[cell.library, cell.settings]
-                    for variant in mine
-                    for cell in self._curves[path, variant]
-                }
+                {self._who[cell.who] for curve in mine for cell in self._cells[place, curve]}
             ),
             "kinds": [
                 {
                     "buffers": buffers,
-                    "defaults": [self._charts(path, v) for v in here if v in defaults],
-                    "others": [self._charts(path, v) for v in here if v not in defaults],
+                    "defaults": [self._charts(place, c) for c in here if c in self._defaults],
+                    "others": [self._charts(place, c) for c in here if c not in self._defaults],
                 }
-                for buffers in dict.fromkeys(variant.buffers for variant in mine)
-                for here in [[variant for variant in mine if variant.buffers == buffers]]
+                for buffers in dict.fromkeys(curve.buffers for curve in mine)
+                for here in [[curve for curve in mine if curve.buffers == buffers]]
             ],
         }
 
-    def _charts(self, path: str, variant: Variant) -> dict[str, Any]:
-        cells = [cell for cell in self._curves[path, variant] if cell.median is not None]
+    def _charts(self, place: Place, curve: Curve) -> dict[str, Any]:
+        cells = [cell for cell in self._cells[place, curve] if cell.median is not None]
         kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
         if any(cell.better == "lower" for cell in cells):
-            sizes = [cell.size_bytes for cell in cells]
+            sizes = [cell.case.x for cell in cells]
             kinds += ["small"] if min(sizes) <= SMALL_LATENCY_UP_TO else []
             kinds += ["large"] if max(sizes) > SMALL_LATENCY_UP_TO else []
         elif cells:
             kinds.append("rate")
-        return {"number": self._place[variant], "variant": variant, "kinds": kinds}
+        return {"number": self._curves[curve], "curve": curve, "kinds": kinds}
 
     def _embedded(self) -> dict[str, Any]:
         results = self._results
-        ceilings: dict[str, list[list[Any]]] = {}
-        first: dict[Variant, Cell] = {}
-        for (_, variant), cells in self._curves.items():
-            first.setdefault(variant, cells[0])
-        measured = summary.ceilings_by_curve(results)
-        for (path, variant), cells in self._curves.items():
-            points = summary.ceiling_points(measured, path, cells[0].metric, variant)
-            key = f"{self._paths[path]},{self._place[variant]}"
-            ceilings[key] = [self._ceiling(point) for point in points]
+        first: dict[Curve, Cell] = {}
+        for (_, curve), cells in self._cells.items():
+            first.setdefault(curve, cells[0])
+        measured = Ceilings(results.ceilings)
+        ceilings = {
+            f"{self._places[place]},{self._curves[curve]}": [
+                self._ceiling(point) for point in measured.curve(place, curve)
+            ]
+            for place, curve in self._cells
+        }
         return {
             "contenders": [
                 {"label": name, **style}
                 for name, style in zip(self.contenders, self.styles, strict=True)
             ],
-            "paths": list(self._paths),
+            "paths": [place.path for place in self._places],
             "variants": [
                 {
-                    "label": variant.label,
-                    "detail": variant.detail,
-                    "figure": variant.figure,
-                    "unit": numbers.unit(first[variant].unit),
-                    "better": first[variant].better,
+                    "label": names.label(curve),
+                    "detail": names.detail(curve),
+                    "figure": curve.figure,
+                    "unit": numbers.unit(first[curve].unit),
+                    "better": first[curve].better,
                 }
-                for variant in self._variants
+                for curve in self._curves
             ],
             "small_up_to": SMALL_LATENCY_UP_TO,
             "cells": [self._cell(cell) for cell in results.cells],
@@ -346,12 +351,12 @@ class _Data:
     def _cell(self, cell: Cell) -> list[Any]:
         """One row; report.js names the columns in the same order."""
         low, high = cell.ci95 or cell.range or (None, None)
-        fraction_low, fraction_high = cell.fraction_ci95 or (None, None)
+        fraction_low, fraction_high = cell.fraction_ci95 or cell.fraction_range or (None, None)
         return [
-            self._who[cell.library, cell.settings],
-            self._paths[cell.path],
-            self._place[variant_of(cell)],
-            cell.size_bytes,
+            self._who[cell.who],
+            self._places[cell.place],
+            self._curves[cell.case.curve],
+            cell.case.x,
             _short(cell.median),
             _short(low),
             _short(high),
@@ -370,13 +375,15 @@ class _Data:
             _short(cell.p05),
             _short(cell.p95),
             _short(cell.first_use_us),
-            self._buffers[cell.buffers],
+            self._buffers[cell.case.buffers],
+            int(cell.fraction_ci95 is not None),
+            cell.fraction_blocks,
         ]
 
     def _ceiling(self, point: CeilingPoint) -> list[Any]:
         low, high = point.ci95 or point.range
         return [
-            point.size_bytes,
+            point.case.x,
             _short(point.value),
             _short(low),
             _short(high),
@@ -386,19 +393,23 @@ class _Data:
         ]
 
     def _comparisons(self) -> list[list[Any]]:
-        """The comparisons, each with the number of its row in the summary table."""
+        """The comparisons, each with the number of its row in the table of curves."""
+
+        def compared(item: Comparison | CurveComparison, curve: Curve) -> tuple[object, ...]:
+            return item.first, item.second, item.place, curve
+
         rows = {
-            (row.first, row.second, row.path, row.variant): place
-            for place, row in enumerate(summary.verdict_rows(self._results))
+            compared(row.whole, row.whole.curve): number
+            for number, row in enumerate(summary.verdict_rows(self._results))
         }
         return [
             [
-                rows[label(*item.first), label(*item.second), item.path, variant_of(item)],
-                item.size_bytes,
+                rows[compared(item, item.case.curve)],
+                item.case.x,
                 _short(item.ratio),
                 _short(item.ci95[0]) if item.ci95 else None,
                 _short(item.ci95[1]) if item.ci95 else None,
-                _short(item.p_holm),
+                _short(item.p_adjusted),
                 item.verdict,
             ]
             for item in self._results.comparisons
@@ -409,7 +420,7 @@ def _matrix(matrix: pairs.Matrix) -> dict[str, Any]:
     """What report.js draws: of each source the values, and the fractions of the median pair."""
     rows, columns = matrix.names
 
-    def grid(source: pairs.Source, value_of: Callable[[tuple[str, str]], float]) -> list[list[Any]]:
+    def grid(source: pairs.Source, value_of: Callable[[pairs.Pair], float]) -> list[list[Any]]:
         return [
             [
                 next((_short(value_of(p)) for p in _either(matrix, one, other, source)), None)
@@ -437,18 +448,18 @@ def _matrix(matrix: pairs.Matrix) -> dict[str, Any]:
 
 def _either(
     matrix: pairs.Matrix, one: str, other: str, source: pairs.Source
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[pairs.Pair]:
     """The pair by which the source knows these two ends, if it does."""
-    both = [(one, other), (other, one)] if matrix.kind == "gpu-gpu" else [(one, other)]
+    both = [(one, other), (other, one)] if matrix.symmetric else [(one, other)]
     return (pair for pair in both if pair in source.values)
 
 
-def _styles(who: list[tuple[str, str]]) -> list[dict[str, int]]:
+def _styles(who: list[Who]) -> list[dict[str, int]]:
     """A colour and a marker for each library, a line style for each of its settings."""
-    libraries = list(dict.fromkeys(library for library, _ in who))
+    libraries = list(dict.fromkeys(one.library for one in who))
     seen: dict[str, int] = {}
     styles = []
-    for library, _ in who:
-        dash = seen[library] = seen.get(library, -1) + 1
-        styles.append({"colour": libraries.index(library), "dash": dash})
+    for one in who:
+        dash = seen[one.library] = seen.get(one.library, -1) + 1
+        styles.append({"colour": libraries.index(one.library), "dash": dash})
     return styles

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of all pairs: one matrix for each benchmark, and which pair is slowest.
-
-The paths are `gpu-gpu pair 0-1` and `host-gpu pair node0-gpu1`.
-"""
+"""Studies of all pairs: one matrix for each benchmark, and which pair is slowest."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from nearpeak.identity import Curve, Place
 from nearpeak.numbers import number, percent, size, unit
+from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Results
-from nearpeak.results.names import case, figure
-from nearpeak.study.model import GPU_FACTS, label, staging
+from nearpeak.results.names import case
+from nearpeak.study.model import staging
 
 CEILING = "measured ceiling"
-_PATH = re.compile(r"(gpu-gpu|host-gpu) pair (\w+)-(\w+)")
+Pair = tuple[str, ...]  # the names of both ends
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Source:
     """The values of one contender, or of the ceiling, in one matrix."""
 
     who: str
-    values: dict[tuple[str, str], float]  # by the names of the two ends
+    values: dict[Pair, float]
     better: str
 
     @property
@@ -31,13 +31,13 @@ class Source:
         """Of the median pair."""
         return median(self.values.values())
 
-    def fraction(self, pair: tuple[str, str]) -> float:
+    def fraction(self, pair: Pair) -> float:
         """How near a pair is to the median pair; below 1 is worse, whatever is better."""
         value = self.values[pair]
         return self.middle / value if self.better == "lower" else value / self.middle
 
     @property
-    def slowest(self) -> tuple[str, str]:
+    def slowest(self) -> Pair:
         """The pair with the least fraction."""
         return min(self.values, key=self.fraction)
 
@@ -46,18 +46,28 @@ class Source:
 class Matrix:
     """One benchmark between all pairs, at the largest size that was measured."""
 
-    kind: str  # "gpu-gpu" or "host-gpu"
+    place: Place  # one of them
     case: str  # "bw D,D"
     unit: str
     size_bytes: int
     sources: list[Source]
 
     @property
+    def kind(self) -> str:
+        """`gpu-gpu` or `host-gpu`."""
+        return self.place.kind
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether either end of a pair may be called the first."""
+        return len(set(self.place.ends)) == 1
+
+    @property
     def names(self) -> tuple[list[str], list[str]]:
-        """Of the rows and of the columns; a GPU-GPU matrix is symmetric."""
+        """Of the rows and of the columns; the same ones where it is symmetric."""
         pairs = {pair for source in self.sources for pair in source.values}
         first, second = ({pair[end] for pair in pairs} for end in (0, 1))
-        if self.kind == "gpu-gpu":
+        if self.symmetric:
             first = second = first | second
         return sorted(first, key=_natural), sorted(second, key=_natural)
 
@@ -76,68 +86,63 @@ class Matrix:
         )
 
 
-def ends(path: str) -> tuple[str, str, str] | None:
-    """Kind and the names of both ends of a path of all pairs; None for any other path."""
-    found = _PATH.fullmatch(path)
-    return (found[1], found[2], found[3]) if found else None
-
-
 def matrices(results: Results) -> list[Matrix]:
-    """A matrix for each kind of pair, benchmark and buffers.
+    """A matrix for each kind of pair, figure and buffers.
 
-    A contender stands there with its first variant that the benchmark does not stage.
+    A contender stands there with the first curve that the benchmark does not stage.
     """
-    first: dict[tuple[str, str], dict[str, str]] = {}
-    cells: dict[tuple[str, str, str], list[Cell]] = {}  # by kind, figure and buffers
+    cells: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)  # kind, figure, buffers
+    first: dict[tuple[str, str], Curve] = {}
     for cell in results.cells:
-        where = ends(cell.path)
-        if where is None or not cell.median or staging(cell.axes) is not None:
+        if not cell.place.pair or not cell.median or staging(cell.case.axes) is not None:
             continue
-        name = figure(cell.benchmark, cell.metric)
-        if first.setdefault((name, cell.buffers), cell.axes) == cell.axes:
-            cells.setdefault((where[0], name, cell.buffers), []).append(cell)
-    points: dict[tuple[str, str, str], list[CeilingPoint]] = {}
-    axes: dict[tuple[str, str, str], dict[str, str]] = {}
+        curve = cell.case.curve
+        if first.setdefault((curve.figure, curve.buffers), curve) == curve:
+            cells[cell.place.kind, curve.figure, curve.buffers].append(cell)
+    points: dict[tuple[str, str, str], list[CeilingPoint]] = defaultdict(list)
+    held: dict[tuple[str, str], Curve] = {}
     for point in results.ceilings:
-        where = ends(point.path)
-        if where is None or point.value <= 0:
+        if not point.place.pair or point.value <= 0 or point.fact:
             continue
-        key = (where[0], point.metric, point.buffers)
-        if axes.setdefault(key, point.axes) == point.axes:
-            points.setdefault(key, []).append(point)
-    found = []
-    shown = set()
-    for (kind, name, buffers), owned in cells.items():
-        limit = (kind, owned[0].metric, buffers)
-        shown.add(limit)
-        found.append(_matrix(kind, name, buffers, [*points.get(limit, []), *owned]))
-    found += [
-        _matrix(*key, limits)
-        for key, limits in points.items()
-        if key not in shown and key[1] not in GPU_FACTS
-    ]
-    return found
+        curve = point.case.curve
+        if held.setdefault((curve.figure, curve.buffers), curve) == curve:
+            points[point.place.kind, curve.figure, curve.buffers].append(point)
+    places = dict.fromkeys(path.place for path in results.paths if path.pair)
+    ceilings = Ceilings(results.ceilings)
+    found = [_of_cells(owned, places, ceilings) for owned in cells.values()]
+    return found + [_of_ceilings(limits) for key, limits in points.items() if key not in cells]
 
 
-def _matrix(kind: str, name: str, buffers: str, items: Sequence[CeilingPoint | Cell]) -> Matrix:
-    measured = [item for item in items if isinstance(item, Cell)] or items
-    largest = max(item.size_bytes for item in measured)
-    owners: dict[str, dict[tuple[str, str], float]] = {}
-    for item in items:
-        if item.size_bytes != largest:
-            continue
-        where = ends(item.path)
-        value = item.value if isinstance(item, CeilingPoint) else item.median
-        assert where is not None  # both were asked for above
-        assert value is not None
-        who = CEILING if isinstance(item, CeilingPoint) else label(item.library, item.settings)
-        owners.setdefault(who, {})[where[1], where[2]] = value
+def _of_cells(cells: list[Cell], places: Iterable[Place], ceilings: Ceilings) -> Matrix:
+    at = cells[0].case.curve.at(max(cell.case.x for cell in cells))
+    kind, better = cells[0].place.kind, cells[0].better
+    limits = [ceilings.of(place, at) for place in places if place.kind == kind]
+    owners: dict[str, dict[Pair, float]] = defaultdict(dict)
+    for point in limits:
+        if point is not None and point.value > 0:
+            owners[CEILING][point.place.pair] = point.value
+    for cell in cells:
+        if cell.case.x == at.x and cell.median:
+            owners[cell.who.label][cell.place.pair] = cell.median
     return Matrix(
-        kind=kind,
-        case=case(name, buffers, {}),
-        unit=items[0].unit,
-        size_bytes=largest,
-        sources=[Source(who, values, items[0].better) for who, values in owners.items()],
+        place=cells[0].place,
+        case=case(at),
+        unit=cells[0].unit,
+        size_bytes=at.x,
+        sources=[Source(who, values, better) for who, values in owners.items()],
+    )
+
+
+def _of_ceilings(points: list[CeilingPoint]) -> Matrix:
+    """Where no library was measured."""
+    one = max(points, key=lambda point: point.case.x)
+    values = {point.place.pair: point.value for point in points if point.case.x == one.case.x}
+    return Matrix(
+        place=one.place,
+        case=case(one.case),
+        unit=one.unit,
+        size_bytes=one.case.x,
+        sources=[Source(CEILING, values, one.better)],
     )
 
 

@@ -6,7 +6,8 @@
   // The columns of a cell and of a ceiling's point, as page.py writes them.
   const C = { who: 0, path: 1, variant: 2, size: 3, median: 4, low: 5, high: 6, isInterval: 7,
     launches: 8, ceiling: 9, method: 10, fraction: 11, fractionLow: 12, fractionHigh: 13,
-    status: 14, flags: 15, command: 16, defect: 17, minimum: 18, p05: 19, p95: 20, firstUse: 21, buffers: 22 };
+    status: 14, flags: 15, command: 16, defect: 17, minimum: 18, p05: 19, p95: 20, firstUse: 21, buffers: 22,
+    fractionIsInterval: 23, fractionBlocks: 24 };
   const P = { size: 0, value: 1, low: 2, high: 3, isInterval: 4, method: 5, launches: 6 };
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
@@ -346,7 +347,8 @@
     name.scope = "row";
     const fraction = element("td", percent(cell[C.fraction]), cell[C.defect] ? "n bad" : "n");
     if (cell[C.fractionLow] !== null) {
-      fraction.append(element("small", spread(100 * cell[C.fractionLow], 100 * cell[C.fractionHigh], 1)));
+      fraction.append(element("small", spread(100 * cell[C.fractionLow], 100 * cell[C.fractionHigh], cell[C.fractionIsInterval]),
+        cell[C.fractionIsInterval] ? "" : "note"));
     }
     const status = element("td", cell[C.status], cell[C.status] === "ok" ? "" : "bad");
     if (cell[C.flags]) status.append(" ", element("small", cell[C.flags]));
@@ -366,6 +368,10 @@
       if (cell[C.p05] !== null) {
         box.append(element("p", `Samples of all launches: 5 % below ${number(cell[C.p05])}, 95 % below ${number(cell[C.p95])},`
           + ` smallest ${number(cell[C.minimum])} ${variant.unit}; first use ${number(cell[C.firstUse])} µs (median over launches).`));
+      }
+      if (cell[C.fraction] !== null) {
+        const blocks = cell[C.fractionBlocks];
+        box.append(element("p", `The part of the ceiling rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
       }
       box.append(element("code", data.commands[cell[C.command]]), " ", copyButton());
       return box;
@@ -423,7 +429,7 @@
     const list = element("table", undefined, "fit");
     list.append(element("caption", "By message size; the ratio is of the second to the first, above 1 the second is better"));
     const head = element("tr");
-    for (const [text, classes] of [["Size", "n"], ["Ratio", "n"], ["95 % interval", "n"], ["p, Holm", "n"], ["Verdict", ""]]) {
+    for (const [text, classes] of [["Size", "n"], ["Ratio", "n"], ["95 % interval", "n"], ["p, adjusted", "n"], ["Verdict", ""]]) {
       const cell = element("th", text, classes);
       cell.scope = "col";
       head.append(cell);

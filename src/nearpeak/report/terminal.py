@@ -8,25 +8,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nearpeak.identity import CEILING
 from nearpeak.numbers import count, number, percent, printable, size, unit
-from nearpeak.report import pairs
+from nearpeak.report import drift, pairs, sessions
 from nearpeak.report.beside import Beside, Published, beside, here_words, lines, there_words
 from nearpeak.report.summary import (
     Best,
     Group,
     defects,
     headlines,
-    imprecise,
     is_defect,
+    lost,
     missing_methods,
+    precision,
     table_one,
     table_two,
     windows,
 )
 from nearpeak.results.model import CeilingPoint, Results
-from nearpeak.results.names import case, figure
+from nearpeak.results.names import case
 from nearpeak.study import awareness
-from nearpeak.study.model import label
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
@@ -51,7 +52,7 @@ def print_summary(
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
     for group in table_two(results):
-        if pairs.ends(group.path) is not None:
+        if group.place.pair:
             continue  # a matrix on the page, a line here
         console.print()
         console.print(_text(group.title, "bold"))
@@ -74,7 +75,8 @@ def _text(text: str, style: str = "") -> Text:
 
 def _study(results: Results) -> str:
     state = "" if results.complete else ", not complete"
-    return f"Study {results.study} on {results.machine.hostname}{state}"
+    why = f": {results.ended}" if results.ended else ""
+    return f"Study {results.study} on {results.machine.hostname}{state}{why}"
 
 
 def _tables(group: Group) -> Iterator[Table]:
@@ -118,9 +120,12 @@ def _notes(results: Results) -> Iterator[Text]:
     )
     if text := windows(results):
         yield _text(text, "dim")
-    for path, text in headlines(results):
-        if path not in {cell.path for cell in results.cells}:
-            yield Text.assemble(_text(path, "bold"), ": ", _text(text))
+    with_cells = {cell.place for cell in results.cells}
+    for place, text in headlines(results):
+        if place not in with_cells:
+            yield Text.assemble(_text(place.path, "bold"), ": ", _text(text))
+    if text := sessions.sentence(results):
+        yield _text(text, "yellow" if any(one.forced for one in results.sessions) else "dim")
     measured = [cell for cell in results.cells if cell.median is not None]
     few = sum(cell.ci95 is None for cell in measured)
     if few:
@@ -129,7 +134,7 @@ def _notes(results: Results) -> Iterator[Text]:
             " a range, no 95 % interval.",
             "dim",
         )
-    if text := imprecise(results):
+    if text := precision(results):
         yield _text(text, "dim")
     for text in missing_methods(results):
         yield _text(text, "yellow")
@@ -148,9 +153,9 @@ def _health(results: Results) -> Iterator[Text]:
     for row in table_one(results):
         if row.suspect:
             yield _text(
-                f"Worth a look: {row.path} carries {number(row.best.value)} GB/s"
-                f" ({row.best.metric} {row.best.buffers}) without MPI at"
-                f" {size(row.best.size_bytes)}, {percent(row.fraction)} %"
+                f"Worth a look: {row.place.path} carries {number(row.best.value)} GB/s"
+                f" ({row.best.case.figure} {row.best.case.buffers}) without MPI at"
+                f" {size(row.best.case.x)}, {percent(row.fraction)} %"
                 f" of its theoretical {number(row.theoretical_gbs)} GB/s"
                 + (f" ({row.convention})." if row.convention else "."),
                 "yellow",
@@ -168,9 +173,9 @@ def _findings(results: Results) -> Iterator[Text]:
     found = results.findings
     if not found:
         return
-    yield _text("What stands out, the greatest loss first:", "bold")
+    yield _text("What stands out, the most time lost first:", "bold")
     for finding in found[:_FINDINGS]:
-        yield _text(f"  {finding.sentence}")
+        yield _text(f"  {finding.sentence} {lost(finding)}".rstrip())
     yield from _more(len(found), _FINDINGS)
 
 
@@ -180,8 +185,8 @@ def _failures(results: Results) -> Iterator[Text]:
         return
     yield _text(f"{count(len(failures), 'launch')} failed:", "bold red")
     for item in failures[:_SHOWN]:
-        who = label(item.library, item.settings) if item.library else "ceiling"
-        where = " ".join(part for part in (who, item.path, item.benchmark) if part)
+        who = "ceiling" if item.who == CEILING else item.who.label
+        where = " ".join([who, item.place.path, *item.benchmarks])
         yield _text(f"  launch {item.launch}, {where}: {item.status}: {item.message}")
         if item.log:
             yield _text(f"    {item.log}", "dim")
@@ -200,25 +205,18 @@ def _defects(results: Results) -> Iterator[Text]:
     for cell in found[:_SHOWN]:
         method = f" by {cell.ceiling.method}" if cell.ceiling else ""
         yield _text(
-            f"  {label(cell.library, cell.settings)} {cell.path}"
-            f" {case(figure(cell.benchmark, cell.metric), cell.buffers, cell.axes)}"
-            f" {size(cell.size_bytes)}:"
+            f"  {cell.who.label} {cell.place.path} {case(cell.case)} {size(cell.case.x)}:"
             f" {percent(cell.fraction)} % of the ceiling{method}"
         )
     yield from _more(len(found))
 
 
 def _drift(results: Results) -> Iterator[Text]:
-    if not results.drift:
-        return
-    flagged = [str(item.block) for item in results.drift if item.flagged]
-    widest = max(abs(item.deviation) for item in results.drift)
-    text = f"Drift: {count(len(results.drift), 'block')}, the copy probe within {percent(widest)} %"
-    text += " of the median block"
-    if flagged:
-        yield _text(f"{text}; flagged: block {', '.join(flagged)}.", "yellow")
-    else:
-        yield _text(f"{text}; none flagged.")
+    style = "yellow" if any(one.changed for one in results.drift) else ""
+    lines = drift.sentences(results)
+    for line in lines[:_SHOWN]:
+        yield _text(f"Drift: {line}", style)
+    yield from _more(len(lines))
 
 
 def _more(count: int, shown: int = _SHOWN) -> Iterator[Text]:
@@ -244,7 +242,8 @@ def _heading(first: str, second: str) -> Text:
 
 def _beside_one(found: Beside) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
-    table.add_column(_heading("bw without MPI", "GB/s"), overflow="fold", min_width=14)
+    figures = ", ".join(dict.fromkeys(pair.figure for pair in found.table_one))
+    table.add_column(_heading(f"{figures} without MPI", "GB/s"), overflow="fold", min_width=14)
     for who in ("here", found.machine.name):
         table.add_column(_heading(who, "theoretical"), justify="right")
         table.add_column(_heading("", "measured"), justify="right", no_wrap=True)

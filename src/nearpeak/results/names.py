@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the libraries and cases of a study are called, wherever people read of them."""
+"""How the curves of a study are called, wherever people read of them."""
 
 from collections.abc import Mapping
 
+from nearpeak.identity import Curve
 from nearpeak.study.model import STAGING, staging
-
-
-def figure(benchmark: str, metric: str) -> str:
-    """`bw`, `mbw_mr mr`: a metric of a benchmark, which may be called as the benchmark is."""
-    return benchmark if metric == benchmark else f"{benchmark} {metric}"
 
 
 def staged(value: str) -> str:
@@ -23,11 +19,18 @@ def axes_words(axes: Mapping[str, str]) -> list[str]:
     return words if how is None else [staged(how), *words]
 
 
-def case(what: str, buffers: str, axes: Mapping[str, str]) -> str:
-    """`bw`, `bw D,D`, `bw D,D staged by the benchmark (pinned)`: a case in running text.
+def case(curve: Curve) -> str:
+    """`bw`, `bw D,D`, `bw D,D staged by the benchmark (pinned)`: in running text."""
+    how = staging(curve.axes)
+    buffers = "" if curve.buffers == "H,H" else curve.buffers
+    return " ".join(filter(None, [curve.figure, buffers, "" if how is None else staged(how)]))
 
-    `what`: a `figure`, or a metric of a ceiling.
-    """
-    how = staging(axes)
-    words = [what, "" if buffers == "H,H" else buffers, "" if how is None else staged(how)]
-    return " ".join(filter(None, words))
+
+def detail(curve: Curve) -> str:
+    """`D,D, calls=blocking`: what its figure leaves open."""
+    return ", ".join([curve.buffers, *axes_words(curve.axes)])
+
+
+def label(curve: Curve) -> str:
+    """`latency (H,H, calls=blocking)`: in full."""
+    return f"{curve.figure} ({detail(curve)})"

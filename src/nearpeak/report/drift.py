@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the paths carried from block to block, in words."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from nearpeak.numbers import count, percent
+from nearpeak.observations.model import Block
+from nearpeak.results.model import Drift, Results
+
+FEWEST = 3  # blocks: of two that differ nobody knows which one changed
+
+
+def told(drift: Drift) -> bool:
+    """Whether there are enough blocks to tell a change."""
+    return len(drift.blocks) >= FEWEST
+
+
+def sentences(results: Results) -> list[str]:
+    """A line for each path that changed, then what is to be said of the others."""
+    changed = [one for one in results.drift if one.changed]
+    lines = [_sentence(one) for one in changed]
+    steady = sum(told(one) and not one.changed for one in results.drift)
+    unknown = sum(not told(one) for one in results.drift)
+    if not changed and steady:
+        lines.append(f"none changed ({count(steady, 'path')}).")
+    if unknown:
+        lines.append(
+            f"nothing can be told of {count(unknown, 'path')}, with fewer than {FEWEST} blocks."
+        )
+    return lines
+
+
+def block_words(blocks: Iterable[Block], of: Iterable[Block]) -> str:
+    """`block 4`, `blocks 4 to 6`, `blocks 4 to 6 of session 2`, counted from 1 as people do."""
+    everything = sorted(of)
+    sessions = dict.fromkeys(block.session for block in everything)
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for block in sorted(blocks):
+        numbers[block.session].append(everything.index(block))
+    parts = []
+    for session, places in numbers.items():
+        names = [str(everything[place].number + 1) for place in places]
+        if len(names) > 2 and places[-1] - places[0] == len(places) - 1:
+            words = f"{names[0]} to {names[-1]}"
+        else:
+            words = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        whose = f" of session {session + 1}" if len(sessions) > 1 else ""
+        parts.append(f"block{'s' if len(names) > 1 else ''} {words}{whose}")
+    return " and ".join(parts)
+
+
+def _sentence(drift: Drift) -> str:
+    step = drift.step or 0.0
+    return (
+        f"{drift.place.path}: {block_words(drift.changed, drift.blocks)} carried"
+        f" {percent(abs(step))} % {'less' if step < 0 else 'more'} than the others."
+    )

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of the paths from block to block."""
+
+import pytest
+
+from nearpeak.observations.model import Block
+from nearpeak.report import drift
+from nearpeak.results.model import Results
+
+SIX = [Block(0, number) for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        ([3], "block 4"),
+        ([0, 1], "blocks 1 and 2"),
+        ([3, 4, 5], "blocks 4 to 6"),
+        ([0, 2, 5], "blocks 1, 3 and 6"),
+    ],
+)
+def test_blocks_are_counted_as_people_do(places: list[int], words: str) -> None:
+    assert drift.block_words([SIX[place] for place in places], SIX) == words
+
+
+def test_blocks_of_several_sessions_say_so() -> None:
+    blocks = [*SIX, *(Block(1, number) for number in range(5, 9))]
+    assert drift.block_words(blocks[4:], blocks) == (
+        "blocks 5 and 6 of session 1 and blocks 6 to 9 of session 2"
+    )
+
+
+def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: Results) -> None:
+    assert drift.sentences(results) == [
+        "host-host same-numa: blocks 4 to 6 carried 28.0 % less than the others.",
+        "nothing can be told of 1 path, with fewer than 3 blocks.",
+    ]
+    results.drift = results.drift[1:]
+    assert drift.sentences(results)[0] == "none changed (1 path)."
+    results.drift = []
+    assert drift.sentences(results) == []

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions of a study, set against one another."""
+
+from nearpeak.report import sessions
+from nearpeak.results.model import Results
+
+
+def test_what_differs_is_named_with_both_values() -> None:
+    earlier = {"driver": {"nvidia": "550.1"}, "build": {"nearpeak": "a"}}
+    later = {"driver": {"nvidia": "560.2"}, "build": {"nearpeak": "a"}, "library": {"mpich": "4"}}
+    assert sessions.differences(earlier, later) == [
+        "driver nvidia: 560.2, before it 550.1",
+        "library mpich: 4, before it none",
+    ]
+
+
+def test_each_session_stands_against_the_one_before(results: Results) -> None:
+    results.sessions.append(results.sessions[0])
+    changes = [found for _, found in sessions.rows(results)]
+    assert changes == [
+        [],
+        ["driver nvidia: 560.2, before it 550.1"],
+        ["driver nvidia: 550.1, before it 560.2"],
+    ]
+
+
+def test_one_session_is_not_worth_a_line(plain: Results) -> None:
+    assert sessions.sentence(plain) == ""
+    plain.sessions *= 2
+    assert sessions.sentence(plain) == "Measured in 2 sessions alike."
+
+
+def test_the_line_of_several_says_which_was_forced(results: Results) -> None:
+    assert sessions.sentence(results) == (
+        "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 560.2,"
+        " before it 550.1."
+    )
