@@ -94,8 +94,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "beside_lines": beside.lines,
         "is_defect": summary.is_defect,
         "lost": summary.lost,
-        "drift_told": drift.told,
-        "block_words": drift.block_words,
+        "drift": drift,
     }
     data = _Data(results)
     return environment.get_template("report.html.j2").render(
