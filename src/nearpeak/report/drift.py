@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from nearpeak.numbers import count, percent
 from nearpeak.observations.model import Block
 from nearpeak.results.model import Drift, Results
-
-FEWEST = 3  # blocks: of two that differ nobody knows which one changed
+from nearpeak.statistics.drift import LEAST_BLOCKS
 
 
 def told(drift: Drift) -> bool:
     """Whether there are enough blocks to tell a change."""
-    return len(drift.blocks) >= FEWEST
+    return len(drift.blocks) >= LEAST_BLOCKS
 
 
 def sentences(results: Results) -> list[str]:
@@ -26,7 +25,7 @@ def sentences(results: Results) -> list[str]:
         lines.append(f"{count(steady, 'path')}, none changed.")
     if unknown:
         paths = count(unknown, "path")
-        lines.append(f"{paths} of fewer than {FEWEST} blocks: nothing can be told.")
+        lines.append(f"{paths} of fewer than {LEAST_BLOCKS} blocks: nothing can be told.")
     return lines
 
 
