@@ -32,7 +32,7 @@ def sentences(results: Results) -> list[str]:
 def strip(drift: Drift) -> list[tuple[str, bool]]:
     """The deviation of each block in %, and whether it is one of those that changed."""
     return [
-        (f"{100 * deviation:+.1f}".replace("-", "−"), block in drift.changed)
+        (f"{round(100 * deviation, 1) + 0.0:+.1f}".replace("-", "−"), block in drift.changed)
         for block, deviation in zip(drift.blocks, drift.deviations, strict=True)
     ]
 

@@ -80,6 +80,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "size": numbers.size,
         "count": numbers.count,
         "unit": numbers.unit,
+        "probability": numbers.probability,
     }
     environment.globals |= {
         "spread": numbers.spread,
