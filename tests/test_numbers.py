@@ -53,6 +53,7 @@ def test_sizes_are_exact(size_bytes: int, text: str) -> None:
 
 
 def test_a_range_is_never_written_as_an_interval() -> None:
+    assert numbers.spread(None, (0.005, 0.025), 100) == "range 0.500 to 2.50"
     assert numbers.spread((1.0, 2.0), (0.5, 2.5)) == "[1.00, 2.00]"
     assert numbers.spread(None, (0.5, 2.5)) == "range 0.500 to 2.50"
     assert numbers.spread(None, None) == ""
@@ -65,3 +66,13 @@ def test_plurals() -> None:
 
 def test_names_cannot_steer_a_terminal() -> None:
     assert numbers.printable("a\x1b[31mb\nc\u2028d ü") == "a\ufffd[31mb c\ufffdd ü"
+
+
+def test_p_values_beyond_doubt_are_bounded() -> None:
+    assert [numbers.probability(p) for p in (0.0, 1e-9, 0.001, 0.0456, 1.0)] == [
+        "< 0.001",
+        "< 0.001",
+        "0.00100",
+        "0.0456",
+        "1.00",
+    ]

@@ -55,6 +55,11 @@ def spread(
     return f"range {number(scale * full[0])} to {number(scale * full[1])}"
 
 
+def probability(p: float) -> str:
+    """A p-value; one that is beyond doubt as `< 0.001`."""
+    return "< 0.001" if p < 0.001 else number(p)
+
+
 def count(number_of: int, thing: str) -> str:
     """`1 launch`, `2 launches`."""
     if number_of == 1:

@@ -329,9 +329,10 @@ def make_results() -> Results:
                 place=place,
                 curve=make_case(benchmark, 0).curve,
                 ratio=0.82,
+                ci95=(0.8, 0.84),
                 p_value=0.001,
                 p_adjusted=0.0123,
-                verdict="different",
+                verdict="slower",
             )
             for place in mpi_places
             for benchmark in ("latency", "bw", "bibw")

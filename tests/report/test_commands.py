@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 from nearpeak.cli import export, report
 from nearpeak.errors import UserError
-from nearpeak.results import build
 from nearpeak.results.model import Results
 
 
 @pytest.fixture
 def app(plain: Results, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     """Both commands; every folder holds the plain study."""
-    monkeypatch.setattr(build, "build_results", lambda _: plain)
+    for module in ("nearpeak.report.page", "nearpeak.findings.build"):
+        monkeypatch.setattr(f"{module}.build_results", lambda _: plain)
     application = typer.Typer()
     report.register(application)
     export.register(application)

@@ -30,12 +30,18 @@ def test_blocks_of_several_sessions_say_so() -> None:
     )
 
 
+def test_the_strip_has_a_sign_and_marks_what_changed(results: Results) -> None:
+    first = results.drift[0]
+    first.deviations[1] = -1e-6  # no minus before a zero
+    assert drift.strip(first)[1:4] == [("+0.0", False), ("−0.2", False), ("−27.0", True)]
+
+
 def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: Results) -> None:
     assert drift.sentences(results) == [
         "host-host same-numa: blocks 4 to 6 carried 28.0 % less than the others.",
-        "nothing can be told of 1 path, with fewer than 3 blocks.",
+        "1 path of fewer than 4 blocks: nothing can be told.",
     ]
     results.drift = results.drift[1:]
-    assert drift.sentences(results)[0] == "none changed (1 path)."
+    assert drift.sentences(results)[0] == "1 path, none changed."
     results.drift = []
     assert drift.sentences(results) == []

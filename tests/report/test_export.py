@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.identity import Who
-from nearpeak.report.export import COLUMNS, escape, to_csv, to_json, to_latex
+from nearpeak.report.export import COLUMNS, escape, to_csv, to_latex
+from nearpeak.results.build import to_json
 from nearpeak.results.model import Results
 
 

@@ -338,7 +338,8 @@ def test_a_fraction_of_few_blocks_shows_its_range(plain: Results) -> None:
 
 def test_a_whole_curve_has_a_verdict_of_its_own(plain: Results) -> None:
     page = render(plain)
-    assert "<td>different <small>0.0123</small></td>" in page
+    assert '<td class="n bad">slower<small>0.0123</small></td>' in page
+    assert '<td class="n">0.820<small>[0.800, 0.840]</small></td>' in page
     groups = {row[0] for row in _data(_read(plain))["comparisons"]}
     assert groups == set(range(len(plain.curves)))
 

@@ -167,7 +167,7 @@ def test_verdicts_are_counted_over_the_sizes(plain: Results) -> None:
     row = summary.verdict_rows(plain)[0]
     assert (row.whole.first, row.whole.second) == (Who("openmpi"), Who("mpich"))
     assert (row.whole.place.path, row.whole.curve.metric) == ("host-host same-numa", "bw")
-    assert (row.whole.verdict, row.whole.p_adjusted) == ("different", 0.0123)
+    assert (row.whole.verdict, row.whole.p_adjusted) == ("slower", 0.0123)
     assert sum(row.counts.values()) == 16
     assert set(row.counts) == set(summary.VERDICTS)
 

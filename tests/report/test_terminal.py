@@ -41,7 +41,7 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
         "Study 2026-01-02T03-04-05 on node<1>&co: every cell is precise host-host same-numa"
     )
     assert "The median half width of the 95 % intervals is 2.50 %" in text
-    assert "Drift: none changed (1 path)." in text
+    assert "Drift: 1 path, none changed." in text
     assert "session" not in text  # there is but one
 
 

@@ -40,8 +40,9 @@ def export(
         raise UserError("export writes one form: give exactly one of --csv, --latex and --json")
 
     from nearpeak.files import write_whole
-    from nearpeak.report.export import to_csv, to_json, to_latex
-    from nearpeak.results.build import build_results
+    from nearpeak.findings.build import build_results
+    from nearpeak.report.export import to_csv, to_latex
+    from nearpeak.results.build import to_json
 
     form = to_csv if as_csv else to_latex if as_latex else to_json
     text = form(build_results(folder))

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from nearpeak.numbers import count, percent
 from nearpeak.observations.model import Block
 from nearpeak.results.model import Drift, Results
-
-FEWEST = 3  # blocks: of two that differ nobody knows which one changed
+from nearpeak.statistics.drift import LEAST_BLOCKS
 
 
 def told(drift: Drift) -> bool:
     """Whether there are enough blocks to tell a change."""
-    return len(drift.blocks) >= FEWEST
+    return len(drift.blocks) >= LEAST_BLOCKS
 
 
 def sentences(results: Results) -> list[str]:
@@ -23,12 +22,19 @@ def sentences(results: Results) -> list[str]:
     steady = sum(told(one) and not one.changed for one in results.drift)
     unknown = sum(not told(one) for one in results.drift)
     if not changed and steady:
-        lines.append(f"none changed ({count(steady, 'path')}).")
+        lines.append(f"{count(steady, 'path')}, none changed.")
     if unknown:
-        lines.append(
-            f"nothing can be told of {count(unknown, 'path')}, with fewer than {FEWEST} blocks."
-        )
+        paths = count(unknown, "path")
+        lines.append(f"{paths} of fewer than {LEAST_BLOCKS} blocks: nothing can be told.")
     return lines
+
+
+def strip(drift: Drift) -> list[tuple[str, bool]]:
+    """The deviation of each block in %, and whether it is one of those that changed."""
+    return [
+        (f"{round(100 * deviation, 1) + 0.0:+.1f}".replace("-", "−"), block in drift.changed)
+        for block, deviation in zip(drift.blocks, drift.deviations, strict=True)
+    ]
 
 
 def block_words(blocks: Iterable[Block], of: Iterable[Block]) -> str:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for other programs: CSV of every cell, LaTeX of the two tables, results.json."""
+"""Results for other programs: CSV of every cell, and LaTeX of the two tables."""
 
 import csv
 import io
-
-import msgspec
 
 from nearpeak.identity import Curve
 from nearpeak.numbers import number, percent, size, unit
@@ -67,11 +65,6 @@ _LATEX = {
     "[": "{[}",
     "]": "{]}",
 }
-
-
-def to_json(results: Results) -> str:
-    """The text of results.json."""
-    return msgspec.json.format(msgspec.json.encode(results), indent=1).decode() + "\n"
 
 
 def to_csv(results: Results) -> str:

@@ -21,11 +21,13 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
+from nearpeak.findings.build import build_results
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.report import beside, drift, pairs, sessions, summary
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
-from nearpeak.results import build, names
+from nearpeak.results import names
+from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparison, Fit, Results
 from nearpeak.study import awareness
@@ -45,9 +47,9 @@ def make_report(folder: Path, machines: Sequence[Published] = ()) -> tuple[Resul
     UserError when one cannot be made; without a page, results.json is left as it was too.
     `machines`: as in `write_page`.
     """
-    results = build.build_results(folder)
+    results = build_results(folder)
     page = write_page(results, folder, machines)
-    build.write_results(results, folder)
+    write_results(results, folder)
     return results, page
 
 
@@ -78,6 +80,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "size": numbers.size,
         "count": numbers.count,
         "unit": numbers.unit,
+        "probability": numbers.probability,
     }
     environment.globals |= {
         "spread": numbers.spread,
@@ -94,8 +97,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "beside_lines": beside.lines,
         "is_defect": summary.is_defect,
         "lost": summary.lost,
-        "drift_told": drift.told,
-        "block_words": drift.block_words,
+        "drift": drift,
     }
     data = _Data(results)
     return environment.get_template("report.html.j2").render(

@@ -25,6 +25,7 @@
     const rounded = value.toExponential(2);
     return Number(rounded).toFixed(Math.max(0, 2 - Number(rounded.split("e")[1])));
   }
+  const probability = (p) => (p !== null && p < 0.001 ? "< 0.001" : number(p));
   const percent = (fraction) => number(fraction === null ? null : 100 * fraction);
   function size(bytes) {
     for (const [unit, scale] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]]) {
@@ -443,7 +444,7 @@
       first.scope = "row";
       const tone = { faster: "good", slower: "bad" }[verdict] || "";
       row.append(first, element("td", number(ratio), "n"), element("td", low === null ? "none" : spread(low, high, 1), "n"),
-        element("td", number(p), "n"), element("td", verdict, tone));
+        element("td", probability(p), "n"), element("td", verdict, tone));
       body.append(row);
     }
     return list;
