@@ -66,7 +66,8 @@ def unpaired(
     The interval of the ratio of medians joins those of the two medians by their squares (Zou and
     Donner, Statistics in Medicine 27 (2008) 1693), and assumes no distribution; the p-value is
     that of Welch's t-test on the logarithms (Biometrika 34 (1947) 28), 1 where a set has fewer
-    than 2 launches. Medians and intervals are those of the logarithms.
+    than 2 launches. Medians and intervals are those of the logarithms. Covers 95 to 99 %
+    (benchmarks/interval_coverage.py).
     """
     a, b = (np.log(np.asarray(values, dtype=float)) for values in (first, second))
     middle_a, middle_b = float(np.median(a)), float(np.median(b))

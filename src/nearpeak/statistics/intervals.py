@@ -73,9 +73,9 @@ def interval(
 
 
 def half_width(values: ArrayLike, sessions: Sequence[int] | None = None) -> float | None:
-    """Half the width of the 95 % interval, relative to the median; None where there is none."""
+    """Half the 95 % interval, relative to the median; None without one, or a median above 0."""
     bounds = interval(values, sessions=sessions)
-    middle = abs(float(np.median(np.asarray(values, dtype=float)))) if bounds else 0.0
+    middle = float(np.median(np.asarray(values, dtype=float))) if bounds else 0.0
     return (bounds[1] - bounds[0]) / 2 / middle if bounds and middle > 0 else None
 
 

@@ -35,31 +35,30 @@ class Components(NamedTuple):
         return self.start_seconds + self.slot_seconds * slot_ms
 
 
-class Pilot(NamedTuple):
-    """One case in the pilot launches of one kind: the samples of each launch, in their order."""
-
-    launches: Sequence[ArrayLike]  # above 0
-
-
 def components(
-    pilots: Iterable[Pilot], slot_ms: float, start_seconds: float, slot_seconds: float
+    pilots: Iterable[Sequence[ArrayLike]],
+    slot_ms: float,
+    start_seconds: float,
+    slot_seconds: float,
 ) -> Components:
-    """Both variances, pooled over the cases of one kind of launch, all with slots of `slot_ms`.
+    """Both variances of one kind of launch, pooled over its cases.
 
-    Within: from the medians of consecutive batches of a launch's samples, so that samples that
-    depend on one another count for fewer. Between: the variance of launch medians less that. Over
-    cases the median is taken, each divided by the median of its chi-squared distribution, so that
-    a case with outliers counts as any other. What comes out below 0 is 0.
+    `pilots` holds for each case the samples (above 0, in their order) of each launch; all slots
+    were of `slot_ms`. Within: from the medians of consecutive batches of a launch's samples, so
+    that samples that depend on one another count for fewer. Between: the variance of the launch
+    medians less that. Over cases the median is taken, each divided by that of its chi-squared
+    distribution, so that an odd case counts as any other. What comes out below 0, or cannot be
+    told from so few, is 0.
     """
     raw, inner = [], []
-    for pilot in pilots:
-        medians = [float(np.median(np.asarray(samples, dtype=float))) for samples in pilot.launches]
-        if len(medians) >= 2:
-            raw.append(_central(float(np.var(np.log(medians), ddof=1)), len(medians) - 1))
-        found = [_of_a_median(np.log(np.asarray(s, dtype=float))) for s in pilot.launches]
-        known = [one for one in found if one is not None]
+    for launches in pilots:
+        logs = [np.log(np.asarray(samples, dtype=float)) for samples in launches]
+        if len(logs) >= 2:
+            medians = [float(np.median(values)) for values in logs]
+            raw.append(_central(float(np.var(medians, ddof=1)), len(logs) - 1))
+        known = [found for found in map(_of_a_median, logs) if found is not None]
         if known:
-            freedom = sum(one[1] for one in known)
+            freedom = sum(f for _, f in known)
             inner.append(_central(sum(v * f for v, f in known) / freedom, freedom))
     within = float(np.median(inner)) if inner else 0.0
     between = max(0.0, float(np.median(raw)) - within) if raw else 0.0

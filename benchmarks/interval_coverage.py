@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulates launches to see how often an interval holds the median: tables of docs/methodology.md.
+
+Usage: python benchmarks/interval_coverage.py
+
+Nothing is measured; the seed is fixed.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearpeak.statistics.comparisons import unpaired
+from nearpeak.statistics.intervals import interval, precise, weights
+
+Floats = NDArray[np.float64]
+Draw = Callable[[tuple[int, ...]], Floats]
+
+TRIALS = 6000
+LOOKS = (6, 9, 12)
+generator = np.random.default_rng(1)
+
+
+def modes(share: float, width: float) -> Draw:
+    """Two normal modes 5 apart; `share` of launches in the upper one."""
+    return lambda size: np.asarray(
+        5.0 * (generator.random(size) < share) + generator.normal(0, width, size)
+    )
+
+
+SHAPES: dict[str, Draw] = {
+    "normal": lambda size: generator.normal(0, 1, size),
+    "heavy tails (t, 3 degrees of freedom)": lambda size: generator.standard_t(3, size),
+    "uniform": lambda size: generator.uniform(-1, 1, size),
+    "skewed (lognormal)": lambda size: generator.lognormal(0, 1, size),
+    "two modes, 30 % above": modes(0.3, 0.2),
+    "two narrow modes, 45 % above": modes(0.45, 0.02),
+    "two narrow modes, half above": modes(0.5, 0.02),
+}
+
+
+def covers(bounds: tuple[float, float] | None, truth: float) -> bool:
+    """Whether there is an interval, and the truth in it."""
+    return bounds is not None and bounds[0] <= truth <= bounds[1]
+
+
+def percent(values: list[bool] | NDArray[np.bool_]) -> str:
+    """A share, as a table shows it."""
+    return f"{100 * float(np.mean(values)):.1f} %" if len(values) else ""
+
+
+def by_shape() -> None:
+    """Coverage of each number of launches, and what the interpolation saves."""
+    counts = (6, 7, 8, 9, 10, 12, 20, 30)
+    print("| Launches | " + " | ".join(str(n) for n in counts) + " |")
+    print("|---" * (len(counts) + 1) + "|")
+    for name, draw in SHAPES.items():
+        truth = float(np.median(draw((2_000_001,))))
+        row = [percent([covers(interval(x), truth) for x in draw((TRIALS, n))]) for n in counts]
+        print(f"| {name} | " + " | ".join(row) + " |")
+    saved = []
+    for n in counts:
+        found = weights(n)
+        assert found is not None
+        ordered = np.sort(generator.normal(0, 1, (TRIALS, n)), axis=1)
+        whole = float(np.mean(ordered[:, -found[0]] - ordered[:, found[0] - 1]))
+        bounds = [interval(x) for x in ordered]
+        own = float(np.mean([b[1] - b[0] for b in bounds if b is not None]))
+        saved.append(f"{100 * (1 - own / whole):.0f} %")
+    print("| narrower than between order statistics | " + " | ".join(saved) + " |")
+
+
+def by_looks() -> None:
+    """Coverage where launches stop once the interval is narrow enough for a time (3 %)."""
+    print("| Launches | Deviation | All | " + " | ".join(f"Stopped at {n}" for n in LOOKS) + " |")
+    print("|---" * (len(LOOKS) + 3) + "|")
+    for name in list(SHAPES)[:4]:
+        for deviation in (0.01, 0.02, 0.03, 0.06):
+            draw = SHAPES[name]
+            units = draw((2_000_001,))
+            scale = deviation / float(np.std(units))
+            truth = float(np.exp(scale * np.median(units)))
+            held: dict[int, list[bool]] = {n: [] for n in LOOKS}
+            for values in np.exp(scale * draw((TRIALS, LOOKS[-1]))):
+                n = next((n for n in LOOKS if precise(values[:n], "lower")), LOOKS[-1])
+                held[n].append(covers(interval(values[:n]), truth))
+            every = [one for some in held.values() for one in some]
+            row = [
+                f"{percent(held[n])} (of {100 * len(held[n]) / TRIALS:.0f} %)" if held[n] else ""
+                for n in LOOKS
+            ]
+            print(
+                f"| {name} | {100 * deviation:.0f} % | {percent(every)} | " + " | ".join(row) + " |"
+            )
+
+
+def by_sessions() -> None:
+    """Coverage of what all sessions have in common, 6 launches in each; width against no factor."""
+    ratios = (0.0, 0.3, 0.5, 1.0, 2.0, 5.0)
+    print("| Sessions | " + " | ".join(f"{ratio:g}" for ratio in ratios) + " |")
+    print("|---" * (len(ratios) + 1) + "|")
+    for sessions in (1, 2, 3, 4):
+        numbers = np.repeat(np.arange(sessions), 6).tolist()
+        row = []
+        for ratio in ratios if sessions > 1 else (0.0,):
+            held, blind, wider = [], [], []
+            for _ in range(TRIALS // 3):
+                shift = ratio * generator.normal(0, 1, (sessions, 1))
+                values = (shift + generator.normal(0, 1, (sessions, 6))).ravel()
+                own, plain = interval(values, sessions=numbers), interval(values)
+                assert own is not None
+                assert plain is not None
+                held.append(covers(own, 0))
+                blind.append(covers(plain, 0))
+                wider.append((own[1] - own[0]) / (plain[1] - plain[0]))
+            row.append(f"{percent(held)}, {percent(blind)}, {np.median(wider):.1f}")
+        print(f"| {sessions} | " + " | ".join(row + [""] * (len(ratios) - len(row))) + " |")
+
+
+def by_studies() -> None:
+    """Coverage of the ratio of two studies' medians, by the launches of each."""
+    counts = ((6, 6), (6, 12), (12, 12))
+    print("| Launches | " + " | ".join(f"{a} and {b}" for a, b in counts) + " |")
+    print("|---" * (len(counts) + 1) + "|")
+    for name, draw in SHAPES.items():
+        row = [
+            percent(
+                [
+                    covers(unpaired(np.exp(0.02 * a), np.exp(0.02 * b)).ci95, 1)
+                    for a, b in zip(draw((TRIALS // 3, n)), draw((TRIALS // 3, m)), strict=True)
+                ]
+            )
+            for n, m in counts
+        ]
+        print(f"| {name} | " + " | ".join(row) + " |")
+
+
+def main() -> None:
+    """Prints the tables."""
+    by_shape()
+    print("\nWith looks:\n")
+    by_looks()
+    print(
+        "\nSessions that deviate by so many deviations of a launch: covered; covered without the"
+        "\nfactor; width against that (median):\n"
+    )
+    by_sessions()
+    print("\nTwo studies:\n")
+    by_studies()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interval of a median: known values, invariances, and its coverage by simulation."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from nearpeak.statistics.intervals import (
+    expected_half_width,
+    goal,
+    half_width,
+    interval,
+    precise,
+    weights,
+)
+
+Floats = NDArray[np.float64]
+
+
+def test_weights_worked_by_hand() -> None:
+    # 6 values: 1 - 2/64 = 31/32 and 1 - 14/64 = 25/32; a tenth of the way is 0.95, and
+    # (6 - 1) / 10 / (1 + 4 / 10) = 5/14.
+    assert weights(6) == pytest.approx((1, 5 / 14))
+    assert weights(9) == pytest.approx((2, 49 / 215))
+    assert weights(5) is None
+    assert weights(5, 0.9) is not None
+
+
+@pytest.mark.parametrize("n", [6, 7, 8, 11, 25])
+def test_the_interpolation_is_exact_for_laplace(n: int) -> None:
+    """The chance that the interpolated end is above the median, for a Laplace distribution."""
+    found = weights(n)
+    assert found is not None
+    k, share = found
+    # Given how many values lie below the median, those are exponential; the k-th smallest is
+    # below by E1, the next above by E2, smallest of k and n - k: P((1 - w) E1 < w E2).
+    one_short = stats.binom.pmf(k, n, 0.5) * share * k / (share * k + (1 - share) * (n - k))
+    assert 2 * (stats.binom.cdf(k - 1, n, 0.5) + one_short) == pytest.approx(0.05, abs=1e-12)
+
+
+def test_ends_lie_between_order_statistics() -> None:
+    low, high = interval([6, 1, 5, 2, 4, 3]) or (0, 0)
+    assert (low, high) == pytest.approx((1 + 5 / 14, 6 - 5 / 14))
+
+
+def test_no_interpolation_over_a_gap() -> None:
+    """All values but one alike: the end stays where the one is."""
+    assert interval([0, 1, 1, 1, 1, 1]) == (0, 1)
+    low, high = interval([0, 0.99, 0.99, 0.99, 1, 1]) or (0, 0)
+    assert (low, high) == (pytest.approx(0.01 * 5 / 14), 1)
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_no_interval_below_six(n: int) -> None:
+    assert interval([1.0] * n) is None
+    assert half_width([1.0] * n) is None
+    assert expected_half_width(1, n) is None
+    assert not precise([1.0] * n, "higher")
+
+
+def test_scale_shift_sign_and_order_do_not_matter() -> None:
+    generator = np.random.default_rng(1)
+    for n in (6, 8, 13):
+        values = generator.lognormal(0, 1, n)
+        sessions = (np.arange(n) % 3).tolist()
+        bounds = interval(values, sessions=sessions)
+        assert bounds is not None
+        order = generator.permutation(n)
+        again = interval(values[order], sessions=np.array(sessions)[order].tolist())
+        assert again == pytest.approx(bounds)
+        scaled = interval(5 - 3 * values, sessions=sessions)
+        assert scaled == pytest.approx((5 - 3 * bounds[1], 5 - 3 * bounds[0]))
+
+
+DRAW: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
+    "normal": lambda g, size: g.normal(0, 1, size),
+    "skewed": lambda g, size: g.exponential(1, size) - np.log(2),
+    "heavy": lambda g, size: g.standard_t(2, size),
+    "two modes": lambda g, size: np.where(g.random(size) < 0.5, -5, 5) + g.normal(0, 0.05, size),
+}
+
+
+@pytest.mark.parametrize("n", [6, 7, 8, 9, 12])
+@pytest.mark.parametrize("shape", DRAW)
+def test_coverage(n: int, shape: str) -> None:
+    values = DRAW[shape](np.random.default_rng(1), (4000, n))
+    bounds = [interval(row) for row in values]
+    covered = sum(b[0] <= 0 <= b[1] for b in bounds if b is not None)
+    assert 0.94 <= covered / 4000 <= (0.995 if shape == "two modes" else 0.965)
+
+
+def test_one_session_is_no_factor() -> None:
+    values = [1.0, 1.1, 0.9, 1.05, 1.02, 0.97]
+    assert interval(values, sessions=[3] * 6) == interval(values)
+    assert interval(values, sessions=range(6)) == interval(values)  # each its own
+
+
+def test_sessions_that_agree_change_nothing_and_others_widen() -> None:
+    values = np.array([1.0, 1.1, 0.9, 1.05, 1.02, 0.97])
+    both = np.concatenate([values, values + 0.001])
+    numbers = [1] * 6 + [2] * 6
+    assert interval(both, sessions=numbers) == interval(both)
+    apart = np.concatenate([values, values + 1])
+    low, high = interval(apart, sessions=numbers) or (0, 0)
+    assert low < 1.5 - 6 < 1.5 + 6 < high  # 12.7 times half the difference, or so
+
+
+def test_coverage_with_sessions() -> None:
+    generator = np.random.default_rng(3)
+    numbers = np.repeat(np.arange(3), 6).tolist()
+    shift = np.repeat(generator.normal(0, 1, (2000, 3)), 6, axis=1)
+    values = shift + generator.normal(0, 1, (2000, 18))
+    bounds = [interval(row, sessions=numbers) for row in values]
+    assert sum(b[0] <= 0 <= b[1] for b in bounds if b is not None) / 2000 >= 0.91
+    plain = [interval(row) for row in values]
+    assert sum(b[0] <= 0 <= b[1] for b in plain if b is not None) / 2000 <= 0.8
+
+
+def test_the_goal_depends_on_the_metric() -> None:
+    assert goal("higher") == 0.02
+    assert goal("lower") == 0.03
+    medians = [0.96, 0.985, 1.0, 1.0, 1.015, 1.04]  # half-width 3.1 % by interpolation
+    assert half_width(medians) == pytest.approx(0.04 - 0.025 * 5 / 14)
+    assert not precise(medians, "lower")
+    better = [0.97, 0.98, 1.0, 1.0, 1.02, 1.03]
+    assert precise(better, "lower")
+    assert not precise(better, "higher")
+    assert not precise([-1.0] * 6, "lower")  # nothing to be relative to
+
+
+def test_looks_keep_the_coverage_near_nominal() -> None:
+    """Stopping at 6, 9 or 12 as soon as the interval is narrow costs little coverage."""
+    generator = np.random.default_rng(2)
+    covered = 0
+    for launches in generator.lognormal(0, 0.02, (4000, 12)):
+        look = next((n for n in (6, 9) if precise(launches[:n], "higher")), 12)
+        bounds = interval(launches[:look])
+        assert bounds is not None
+        covered += bounds[0] <= 1 <= bounds[1]
+    assert covered / 4000 >= 0.93
+
+
+@pytest.mark.parametrize("n", [6, 9, 12, 30])
+def test_expected_half_width(n: int) -> None:
+    bounds = [interval(row) for row in np.random.default_rng(4).normal(0, 1, (4000, n))]
+    mean = np.mean([(b[1] - b[0]) / 2 for b in bounds if b is not None])
+    assert expected_half_width(0.1, n) == pytest.approx(0.1 * mean, rel=0.03)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two modes and two paces: by hand, and how seldom one looks like two."""
+
+import numpy as np
+import pytest
+
+from nearpeak.statistics.modes import two_modes, two_paces
+
+
+def test_two_modes() -> None:
+    upper = two_modes([1.0, 1.5, 1.01, 1.51, 1.02, 0.99])
+    assert upper is not None
+    assert upper.tolist() == [False, True, False, True, False, False]
+    assert two_modes([1.0, 1.5, 1.01, 1.0, 1.02, 0.99]) is None  # one launch is an outlier
+    assert two_modes([1.0, 1.04, 1.0, 1.04, 1.0, 1.04]) is None  # too near
+    assert two_modes([1.0, 1.05, 1.0, 1.05, 1.0, 1.05]) is None  # 5 % is not above it
+    assert two_modes([1.0, 1.5, 1.0, 1.5]) is None  # too few
+    assert two_modes([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]) is None
+
+
+@pytest.mark.parametrize(("n", "most"), [(6, 0.04), (9, 0.005), (12, 0.003)])
+@pytest.mark.parametrize("shape", ["normal", "heavy", "uniform"])
+def test_one_mode_seldom_looks_like_two(n: int, most: float, shape: str) -> None:
+    generator = np.random.default_rng(5)
+    draw = {
+        "normal": lambda: generator.normal(0, 1, (3000, n)),
+        "heavy": lambda: generator.standard_t(3, (3000, n)),
+        "uniform": lambda: generator.uniform(-1, 1, (3000, n)),
+    }[shape]
+    found = sum(two_modes(values) is not None for values in np.exp(draw()))
+    assert found / 3000 <= most
+
+
+@pytest.mark.parametrize(
+    ("samples", "upper"),
+    [
+        ([1.0] * 6 + [2.0] * 4, 4),
+        ([1.0, 1.01, 1.02, 0.99] * 5 + [1.2, 1.21, 1.19, 1.2] * 2, 8),
+        ([1.0] * 6 + [1.04] * 6, None),  # nearer than 5 %
+        ([1.0] * 18 + [2.0] * 2, None),  # a few outliers are no pace
+        ([1.0] * 4 + [2.0] * 4, None),  # too few samples
+        (list(np.linspace(1.0, 2.0, 40)), None),  # no valley
+        ([0.0] * 6 + [2.0] * 6, None),
+    ],
+)
+def test_two_paces(samples: list[float], upper: int | None) -> None:
+    found = two_paces(samples)
+    assert (None if found is None else int(found.sum())) == upper
