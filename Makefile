@@ -56,7 +56,8 @@ unit sanitize: $(READY)
 # What computes, on the instructions that every CPU has: nothing may depend on last digits.
 narrowed: $(READY)
 	$(BIN)/python tests/narrowed.py --ignore=tests/report/test_page_browser.py \
-	  tests/results tests/report tests/study/test_precision.py tests/test_numbers.py
+	  tests/statistics tests/observations tests/results tests/findings tests/report \
+	  tests/test_numbers.py
 
 pytest: $(READY)
 	$(BIN)/pytest

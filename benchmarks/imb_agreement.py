@@ -52,7 +52,7 @@ from nearpeak.libraries.model import Launch, Library, Rank, Settings
 from nearpeak.machine import model as machine
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
-from nearpeak.study.precision import interval
+from nearpeak.statistics.intervals import interval
 from nearpeak.study.process import run_tree
 
 

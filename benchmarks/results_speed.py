@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from nearpeak.findings.build import build_results
 from nearpeak.report.page import write_page
-from nearpeak.results.build import build_results
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "h200x2"
 

@@ -158,6 +158,8 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         else:
             if isinstance(record, records.SamplesRecord) and study and study.schema < SCHEMA:
                 older.upgrade_samples(record)
+                if record.benchmark == older.PROBE:
+                    continue
             _add(launches[record.launch], record, answers)
     if study is None or not launches:
         raise UserError(
@@ -171,8 +173,8 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         launch = _launch(plan, places[one.begin.path], one)
         found.launches.append(launch)
         for record, samples in one.believable:
-            if launch.who == CEILING:  # whose records name the program's mode
-                record.benchmark = owners.get(record.metric, record.benchmark)
+            if launch.who == CEILING:  # whose records name the program's mode; a fact has no other
+                record.benchmark = owners.get(record.metric, record.metric)
             found.observed.append(_observation(launch, record, samples))
         found.gaps += _gaps(plan, launch, one)
     return found

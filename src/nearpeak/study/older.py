@@ -11,6 +11,7 @@ from nearpeak.study.model import SCHEMA
 
 FIRST = 1  # the oldest schema
 SECOND = 2
+PROBE = "probe"  # a copy of memory that drift was judged by, in the place of a benchmark
 _BENCHMARKS = Path(__file__).with_name("schema1.toml")
 
 
