@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of older schemas, brought to the present one: recorded studies stay readable."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ def upgraded(plan: Any) -> Any:
     else:
         benchmarks = [_benchmark(one) for one in plan["benchmarks"]]
     launches = _templates(plan.get("launches", []))
-    return {**plan, "schema": SCHEMA, "benchmarks": benchmarks, "launches": launches}
+    paths = [_path(one) for one in plan["paths"]]
+    new = {"schema": SCHEMA, "benchmarks": benchmarks, "launches": launches, "paths": paths}
+    return {**plan, **new}
 
 
 def upgrade_samples(record: records.SamplesRecord) -> None:
@@ -43,6 +46,13 @@ def _templates(launches: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for launch in launches
         if launch["block"] == 0
     ]
+
+
+def _path(path: dict[str, Any]) -> dict[str, Any]:
+    """A path with what older plans say in its id alone."""
+    pair = re.fullmatch(r".* pair (\w+)-(\w+)", path["id"])
+    variant_of = path["id"].removesuffix(" mps") if path.get("mps") else ""
+    return {**path, "variant_of": variant_of, "pair": list(pair.groups()) if pair else []}
 
 
 def _benchmark(benchmark: dict[str, Any]) -> dict[str, Any]:

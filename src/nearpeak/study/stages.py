@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearpeak.identity import Case
-from nearpeak.statistics.sampling import Components, Pilot, best_slot, components
+from nearpeak.statistics.sampling import Components, best_slot, components
 from nearpeak.study.estimate import Kind, Parts, kind_of
 from nearpeak.study.model import (
     LATER_SAMPLES,
@@ -73,7 +73,7 @@ class PilotData:
 
     def _components(self, kind: Kind) -> Components:
         pilots = [
-            Pilot(launches)
+            launches
             for template, cases in self._samples.items()
             if self._kinds[template] == kind
             for launches in cases.values()
