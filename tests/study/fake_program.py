@@ -3,7 +3,8 @@
 
 NEARPEAK_FAKE says how it fails: crash, hang, orphan (hang with a child in a session of its own),
 lie, wrong, half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
-nowhere, other device; `probe KINDS OPERATION END` lets that trial end so.
+nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END` lets
+that trial end so.
 NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
 """
 
@@ -135,6 +136,8 @@ METRICS: dict[str, list[dict[str, str]]] = {
 
 def sample(metric: dict[str, str], size: int, options: dict[str, str]) -> dict[str, object]:
     """One record."""
+    noisy = os.environ.get("NEARPEAK_FAKE") == "noisy"
+    scale = 1 + int(options["--seed"]) % 101 / 100 if noisy else 1
     return {
         "record": "samples",
         "metric": metric["name"],
@@ -142,7 +145,7 @@ def sample(metric: dict[str, str], size: int, options: dict[str, str]) -> dict[s
         "buffers": options.get("--buffers", "H,H"),
         "unit": metric["unit"],
         "better": metric["better"],
-        "samples": [1.0, 1.1, 1.2],
+        "samples": [scale * value for value in (1.0, 1.1, 1.2)],
         "offset": 0,
         "verified": True,
         "together": False,
@@ -214,7 +217,7 @@ def main() -> int:
     for benchmark, axes in benchmarks:
         if mode == f"crash in {benchmark}":
             os.kill(os.getpid(), signal.SIGSEGV)
-        sizes = options["--sizes"].split(",")
+        sizes = options.get("--sizes", "8").split(",")
         if mode in ("some", "skip"):
             sizes.pop()
         for size in sizes * (2 if mode == "twice" else 1):

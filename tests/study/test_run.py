@@ -167,6 +167,63 @@ def test_a_spent_budget_ends_the_study_between_blocks(study: Any, standins: Modu
     assert len(study.ends()) == 4
 
 
+def recorded(study: Any) -> list[LaunchRecord]:
+    return [one for one in study.records() if isinstance(one, LaunchRecord)]
+
+
+def test_what_is_precise_leaves_its_time_to_the_others(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("good"), standins.contender("bad", "noisy"))
+    plan.looks, plan.budget_seconds = [6, 9], 1000.0
+    end = study.run(plan)
+    assert (end.status, end.message) == (
+        "imprecise",
+        "all 9 blocks were run; 2 of 4 cells are less precise than 2 % (rates) or 3 % (times)",
+    )
+    assert [len(ends_of(study, name)) for name in ("good", "bad", "")] == [6, 9, 9]
+
+
+def test_the_ceiling_of_a_memory_is_measured_in_six_blocks(
+    study: Any, standins: ModuleType
+) -> None:
+    paths = (standins.data_path(), standins.data_path("host-memory node0", "local"))
+    study.run(standins.small_plan(standins.contender("bad", "noisy"), launches=8, paths=paths))
+    blocks = [one.block for one in recorded(study) if one.path == "host-memory node0"]
+    assert blocks == list(range(6))
+    assert len(ends_of(study, "bad")) == 8
+
+
+def test_the_first_blocks_shape_the_rest(study: Any, standins: ModuleType) -> None:
+    """The stand-in scatters nowhere, so that the least slot is enough."""
+    plan = standins.small_plan(launches=4)
+    plan.slot_ms, plan.slot_fixed = 20.0, False
+    study.run(plan)
+    launches = recorded(study)
+    assert [one.slot_ms for one in launches] == [20.0] * 4 + [5.0] * 4
+    assert all(one.methods == [] for one in launches)  # none was far from the best
+    least = ["--least-samples 5 " in one.command for one in launches]
+    assert least == [False] * 4 + [True] * 4
+    assert all(f"--slot-ms {one.slot_ms:g} " in one.command for one in launches)
+
+
+@pytest.mark.parametrize("number", [2, 3, 6])
+def test_a_resumed_study_goes_on_as_it_would_have(
+    study: Any, standins: ModuleType, number: int
+) -> None:
+    plan = standins.small_plan(benchmarks=("latency", "bw"), launches=4)
+    plan.slot_ms, plan.slot_fixed = 20.0, False
+    assert study.run(plan, InterruptAt(number)).status == "interrupted"
+    assert study.run(plan).status == "complete"
+    found = {one.launch: one for one in recorded(study)}  # the last beginning of each
+    assert sorted(found) == list(range(8))
+    for block in range(4):
+        for planned in plan.block(block):
+            one = found[planned.launch]
+            assert one.slot_ms == (20.0 if block < 2 else 5.0)
+            assert one.role == planned.role
+            if planned.variants:
+                assert [chosen.benchmark for chosen in one.benchmarks] == plan.order(block)
+
+
 class InterruptAt:
     """Progress that interrupts the study when its `number`-th launch begins."""
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 
 from nearpeak.numbers import count, percent
 from nearpeak.statistics.intervals import (
@@ -111,7 +112,10 @@ def _later(values: Sequence[float], width: float | None, launches: int) -> float
     if width is None:
         if len(values) < 2 or min(values) <= 0:
             return None
-        return expected_half_width(float(np.log(values).std(ddof=1)), launches)
+        freedom = len(values) - 1
+        # Made so that its median over cells, not its mean, is the variance.
+        variance = float(np.var(np.log(values))) * len(values) / float(chi2.median(freedom))
+        return expected_half_width(variance**0.5, launches)
     now, then = expected_half_width(1.0, len(values)), expected_half_width(1.0, launches)
     return width * then / now if now and then else None
 

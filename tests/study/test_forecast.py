@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What precision was reached, what more time brings, and how it is said."""
+
+import numpy as np
+import pytest
+
+from nearpeak.statistics.intervals import expected_half_width, half_width
+from nearpeak.study.forecast import forecast, imprecise, promise, sentence
+
+
+def cells(count: int, launches: int, deviation: float) -> list[list[float]]:
+    generator = np.random.default_rng(1)
+    return generator.lognormal(0, deviation, (count, launches)).tolist()
+
+
+def test_the_cell_in_the_middle_now_and_later() -> None:
+    medians = cells(101, 12, 0.1)
+    found = forecast(medians, block_seconds=25.0, more_seconds=300.0)
+    assert found is not None
+    assert (found.cells, found.launches, found.more_launches) == (101, 12, 12)
+    assert found.half_width == pytest.approx(np.median([half_width(one) for one in medians]))
+    now, then = expected_half_width(1, 12), expected_half_width(1, 24)
+    assert now is not None
+    assert then is not None
+    assert found.then == pytest.approx(found.half_width * then / now)
+    assert sentence(found).endswith("; another 5m00s would bring 12 more, about +- 4.90 %.")
+    assert sentence(found).startswith(
+        "Of 101 cells with 12 launches each, the one in the middle has a 95 % interval of +- "
+    )
+
+
+def test_too_few_launches_for_an_interval_may_become_enough() -> None:
+    medians = cells(101, 3, 0.1)
+    few = forecast(medians, block_seconds=200.0)
+    assert few is not None
+    assert (few.half_width, few.more_launches, few.then) == (None, 1, None)
+    assert sentence(few).endswith("another 5m00s would bring 1 more, too few for one.")
+    enough = forecast(medians, block_seconds=30.0)
+    assert enough is not None
+    assert enough.half_width is None
+    assert enough.then is not None
+    assert enough.then == pytest.approx(0.07, rel=0.1)
+    assert "have too few launches (3 launches) for an interval" in sentence(enough)
+
+
+def test_a_block_that_takes_longer_than_the_time() -> None:
+    found = forecast(cells(3, 6, 0.1), block_seconds=400.0)
+    assert found is not None
+    assert sentence(found).endswith("another 5m00s would not hold one launch more of each.")
+
+
+def test_of_nothing_there_is_no_forecast() -> None:
+    assert forecast([], 1.0) is None
+    assert forecast([[]], 1.0) is None
+
+
+def test_sessions_that_differ_make_it_less_precise() -> None:
+    medians = [[1.0, 1.01, 0.99, 1.02, 1.2, 1.21, 1.19, 1.22]]
+    one = forecast(medians, 10.0)
+    two = forecast(medians, 10.0, sessions=[[0] * 4 + [1] * 4])
+    assert one is not None
+    assert two is not None
+    assert (two.half_width or 0) > (one.half_width or 0)
+
+
+def test_what_is_not_precise_is_counted() -> None:
+    assert imprecise([True, False, False]) == (
+        "2 of 3 cells are less precise than 2 % (rates) or 3 % (times)"
+    )
+    assert imprecise([True]) == imprecise([]) == ""
+
+
+def test_a_promise_says_what_it_assumes() -> None:
+    assert promise(0.03, 20) == (
+        "20 launches of each case: a 95 % interval of about +- 1.7 %, "
+        "if launches deviate by 3 % (assumed)"
+    )
