@@ -196,8 +196,8 @@ def find_path(name: str, memory: str) -> machine.Path:
                 raise UserError(f"{name!r} is not compared: no MPS daemon is started here")
             return path
     kind = name.split()[0]
-    why = [line for line in missing if line.startswith(f"{name}:")]
-    why = why or [line for line in missing if line.startswith(kind)]
+    why = [str(one) for one in missing if one.path == name]
+    why = why or [str(one) for one in missing if one.path.startswith(kind)]
     has = [path.id for path in paths if path.id.startswith(kind)]
     raise UserError(
         f"this machine has no path {name!r}"

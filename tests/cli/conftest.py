@@ -13,6 +13,7 @@ import pytest
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
+from nearpeak.machine.model import Missing
 from nearpeak.study import prepare, sessions
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -56,7 +57,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         module.wide_path(4),
         module.data_path("host-memory node0", "local"),
     ]
-    reasons = ["host-host cross-numa: the machine has one NUMA node with cores"]
+    reasons = [Missing("host-host cross-numa", "the machine has one NUMA node with cores")]
     monkeypatch.setattr(
         prepare, "discover_paths", lambda _machine, _hosts, _pairs: (paths, reasons)
     )

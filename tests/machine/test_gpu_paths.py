@@ -33,8 +33,7 @@ def gpu_paths(
 
 def missing(machine: Machine, hosts: list[str] | None = None) -> dict[str, str]:
     _, reasons = discover_paths(machine, hosts)
-    split = (reason.partition(": ") for reason in reasons)
-    return {name: why for name, _, why in split if "gpu" in name}
+    return {one.path: one.why for one in reasons if "gpu" in one.path}
 
 
 def limited(machine: Machine, cpus: list[int]) -> Machine:

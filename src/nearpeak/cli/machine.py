@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from nearpeak.machine.model import Machine
+    from nearpeak.machine.model import Machine, Missing
     from nearpeak.machine.model import Path as DataPath
 
 SCHEMA = 1
@@ -57,7 +57,12 @@ def machine(
     elif json:
         import msgspec
 
-        whole = {"schema": SCHEMA, "machine": here, "paths": paths, "missing": missing}
+        whole = {
+            "schema": SCHEMA,
+            "machine": here,
+            "paths": paths,
+            "missing": [str(one) for one in missing],
+        }
         typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
     else:
         _show(here, paths, missing)
@@ -71,7 +76,7 @@ def _record(here: Machine, file: Path) -> None:
     typer.echo(f"Recorded in {file}: look through it before you send it.")
 
 
-def _show(here: Machine, paths: list[DataPath], missing: list[str]) -> None:
+def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
     from nearpeak.console import PlainConsole
 
     console = PlainConsole()

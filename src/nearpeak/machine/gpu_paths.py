@@ -3,7 +3,7 @@
 
 import itertools
 
-from nearpeak.machine.model import Core, Endpoint, Gpu, GpuLink, Machine, Nic, Path
+from nearpeak.machine.model import Core, Endpoint, Gpu, GpuLink, Machine, Missing, Nic, Path
 from nearpeak.machine.places import distance, host_end, neighbours, towards
 
 SAME_GPU = "gpu-gpu same-gpu"
@@ -14,6 +14,7 @@ TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
 FAR_NIC = "gpu-gpu two-nodes far-nic"
 ALL = "gpu-all"
+ANY = "gpu-gpu, host-gpu"  # all of them, where none can be
 LEAST_GPUS = 3  # two are a pair, which other paths are
 
 # Kinds of links between two GPUs, nearest first, in words; the vendors that have them.
@@ -30,16 +31,16 @@ Cores = dict[int, list[Core]]  # NUMA node -> its usable cores
 
 def gpu_paths(
     machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool
-) -> list[Path | str]:
+) -> list[Path | Missing]:
     """The paths, and a line for each that this machine lacks; of a machine without GPUs, one line.
 
     `cores` are those that this process may use, by NUMA node. Nothing is said where nobody knows
     of a GPU.
     """
     if not machine.gpus:
-        return [f"gpu-gpu, host-gpu: {'; '.join(machine.gpu_notes)}"] if machine.gpu_notes else []
+        return [Missing(ANY, "; ".join(machine.gpu_notes))] if machine.gpu_notes else []
     if sum(len(here) for here in cores.values()) < 2:
-        return ["gpu-gpu, host-gpu: this process may use one core only; allow it two CPUs or more"]
+        return [Missing(ANY, "this process may use one core only; allow it two CPUs or more")]
     gpu = machine.gpus[0]
     found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
     found += _host(machine, cores, gpu)
@@ -78,7 +79,7 @@ def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
     )
 
 
-def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
+def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
@@ -94,27 +95,31 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
             variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
-    found: list[Path | str] = [path(SAME_GPU, "two ranks in turns")]
+    found: list[Path | Missing] = [path(SAME_GPU, "two ranks in turns")]
     if machine.mps:
         found.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
     elif gpu.vendor == "nvidia":
-        found.append(f"{SAME_GPU_MPS}: no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
+        found.append(
+            Missing(SAME_GPU_MPS, "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
+        )
     return found
 
 
-def _one_of_each_kind(machine: Machine, cores: Cores) -> list[Path | str]:
+def _one_of_each_kind(machine: Machine, cores: Cores) -> list[Path | Missing]:
     """The first pair of each kind of link."""
     if len(machine.gpus) < 2:
-        return ["gpu-gpu between two: this process may use one GPU only"]
+        return [Missing("gpu-gpu between two", "this process may use one GPU only")]
     first: dict[str, GpuLink] = {}
     for link in sorted(machine.gpu_links, key=lambda link: (link.one, link.other)):
         first.setdefault(link.kind, link)
-    found: list[Path | str] = []
+    found: list[Path | Missing] = []
     for kind, (words, vendors) in KINDS.items():
         if kind in first:
             found.append(_between(machine, cores, first[kind], f"gpu-gpu {kind}"))
         elif machine.gpus[0].vendor in vendors:
-            found.append(f"gpu-gpu {kind}: no two GPUs have {words} as their nearest way")
+            found.append(
+                Missing(f"gpu-gpu {kind}", f"no two GPUs have {words} as their nearest way")
+            )
     return found
 
 
@@ -138,17 +143,19 @@ def _between(
     )
 
 
-def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | str]:
+def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
     home = _home(machine, cores, gpu)
-    found: list[Path | str] = [_from_node(machine, cores, home, gpu, NEAR)]
+    found: list[Path | Missing] = [_from_node(machine, cores, home, gpu, NEAR)]
     others = [node for node in cores if node != home]
     if others:
         far = max(others, key=lambda node: (distance(machine, home, node), -node))
         found.append(_from_node(machine, cores, far, gpu, FAR))
     elif len({core.numa_node for core in machine.cores}) < 2:
-        found.append(f"{FAR}: the machine has one NUMA node with cores")
+        found.append(Missing(FAR, "the machine has one NUMA node with cores"))
     else:
-        found.append(f"{FAR}: this process may use cores of one NUMA node only; allow it more CPUs")
+        found.append(
+            Missing(FAR, "this process may use cores of one NUMA node only; allow it more CPUs")
+        )
     return found
 
 
@@ -167,13 +174,15 @@ def _from_node(
     )
 
 
-def _all(machine: Machine, cores: Cores) -> list[Path | str]:
+def _all(machine: Machine, cores: Cores) -> list[Path | Missing]:
     """One rank for each GPU, on a core of its own as near as can be."""
     if len(machine.gpus) < LEAST_GPUS:
         return []
     left = [core for here in cores.values() for core in here]
     if len(left) < len(machine.gpus):
-        return [f"{ALL}: this process may use {len(left)} cores only; allow it one for each GPU"]
+        return [
+            Missing(ALL, f"this process may use {len(left)} cores only; allow it one for each GPU")
+        ]
     ends = []
     for gpu in machine.gpus:
         home = _home(machine, cores, gpu)
@@ -207,10 +216,10 @@ def _pairs(machine: Machine, cores: Cores) -> list[Path]:
     return found
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | str]:
+def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | Missing]:
     """Between two hosts: from the first GPU with an adapter near it, or from the first of all."""
     if not hosts:
-        return [f"{name}: no hosts given; name two with --hosts A,B" for name in
+        return [Missing(name, "no hosts given; name two with --hosts A,B") for name in
                 (TWO_NODES, HOST_TWO_NODES)]  # fmt: skip
     route = towards(machine, hosts)
     nics = [route] if route else []
@@ -246,7 +255,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | 
         )
 
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
-    found: list[Path | str] = [
+    found: list[Path | Missing] = [
         path(TWO_NODES, nic, both),
         path(HOST_TWO_NODES, nic, (host_end(first, hosts[0]), both[1])),
     ]
@@ -254,5 +263,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | 
     if far:
         found.append(path(FAR_NIC, far[-1], both))
     else:
-        found.append(f"{FAR_NIC}: no adapter as fast sits at another NUMA node than a GPU's own")
+        found.append(
+            Missing(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
+        )
     return found

@@ -150,3 +150,13 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
             variant_of=self.variant_of,
             pair=self.pair,
         )
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """A path that a machine lacks."""
+
+    path: str  # its id, or words for several
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"

@@ -5,7 +5,7 @@ import itertools
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
-from nearpeak.machine.model import Core, Endpoint, Machine, NumaNode, Path
+from nearpeak.machine.model import Core, Endpoint, Machine, Missing, NumaNode, Path
 from nearpeak.machine.places import distance, host_end, neighbours, towards, usable_cores
 from nearpeak.numbers import count
 
@@ -20,8 +20,8 @@ TWO_NODES = "host-host two-nodes"
 
 def discover_paths(
     machine: Machine, hosts: list[str] | None = None, all_pairs: bool = False
-) -> tuple[list[Path], list[str]]:
-    """The data paths of the machine, and one line for each that it does not have, saying why.
+) -> tuple[list[Path], list[Missing]]:
+    """The data paths of the machine, and those that it does not have.
 
     `hosts` is empty or the names of two hosts, which are taken to be like this machine. Only
     CPUs that this process may use appear, one for each core. `all_pairs`: every pair of GPUs, and
@@ -32,7 +32,7 @@ def discover_paths(
     if len(hosts) not in (0, 2):
         raise UserError(f"a path joins two hosts, not {len(hosts)} ({','.join(hosts)}): name two")
     cores = usable_cores(machine)
-    found: list[Path | str] = [
+    found: list[Path | Missing] = [
         _same_numa(machine, cores),
         _cross_numa(machine, cores),
         *_same_package(machine, cores),
@@ -43,10 +43,10 @@ def discover_paths(
         *_memory(machine, cores),
     ]
     paths = [item for item in found if isinstance(item, Path)]
-    return paths, [item for item in found if isinstance(item, str)]
+    return paths, [item for item in found if isinstance(item, Missing)]
 
 
-def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | str:
+def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
     for node, here in cores.items():
         if len(here) < 2:
             continue
@@ -58,7 +58,9 @@ def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | str:
             transport="memory",
             ends=(host_end(first), host_end(second)),
         )
-    return f"{SAME_NUMA}: this process may use no two cores of one NUMA node; allow it more CPUs"
+    return Missing(
+        SAME_NUMA, "this process may use no two cores of one NUMA node; allow it more CPUs"
+    )
 
 
 def _farthest(
@@ -95,12 +97,14 @@ def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> Path:
     )
 
 
-def _cross_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | str:
+def _cross_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
     if pair := _farthest(machine, cores, same_package=False):
         return _between(machine, CROSS_NUMA, pair)
     if len({core.numa_node for core in machine.cores}) < 2:
-        return f"{CROSS_NUMA}: the machine has one NUMA node with cores"
-    return f"{CROSS_NUMA}: this process may use cores of one NUMA node only; allow it more CPUs"
+        return Missing(CROSS_NUMA, "the machine has one NUMA node with cores")
+    return Missing(
+        CROSS_NUMA, "this process may use cores of one NUMA node only; allow it more CPUs"
+    )
 
 
 def _same_package(machine: Machine, cores: dict[int, list[Core]]) -> list[Path]:
@@ -121,9 +125,9 @@ def _two_cores(machine: Machine, cores: dict[int, list[Core]]) -> tuple[Core, Co
     return (one_each[0], one_each[1]) if len(one_each) >= 2 else None
 
 
-def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> Path | str:
+def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
     if (pair := _two_cores(machine, cores)) is None:
-        return f"{LOOPBACK}: this process may use one core only; allow it two CPUs or more"
+        return Missing(LOOPBACK, "this process may use one core only; allow it two CPUs or more")
     one, other = pair
     return Path(
         id=LOOPBACK,
@@ -133,11 +137,11 @@ def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> Path | str:
     )
 
 
-def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str]) -> Path | str:
+def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str]) -> Path | Missing:
     if not hosts:
-        return f"{TWO_NODES}: no hosts given; name two with --hosts A,B"
+        return Missing(TWO_NODES, "no hosts given; name two with --hosts A,B")
     if not cores:
-        return f"{TWO_NODES}: this process may use no core"
+        return Missing(TWO_NODES, "this process may use no core")
     nic = towards(machine, hosts)
     node = nic.numa_node if nic and nic.numa_node in cores else min(cores)
     here = cores[node]
@@ -156,14 +160,16 @@ def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str])
     )
 
 
-def _all_cores(cores: dict[int, list[Core]]) -> list[Path | str]:
+def _all_cores(cores: dict[int, list[Core]]) -> list[Path | Missing]:
     """One rank on each core, an even number of them, those of a NUMA node in a row."""
     every = [core for here in cores.values() for core in here]
     if len(every) < 3:
         return []  # the paths between two cores are all there is
     if len(every) < LEAST_CORES:
         return [
-            f"{ALL_CORES}: this process may use {len(every)} cores only; it takes {LEAST_CORES}"
+            Missing(
+                ALL_CORES, f"this process may use {len(every)} cores only; it takes {LEAST_CORES}"
+            )
         ]
     used = every[: len(every) // 2 * 2]
     nodes = len({core.numa_node for core in used})
@@ -177,20 +183,22 @@ def _all_cores(cores: dict[int, list[Core]]) -> list[Path | str]:
     ]
 
 
-def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[Path | str]:
+def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[Path | Missing]:
     """The cores of each NUMA node on the host memory of each: ceilings only."""
     allowed = machine.allowed_nodes
-    found: list[Path | str] = []
+    found: list[Path | Missing] = []
     for memory in machine.numa_nodes:
         name = f"host-memory node{memory.index}"
         if memory.memory == "gpu" or memory.memory_bytes == 0:
             continue
         if allowed is not None and memory.index not in allowed:
-            found.append(f"{name}: this process may take no memory of NUMA node {memory.index}")
+            found.append(
+                Missing(name, f"this process may take no memory of NUMA node {memory.index}")
+            )
             continue
         if memory.index not in cores:
             why = "this process may use none of its cores" if memory.cpus else "it has no cores"
-            found.append(f"{name}: {why}; measured from other nodes")
+            found.append(Missing(name, f"{why}; measured from other nodes"))
         found += [_local(memory, node, here) for node, here in _own_first(memory, cores)]
     return found
 

@@ -32,7 +32,6 @@ from nearpeak.study.plan import DEVIATION, VIRTUAL_DEVIATION, fits, make_plan
 from nearpeak.study.variants import Awarenesses, choose_variants, unfit
 
 HOST_SECONDS = 20.0  # for a host to answer
-TWO_NODES, PAIR = " two-nodes", " pair "  # in the ids of paths between hosts, of all pairs
 
 TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)
 __all__ = [
@@ -100,7 +99,7 @@ def try_buffers(
         for path in discover_paths(machine)[0]
         if len(path.ends) == 2 and rank_ends(path, "D,D")
     ]
-    between.sort(key=_shares_gpu)
+    between.sort(key=_last_resort)
     ranks = len(between[0].ends)
     chosen = [named(described.benchmarks, name) for name in dict.fromkeys(
         variant.benchmark for variant in variants if in_gpu(variant.buffers)
@@ -143,10 +142,9 @@ def choose_contenders(options: Options) -> list[Contender]:
     return contenders
 
 
-def _shares_gpu(path: Path) -> tuple[bool, bool]:
+def _last_resort(path: Path) -> tuple[bool, bool]:
     """Sorts paths whose ends have a GPU each before those where several share one."""
-    gpus = [end.gpu for end in path.ends if end.gpu]
-    return len(set(gpus)) < len(gpus), path.mps
+    return path.shares_gpu, path.mps
 
 
 def describe_library(library: Library) -> Description:
@@ -169,24 +167,26 @@ def select_paths(
     `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs.
     UserError names one that is not there, and why.
     """
-    pairs = all_pairs or any(PAIR in one for one in wanted)
-    paths, reasons = discover_paths(machine, list(hosts), pairs)
-    known = {path.id: path for path in paths}
+    usual, missing = discover_paths(machine, list(hosts), all_pairs)
+    known = {path.id: path for path in usual}
+    if any(one not in known for one in wanted):  # it may be one of all pairs
+        paths, missing = discover_paths(machine, list(hosts), True)
+        known = {path.id: path for path in paths}
     for one in wanted:
         if one not in known:
-            missing = [reason for reason in reasons if reason.startswith(f"{one}: ")]
-            if missing:
-                raise UserError(f"there is no path {missing[0]}")
+            if lacking := [reason for reason in missing if reason.path == one]:
+                raise UserError(f"there is no path {lacking[0]}")
             raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
-    chosen = [path for path in paths if not hosts or TWO_NODES in path.id]
+    chosen = [path for path in usual if path.two_hosts or not hosts]
     if all_pairs:
-        chosen = [path for path in paths if PAIR in path.id]
+        chosen = [path for path in usual if path.pair]
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"all pairs are those of GPUs, and there is none to be used{why}")
     chosen = [known[one] for one in wanted] or chosen
     if all(path.transport == "local" for path in chosen):
-        raise UserError("no path for MPI is left: " + "; ".join(reasons or ["choose another"]))
+        reasons = "; ".join(map(str, missing)) or "choose another"
+        raise UserError(f"no path for MPI is left: {reasons}")
     return chosen
 
 
@@ -196,7 +196,7 @@ def fitting_path(paths: Sequence[Path], benchmark: Benchmark, buffers: str) -> t
     One between two GPUs comes before one where the ranks share a GPU. UserError without one.
     """
     between = [path for path in paths if path.transport != "local"]
-    for path in sorted(between, key=_shares_gpu):
+    for path in sorted(between, key=_last_resort):
         if fits(path, benchmark, buffers):
             return path, rank_ends(path, buffers) or path.ends
     if any(rank_ends(path, buffers) for path in between):
