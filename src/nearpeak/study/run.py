@@ -193,9 +193,11 @@ class StudyRun:
         return sum(self._state.estimate.seconds(launches) for launches in blocks)
 
     def _time_left(self, block: int) -> float:
-        """Of the budget; without one, to the next look."""
-        if self._plan.budget_seconds is not None and block >= LEAST_LAUNCHES:
-            return self._plan.budget_seconds - self._spent()
+        """To the end of the budget, or of the blocks that are run anyhow; without one, to the next
+        look."""
+        if self._plan.budget_seconds is not None:
+            least = self._left(block, LEAST_LAUNCHES)
+            return max(self._plan.budget_seconds - self._spent(), least)
         return self._left(block, min(look for look in self._plan.looks if look > block))
 
     def _run_launch(self, planned: PlannedLaunch) -> None:

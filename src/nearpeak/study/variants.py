@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.identity import Who
 from nearpeak.machine.model import Path
 from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.benchmarks import Benchmark, named
@@ -63,7 +64,7 @@ class Awarenesses:
 
     def __init__(self, found: Sequence[Awareness], described: Description) -> None:
         self._wrong = {
-            (one.library, one.settings, one.buffers, one.operation)
+            (Who(one.library, one.settings), one.buffers, one.operation)
             for one in found
             if one.status not in (GOOD, NOT_TRIED)
         }
@@ -71,8 +72,7 @@ class Awarenesses:
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
-        who = (contender.library.name, contender.settings.name, variant.buffers)
-        return (*who, variant.benchmark) not in self._wrong
+        return (contender.who, variant.buffers, variant.benchmark) not in self._wrong
 
     def with_staging(
         self, contenders: Sequence[Contender], variants: Sequence[Variant]
