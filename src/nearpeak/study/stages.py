@@ -8,7 +8,7 @@ as it would have.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nearpeak.identity import Case
 from nearpeak.statistics.sampling import Components, best_slot, components
-from nearpeak.study.estimate import Kind, Parts, kind_of
+from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of
 from nearpeak.study.model import (
     LATER_SAMPLES,
     LEAST_SAMPLES,
@@ -50,10 +50,13 @@ class PilotData:
         self._kinds = [kind_of(plan, template) for template in plan.launches]
         self._samples: dict[int, dict[tuple[Case, str], list[Floats]]] = defaultdict(dict)
         self._parts: dict[Kind, list[Parts]] = defaultdict(list)
+        self._cases: dict[Kind, list[int]] = defaultdict(list)  # measured with a whole slot
 
-    def add(self, template: int, records: Iterable[SamplesRecord], parts: Parts) -> None:
+    def add(self, template: int, records: Sequence[SamplesRecord], parts: Parts) -> None:
         """A launch of the pilot is over: its samples, and what it was made of (seconds)."""
         self._parts[self._kinds[template]].append(parts)
+        whole = {(one.method, one.size_bytes, one.seconds) for one in records if not one.trial}
+        self._cases[self._kinds[template]].append(len(whole))
         cases = self._samples[template]
         for record in records:
             key = (case_of(record), record.method or "")
@@ -79,10 +82,14 @@ class PilotData:
             for launches in cases.values()
             if all(samples.min() > 0 for samples in launches)
         ]
-        totals = [[cost for _, cost in parts] for parts in self._parts[kind]]
-        start = np.mean([sum(cost.fixed for cost in costs) for costs in totals])
-        growing = np.mean([sum(cost.per_ms for cost in costs) for costs in totals])
-        return components(pilots, self._plan.slot_ms, float(start), float(growing))
+        totals = [
+            sum(cost.seconds(self._plan.slot_ms) for _, cost in parts)
+            for parts in self._parts[kind]
+        ]
+        # All cases, as those that take longer than the slot now may not with a longer one.
+        growing = float(np.mean(self._cases[kind])) * WARM_SLOT / 1000
+        start = max(0.0, float(np.mean(totals)) - growing * self._plan.slot_ms)
+        return components(pilots, self._plan.slot_ms, start, growing)
 
     def _methods(self) -> dict[int, tuple[str, ...]]:
         better = {one.name: one.better for each in self._plan.benchmarks for one in each.metrics}
