@@ -150,8 +150,7 @@ class StudyRun:
         last = self._plan.looks[-1]
         for block in range(last):
             if self._state.contenders_done(block):
-                why = f"every cell is precise or was given up after {block} blocks"
-                return StudyEndRecord(status="complete", message=why)
+                return self._ending(f"every cell is precise or was given up after {block} blocks")
             remaining = self._state.remaining(block)
             if not remaining:
                 continue
