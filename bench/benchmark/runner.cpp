@@ -130,7 +130,7 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
 }
 
 // False where wrong data arrived. After a trial one round is looked at, of a large window its
-// stamps alone; what wins is looked at whole, and what is hopeless not at all.
+// stamps alone; what wins is looked at whole.
 bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                                 Measurement& measurement) {
   policy.min_warmup = made.cycle();
@@ -139,7 +139,7 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   group_.barrier();
   measurement = sampler_.measure(policy, made);
   group_.barrier();
-  if (!common_.verify || measurement.hopeless) return true;
+  if (!common_.verify) return true;
   std::optional<WrongData> wrong;
   if (whole) wrong = verify(made, 0, Part::kAll);
   const std::uint64_t rounds = trial ? 1 : rounds_of(name.size_bytes, made);
@@ -186,7 +186,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.phases = made.phases();
     result.window = made.window();
     result.offset = context.offset;
-    result.verified = common_.verify && !measurement.hopeless;
+    result.verified = common_.verify;
     result.together = method != nullptr && method->together;
   }
   return results;
