@@ -97,6 +97,8 @@ class Case : public Sampled {
   virtual std::uint64_t window() const { return 1; }
   // Iterations after which every buffer has been used.
   virtual std::uint64_t cycle() const { return 1; }
+  // Messages of an iteration that each leave something to be looked at.
+  virtual std::uint64_t shown() const { return 1; }
   virtual std::vector<std::string> phases() const { return {}; }
 
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers

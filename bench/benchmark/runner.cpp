@@ -9,11 +9,22 @@ namespace {
 
 constexpr double kTrialShare = 0.05;  // of the slot, for each trial of a method
 constexpr std::uint64_t kTrialSamples = 2;
-constexpr double kFar = 2;            // times the best in the first trial: no second one
+constexpr double kFar = 1.5;          // times the best in the first trial: no second one
+constexpr double kHopeless = 2;       // times the best so far: its first trial ends at once
 constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
 constexpr std::size_t kMeasured = 2;  // nor are more methods than these
-constexpr std::uint64_t kRounds = 8;  // of verification, behind the timing; behind a trial one
-constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window, to be looked at twice
+// Rounds of verification behind the timing; behind a trial one. Of windows that take long, as many
+// as show so many messages.
+constexpr std::uint64_t kRounds = 8;
+constexpr std::uint64_t kFewestRounds = 2;
+constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window: it takes no time
+
+bool is_cheap(std::size_t bytes, const Case& made) { return bytes * made.window() <= kCheapBytes; }
+
+std::uint64_t rounds_of(std::size_t bytes, const Case& made) {
+  if (is_cheap(bytes, made)) return kRounds;
+  return std::max(kFewestRounds, (kRounds + made.shown() - 1) / made.shown());
+}
 
 // A mismatch as it is told to other ranks.
 struct Told {
@@ -131,8 +142,9 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   if (!common_.verify) return true;
   std::optional<WrongData> wrong;
   if (whole) wrong = verify(made, 0, Part::kAll);
-  const bool cheap = name.size_bytes * made.window() <= kCheapBytes;
-  if (!wrong) wrong = verify_rounds(made, trial ? 1 : kRounds, cheap ? Part::kAll : Part::kStamps);
+  const std::uint64_t rounds = trial ? 1 : rounds_of(name.size_bytes, made);
+  const Part last = is_cheap(name.size_bytes, made) ? Part::kAll : Part::kStamps;
+  if (!wrong) wrong = verify_rounds(made, rounds, last);
   if (wrong) wrong_data(name, *wrong);
   return !wrong;
 }
@@ -283,23 +295,35 @@ Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& con
   return result;
 }
 
-// Of all methods. Those that are not far behind have a second one: what disturbed the first has
-// passed by then.
+// Of all methods. Those that are not far behind have a second one, where there are several: what
+// disturbed the first has passed by then.
 std::vector<Runner::Trial> Runner::trials(const Benchmark& benchmark, const CaseContext& context,
                                           const Messages& messages,
-                                          const std::vector<const Method*>& methods) {
+                                          std::vector<const Method*> methods) {
+  // Against the best of the case before it soon shows which are hopeless.
+  std::stable_partition(methods.begin(), methods.end(),
+                        [this](const Method* method) { return method->name == fastest_; });
   SamplingPolicy policy = policy_of(benchmark);
   policy.slot_s *= kTrialShare;
   policy.limit_s *= kTrialShare;
-  policy.min_samples = std::min(policy.min_samples, kTrialSamples);
+  policy.least_samples = std::min(policy.least_samples, kTrialSamples);
   std::vector<Trial> all;
   double best_us = std::numeric_limits<double>::infinity();
   for (const Method* method : methods) {
+    policy.hopeless_us = kHopeless * best_us;
     all.push_back(attempt(benchmark, context, messages, *method, policy, true));
-    if (all.back().good) best_us = std::min(best_us, all.back().best_us);
+    if (!all.back().good) continue;
+    if (group_.broadcast(all.back().best_us < best_us ? 1 : 0) != 0) fastest_ = method->name;
+    best_us = std::min(best_us, all.back().best_us);
   }
-  for (Trial& trial : all) {
-    if (!trial.good || group_.broadcast(trial.best_us > kFar * best_us ? 1 : 0) != 0) continue;
+  policy.hopeless_us.reset();
+  std::vector<Trial*> near;
+  for (Trial& trial : all)
+    if (trial.good && group_.broadcast(trial.best_us > kFar * best_us ? 1 : 0) == 0)
+      near.push_back(&trial);
+  if (near.size() == 1) return all;
+  for (Trial* const first : near) {
+    Trial& trial = *first;
     Trial second = attempt(benchmark, context, messages, *trial.method, policy, true);
     second.comes_after(trial);
     if (!second.good || second.best_us < trial.best_us) trial = std::move(second);

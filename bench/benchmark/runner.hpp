@@ -75,7 +75,7 @@ class Runner {
   void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                   const std::vector<const Method*>& methods);
   std::vector<Trial> trials(const Benchmark& benchmark, const CaseContext& context,
-                            const Messages& messages, const std::vector<const Method*>& methods);
+                            const Messages& messages, std::vector<const Method*> methods);
   Trial attempt(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                 const Method& method, const SamplingPolicy& policy, bool trial);
   std::vector<CaseResult> results_of(const Benchmark& benchmark, const CaseContext& context,
@@ -91,6 +91,7 @@ class Runner {
   RecordWriter writer_;
   Table table_;
   std::string shown_metric_;
+  std::string fastest_;  // method in the first trials of the last case
   std::set<std::string> shown_reasons_;
   int status_ = kGood;
 };

@@ -165,8 +165,9 @@ void CommonOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(0.01, 1e6))
       ->check(is_number)
       ->capture_default_str();
-  app.add_option("--min-samples", min_samples, "samples of each size, beyond the slot if need be")
-      ->check(CLI::Range(1, 1 << 20))
+  app.add_option("--least-samples", least_samples,
+                 "samples of each size, beyond the slot if need be")
+      ->check(CLI::Range(3, 1 << 20))
       ->capture_default_str();
   app.add_option("--seed", seed,
                  "shuffle the sizes with this seed; without it they keep their order");
@@ -186,7 +187,7 @@ SamplingPolicy CommonOptions::policy() const {
   SamplingPolicy out;
   out.slot_s = slot_ms / 1e3;
   out.limit_s = limit_s;
-  out.min_samples = min_samples;
+  out.least_samples = least_samples;
   if (with_device) out.min_warmup_s = kDeviceWarmupS;
   out.keep_ranks = keep_ranks;
   return out;

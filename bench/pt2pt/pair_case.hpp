@@ -35,6 +35,7 @@ class PairCase : public Case {
 
   std::uint64_t window() const final { return messages_.window; }
   std::uint64_t cycle() const final { return windows_; }
+  std::uint64_t shown() const final { return window_slots(); }
 
   // The out buffer comes with round 0 in all of its slots.
   void begin_round(std::uint64_t round, Part part) final {

@@ -46,6 +46,14 @@ class Sampler::Run {
   Measurement measure() {
     const std::int64_t begin = now_ns();
     warm_up();
+    if (!result_.hopeless) sample(begin);
+    reduce();
+    result_.seconds = static_cast<double>(now_ns() - begin) / kNs;
+    return std::move(result_);
+  }
+
+ private:
+  void sample(std::int64_t begin) {
     set_batch();
     if (keeps_) result_.samples_us.reserve(2 * policy_.max_kept);
     while (const std::uint64_t round = next_round(begin)) {
@@ -67,13 +75,9 @@ class Sampler::Run {
       result_.kept_every *= 2;
     }
     result_.iterations = taken_ * result_.batch;
-    if (taken_ >= policy_.min_samples) result_.limited.reset();
-    reduce();
-    result_.seconds = static_cast<double>(now_ns() - begin) / kNs;
-    return std::move(result_);
+    if (taken_ >= policy_.least_samples) result_.limited.reset();
   }
 
- private:
   void warm_up() {
     begin_sample();
     const std::int64_t begin = now_ns();
@@ -82,27 +86,40 @@ class Sampler::Run {
     result_.warmup_iterations = 1;
 
     const std::int64_t since = now_ns();
-    for (std::uint64_t wanted = 1;; wanted *= 2) {
-      const std::uint64_t count = group_.broadcast(wanted);
-      if (count == 0) break;
+    std::uint64_t wanted = 1;
+    while (const std::uint64_t count = group_.broadcast(wanted)) {
       const double previous = per_iteration_ns_;
       const std::int64_t spent_ns = apart_ ? run_apart(count) : run_timed(count);
       per_iteration_ns_ = static_cast<double>(spent_ns) / static_cast<double>(count);
+      if (count == 1 && policy_.hopeless_us && group_.broadcast(is_hopeless() ? 1 : 0) != 0)
+        return give_up(spent_ns);
       result_.warmup_iterations += count;
       const double spent_s = static_cast<double>(now_ns() - since) / kNs;
       const bool steady = std::abs(per_iteration_ns_ - previous) < kSteady * per_iteration_ns_ &&
                           spent_s > policy_.min_warmup_s;
       const bool used = result_.warmup_iterations >= policy_.min_warmup || spent_s > policy_.slot_s;
-      if (used && (steady || spent_s > kWarmUpShare * policy_.slot_s)) wanted = 0;
+      const bool warm = used && (steady || spent_s > kWarmUpShare * policy_.slot_s);
+      wanted = warm ? 0 : 2 * count;
     }
     per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
     per_sample_ns_ = 0;
+  }
+
+  bool is_hopeless() const {
+    return per_iteration_ns_ > std::max(*policy_.hopeless_us * 1e3, policy_.slot_s * kNs);
+  }
+
+  void give_up(std::int64_t spent_ns) {
+    result_.hopeless = true;
+    result_.iterations = 1;
+    if (keeps_) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
   }
 
   // How many iterations a sample takes, and which samples are kept, by the time per iteration that
   // the leader knows now.
   void set_batch() {
     result_.batch = group_.broadcast(at_least_one(shortest_ns_ / per_iteration_ns_));
+    falls_in_step_ = group_.broadcast(per_iteration_ns_ < policy_.slot_s * kNs ? 1 : 0) != 0;
     const double fit = policy_.slot_s * kNs / sample_ns();
     result_.kept_every =
         group_.broadcast(at_least_one(fit / static_cast<double>(policy_.max_kept)));
@@ -117,14 +134,15 @@ class Sampler::Run {
     const double left_ns = policy_.slot_s * kNs - spent_ns_;
     const double limit_left = policy_.limit_s * kNs - static_cast<double>(now_ns() - begin);
     double wanted = std::floor(left_ns / sample_ns());
-    if (taken_ < policy_.min_samples)
-      wanted = std::max(wanted, static_cast<double>(policy_.min_samples - taken_));
+    if (taken_ < policy_.least_samples)
+      wanted = std::max(wanted, static_cast<double>(policy_.least_samples - taken_));
     const double possible = std::floor(limit_left / sample_ns());
-    if (wanted > possible && taken_ < policy_.min_samples) result_.limited = "time limit of a case";
+    if (wanted > possible && taken_ < policy_.least_samples)
+      result_.limited = "time limit of a case";
     wanted = std::min(wanted, possible);
     if (taken_ == 0) wanted = std::max(wanted, 1.0);
     const bool enough =
-        taken_ >= policy_.min_samples && left_ns < kWarmUpShare * policy_.slot_s * kNs;
+        taken_ >= policy_.least_samples && left_ns < kWarmUpShare * policy_.slot_s * kNs;
     return group_.broadcast(wanted < 1 || enough ? 0 : static_cast<std::uint64_t>(wanted));
   }
 
@@ -160,7 +178,8 @@ class Sampler::Run {
 
   void take(std::uint64_t round) {
     begin_sample();
-    sampled_.run(1);  // untimed: agreeing has put the ranks out of step
+    // Untimed, as agreeing has put the ranks out of step; beside a whole slot that is nothing.
+    if (falls_in_step_) sampled_.run(1);
     const std::int64_t start = now_ns();
     std::int64_t before = start;
     double timed_ns = 0;
@@ -228,6 +247,7 @@ class Sampler::Run {
   Measurement result_;
   double per_iteration_ns_ = 0;
   double per_sample_ns_ = 0;  // with what is done between samples
+  bool falls_in_step_ = true;
   std::uint64_t taken_ = 0;
   double spent_ns_ = 0;
 };

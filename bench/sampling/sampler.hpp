@@ -27,12 +27,15 @@ enum class Sync {
 enum class Reduce { kLeader, kMaximum, kMean };
 
 struct SamplingPolicy {
-  double slot_s = 0.1;             // time for timed samples of one case
-  double limit_s = 10.0;           // one case never takes much longer, even for fewer samples
-  std::uint64_t min_samples = 11;  // taken beyond the slot if need be
-  std::uint64_t max_kept = 256;    // of more samples every n-th is kept, spread over the slot
-  std::uint64_t min_warmup = 1;    // iterations, if they fit into a slot
-  double min_warmup_s = 0;         // clocks of devices rise while they work
+  double slot_s = 0.1;               // time for timed samples of one case
+  double limit_s = 10.0;             // one case never takes much longer, even for fewer samples
+  std::uint64_t least_samples = 11;  // taken beyond the slot if need be
+  std::uint64_t max_kept = 256;      // of more samples every n-th is kept, spread over the slot
+  std::uint64_t min_warmup = 1;      // iterations, if they fit into a slot
+  double min_warmup_s = 0;           // clocks of devices rise while they work
+  // Where there is one: a second iteration that takes longer than this, on the leader, and than the
+  // slot is the only sample.
+  std::optional<double> hopeless_us;
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
   bool keep_ranks = false;  // also the samples of every rank
@@ -48,6 +51,7 @@ struct Measurement {
   std::uint64_t warmup_iterations = 0;
   double first_use_us = 0;  // the very first iteration
   double seconds = 0;
+  bool hopeless = false;               // as the policy has it; known on every rank
   std::optional<std::string> limited;  // why there are fewer samples than asked for
 };
 

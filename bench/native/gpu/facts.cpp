@@ -49,11 +49,11 @@ Measurement open_repeatedly(Ipc& ipc, const IpcHandle& handle, const SamplingPol
   measurement.first_use_us = open_us();
   measurement.warmup_iterations = 1;
   while (samples.empty() || (samples.size() < policy.max_kept && spent() < policy.limit_s &&
-                             (spent() < policy.slot_s || samples.size() < policy.min_samples)))
+                             (spent() < policy.slot_s || samples.size() < policy.least_samples)))
     samples.push_back(open_us());
   measurement.iterations = samples.size();
   measurement.seconds = spent();
-  if (samples.size() < policy.min_samples) measurement.limited = "time limit of a case";
+  if (samples.size() < policy.least_samples) measurement.limited = "time limit of a case";
   return measurement;
 }
 
@@ -276,7 +276,7 @@ void measure_device_latency(const GpuRank& rank, const Metric& metric, std::size
     const double fit = common.slot_ms * 1e3 / kPassedSampleUs;
     const std::uint64_t most = Passing::kMostSamples - 1;
     pass(rounds, 1 + std::clamp(static_cast<std::uint64_t>(std::min(fit, 1e6)),
-                                std::min(common.min_samples, most), most));
+                                std::min(common.least_samples, most), most));
   }
   if (passing) passing->close();
   group.barrier();  // nobody's memory goes while another still has it open

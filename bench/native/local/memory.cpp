@@ -321,7 +321,7 @@ class MemoryRun {
                const std::function<std::optional<Mismatch>()>& find_wrong) {
     SamplingPolicy trial = options_.common.policy();
     trial.slot_s *= kTrialShare;
-    trial.min_samples = std::min(trial.min_samples, kTrialSamples);
+    trial.least_samples = std::min(trial.least_samples, kTrialSamples);
     const auto sweeps = [&](const Way& way) {
       return Repeated([this, bytes, &way](std::uint64_t n) {
         for (std::uint64_t i = 0; i < n; ++i) split(bytes, way.threads, way.sweep);

@@ -122,13 +122,13 @@ class VerbsEnd {
     } else {
       measurement.batch = sample_batch(exchange, *trial.method, trial.us);
       measurement.warmup_iterations = trial.batch;
-      const std::uint64_t count = std::min(kSamples, options_.common.min_samples);
+      const std::uint64_t count = std::min(kSamples, options_.common.least_samples);
       for (std::uint64_t i = 0; i < count; ++i) {
         const Outcome outcome = run_once(exchange, *trial.method, measurement.batch);
         if (!outcome.good()) return runner_.skip(result.name, outcome.reason);
         measurement.samples_us.push_back(outcome.us);
       }
-      if (count < options_.common.min_samples)
+      if (count < options_.common.least_samples)
         measurement.limited = "each sample is a run of perftest's programs";
     }
     measurement.iterations = measurement.batch * measurement.samples_us.size();

@@ -48,6 +48,24 @@ TEST_CASE("a transport that skips every k-th message is caught") {
   }
 }
 
+TEST_CASE("a transport that skips every k-th message is caught in windows that take long") {
+  for (const std::uint64_t k : {2, 5, 8})
+    for (const std::string reuse : {"fixed", "single"}) {
+      CAPTURE(k);
+      CAPTURE(reuse);
+      const RecordFile file;
+      ModeOptions options = short_pair("2M", file);
+      options.common.reuse = reuse;
+      options.common.window = reuse == "single" ? 1 : 4;
+      options.metrics = {"bw", "bibw"};
+      const auto skip = [k](const HostEnd&, char*, std::size_t, std::uint64_t number) {
+        return number % k != 0;
+      };
+      CHECK(in_own_process([&] { return run_pair(options, {spoiled(skip)}); }) == kWrongData);
+      CHECK(file.records("samples").empty());
+    }
+}
+
 TEST_CASE("a transport that delivers late by one message is caught") {
   // What should have come now comes with the next one.
   is_caught([last = std::string()](const HostEnd& end, char* to, std::size_t bytes,
@@ -129,6 +147,29 @@ TEST_CASE("a transport that one rank has no memory for is skipped, and the other
     CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
     CHECK(library.records("samples").size() == (alone ? 0 : 1));
     CHECK(library.records("problem").size() == (alone ? 1 : 0));
+  }
+}
+
+TEST_CASE("a hopeless method ends after one iteration that is timed") {
+  const RecordFile file;
+  ModeOptions options = short_pair("8", file);
+  options.metrics = {"latency"};
+  const auto late = [](const HostEnd& end, char*, std::size_t, std::uint64_t) {
+    const std::int64_t until = now_ns() + 20'000'000;
+    while (end.messages.rank == 0 && now_ns() < until) {
+    }
+    return true;
+  };
+  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late)};
+  CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
+  const auto records = file.records("samples");
+  REQUIRE(records.size() == 2);
+  for (const auto& record : records) {
+    CHECK(record["verified"] == true);
+    if (record["method"] != "spoiled") continue;
+    CHECK(record["limited"] == "a short trial: slower than others");
+    CHECK(record["samples"].size() == 1);
+    CHECK(record["iterations"] == 1);
   }
 }
 

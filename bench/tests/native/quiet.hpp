@@ -21,7 +21,7 @@ inline nearpeak::CommonOptions short_run(const std::string& sizes, const std::st
   common.sizes = sizes;
   common.jsonl = jsonl;
   common.slot_ms = 0.5;
-  common.min_samples = 2;
+  common.least_samples = 2;
   return common;
 }
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 using namespace nearpeak;
@@ -43,6 +44,19 @@ TEST_CASE("large messages have a smaller window, and always one") {
   CHECK(options.window_at(16 << 20) == 16);
   options.in_flight = "16M";
   CHECK(options.window_at(4 << 20) == 4);
+}
+
+TEST_CASE("a case has 11 samples at least, or as many as are asked for, but 3") {
+  const auto parsed = [](const std::string& text) {
+    CommonOptions options;
+    CLI::App app;
+    options.add_to(app);
+    app.parse(text);
+    return options.policy().least_samples;
+  };
+  CHECK(parsed("") == 11);
+  CHECK(parsed("--least-samples 5") == 5);
+  CHECK_THROWS_AS(parsed("--least-samples 2"), CLI::ValidationError);
 }
 
 TEST_CASE("a seed shuffles the sizes, and the same seed in the same way") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 using namespace nearpeak;
 
 namespace {
@@ -74,9 +76,40 @@ TEST_CASE("a case that is too slow for its limit keeps what it has and says why"
   const auto result = measure(policy, [](std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) spend(4000);
   });
-  CHECK(result.samples_us.size() < policy.min_samples);
+  CHECK(result.samples_us.size() < policy.least_samples);
   CHECK(result.samples_us.size() >= 1);
   CHECK(result.limited);
+}
+
+TEST_CASE("what is longer than a slot is not run once more before it is timed") {
+  std::uint64_t runs = 0;
+  SamplingPolicy policy = short_policy();
+  policy.slot_s = 0.001;
+  policy.least_samples = 3;
+  const auto result = measure(policy, [&](std::uint64_t n) {
+    spend(2000);
+    runs += n;
+  });
+  CHECK(result.iterations == 3);
+  CHECK(runs == result.warmup_iterations + result.iterations);
+}
+
+TEST_CASE("an iteration that is hopeless is the only sample") {
+  SamplingPolicy policy = short_policy();
+  const auto slow = [&policy] {
+    return measure(policy, [](std::uint64_t n) { spend(15'000 * static_cast<double>(n)); });
+  };
+  policy.hopeless_us = 10'000;
+  CHECK(slow().hopeless);
+  CHECK(slow().samples_us.size() == 1);
+  CHECK(slow().samples_us[0] >= 15'000);
+  policy.slot_s = 10;  // which it is not longer than
+  policy.limit_s = 0.02;
+  CHECK_FALSE(slow().hopeless);
+  policy = short_policy();
+  policy.hopeless_us = std::numeric_limits<double>::infinity();
+  policy.limit_s = 0.02;
+  CHECK_FALSE(slow().hopeless);
 }
 
 TEST_CASE("every buffer is used before anything is timed, if that fits into a slot") {

@@ -234,7 +234,7 @@ TEST_CASE("what goes through host memory is cut so that both ends have work") {
   GpuOptions options = short_gpu("D,D", {"0", "1"}, "3,128K,1000001,6M", file);
   options.mode.common.in_flight = "64M";
   options.mode.common.window = 9;
-  options.mode.common.min_samples = 2;
+  options.mode.common.least_samples = 2;
   CHECK(run(options, "", {method_named("staged-128K"), method_named("staged-1M")}) == kGood);
   CHECK(file.records("problem").empty());
   CHECK(file.records("samples").size() == 3 * 4 * 2);

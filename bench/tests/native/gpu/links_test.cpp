@@ -47,9 +47,9 @@ int run(const std::vector<std::string>& devices, const RecordFile& file,
     cpus += (i == 0 ? "" : ",") + std::to_string(two[i % 2]);
     names += (i == 0 ? "" : ",") + devices[i];
   }
-  std::vector<std::string> words{"--cpus",  cpus,        "--devices",     names,
-                                 "--jsonl", file.path(), "--slot-ms",     "0.5",
-                                 "--sizes", sizes,       "--min-samples", "2"};
+  std::vector<std::string> words{"--cpus",  cpus,        "--devices",       names,
+                                 "--jsonl", file.path(), "--slot-ms",       "0.5",
+                                 "--sizes", sizes,       "--least-samples", "3"};
   words.insert(words.end(), more.begin(), more.end());
   const FakeCuda driver(fake, FAKE_CUDA_FORKED, nvrtc);
   return run_words(words);
