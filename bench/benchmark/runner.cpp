@@ -65,7 +65,7 @@ void Runner::heading(const std::string& text) {
 CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
                          const CaseContext& context,
                          const std::optional<std::string>& method) const {
-  CaseName name{.benchmark = contest() ? naming_.mode : benchmark.info.name,
+  CaseName name{.benchmark = benchmark.info.name,
                 .metric = metric,
                 .size_bytes = context.bytes,
                 .buffers = naming_.buffers,
@@ -349,7 +349,10 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
   std::vector<Trial> measured;
   for (Trial& trial : trials) {
     if (group_.broadcast(trial.best_us > enough ? 1 : 0) != 0) {
-      for (CaseResult& result : trial.results) result.measurement.limited = kTrialOnly;
+      for (CaseResult& result : trial.results) {
+        result.measurement.limited = kTrialOnly;
+        result.trial = true;
+      }
       if (contest()) record(trial.results);
       continue;
     }

@@ -13,11 +13,9 @@ namespace nearpeak {
 
 // What a run's records are called.
 struct Naming {
-  std::string program;  // "nearpeak-mpi", "nearpeak-native"
-  // "pair": then a record's benchmark is this mode, and its method the transport. Empty: the
-  // benchmark's own name, and no method.
-  std::string mode;
-  std::string buffers;  // the kinds of the ranks', as given
+  std::string program;   // "nearpeak-mpi", "nearpeak-native"
+  bool contest = false;  // of methods, whose names the records have; else one of its own choice
+  std::string buffers;   // the kinds of the ranks', as given
 };
 
 class Runner {
@@ -65,7 +63,7 @@ class Runner {
   void run_over(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
                 Memory& out, Memory& in);
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
-  bool contest() const { return !naming_.mode.empty(); }
+  bool contest() const { return naming_.contest; }
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
   std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part last);

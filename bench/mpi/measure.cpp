@@ -39,8 +39,7 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
 
 int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
   const Kinds& kinds = command.kinds.front();
-  Runner runner(group, command.common,
-                {.program = "nearpeak-mpi", .mode = "", .buffers = kinds.text()});
+  Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
   runner.open(library_version(), gather_places(devices, group));
   for (const Selected& selected : command.selected) {
     runner.heading(title(selected));

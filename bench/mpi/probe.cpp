@@ -196,7 +196,7 @@ std::vector<std::string> parse_operations(const std::string& text) {
 }
 
 int probe(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
-  Runner runner(group, command.common, {.program = "nearpeak-mpi", .mode = "", .buffers = ""});
+  Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = ""});
   runner.open(library_version(), gather_places(devices, group));
   int status = kGood;
   for (const Trial& trial : command.trials) {

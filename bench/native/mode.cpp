@@ -84,8 +84,8 @@ void ModeOptions::check() const {
   }
 }
 
-Naming ModeOptions::naming(const std::string& mode, const std::string& buffers) const {
-  return {.program = "nearpeak-native", .mode = as_library ? "" : mode, .buffers = buffers};
+Naming ModeOptions::naming(const std::string& buffers) const {
+  return {.program = "nearpeak-native", .contest = !as_library, .buffers = buffers};
 }
 
 double ModeOptions::stall_s(std::size_t method_count) const {

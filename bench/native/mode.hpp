@@ -29,7 +29,7 @@ struct ModeOptions {
   // Throws BadInput for what no case may be measured with, while there is but one process to say
   // so: sizes, the window, a file that cannot be written.
   void check() const;
-  Naming naming(const std::string& mode, const std::string& buffers = "H,H") const;
+  Naming naming(const std::string& buffers = "H,H") const;
   // How long nothing may be heard of a process that measures.
   double stall_s(std::size_t method_count) const;
 };

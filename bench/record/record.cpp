@@ -98,6 +98,7 @@ void RecordWriter::samples(const CaseResult& result) {
   out["offset"] = result.offset;
   out["verified"] = result.verified;
   out["together"] = result.together;
+  out["trial"] = result.trial;
   out["phases"] = Json::object();
   for (std::size_t i = 0; i < result.phases.size(); ++i)
     out["phases"][result.phases[i]] = rounded(measured.phases_us[i]);

@@ -63,6 +63,7 @@ struct CaseResult {
   std::size_t offset = 0;  // of the buffers, after a page boundary
   bool verified = false;
   bool together = false;  // a method that moves all messages of a window at once
+  bool trial = false;     // of a method, where others were better
 };
 
 struct WrongData {

@@ -76,7 +76,7 @@ class GpuProcess {
 
   int run() {
     if (const int status = open(); status != kGood) return status;
-    Runner runner(group_, options_.mode.common, options_.mode.naming("gpu", options_.buffers));
+    Runner runner(group_, options_.mode.common, options_.mode.naming(options_.buffers));
     std::optional<RankDevice> place;
     if (device_ != nullptr) {
       const DeviceInfo& info = device_->info();
@@ -258,7 +258,7 @@ class GpuProcess {
         .motion = motion_.get(),
         .why_no_kernels = why_no_kernels_,
         .name = [&](const Metric& metric, std::size_t bytes, const std::string& method) {
-          return CaseName{.benchmark = "gpu",
+          return CaseName{.benchmark = metric.name,
                           .metric = metric,
                           .size_bytes = bytes,
                           .buffers = options_.buffers,

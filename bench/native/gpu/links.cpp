@@ -234,7 +234,7 @@ class LinksMode final : public Mode {
   int run_rank(SharedGroup& group) const {
     const TakenDevice taken = take_device(devices_[static_cast<std::size_t>(group.rank())]);
     const DeviceInfo& info = taken.device->info();
-    Runner runner(group, options_.common, options_.naming("links", "D"));
+    Runner runner(group, options_.common, options_.naming("D"));
     open_records(runner, "links", RankDevice{info.uuid, info.name, info.pci});
     const Ground ground{.kind = BufferKind::kDevice,
                         .memory = taken.device->memory(BufferKind::kDevice),

@@ -35,7 +35,7 @@ class PairProcess {
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 #endif
     own().touch();
-    Runner runner(group_, options_.common, options_.naming("pair"));
+    Runner runner(group_, options_.common, options_.naming());
     open_records(runner, "pair");
     for_each_case(group_, options_, {}, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {

@@ -200,7 +200,7 @@ class MemoryRun {
       : options_(options),
         workers_(options.cpus),
         runner_(alone_, options.common,
-                {.program = "nearpeak-native", .mode = "memory", .buffers = "H,H"}),
+                {.program = "nearpeak-native", .contest = true, .buffers = "H,H"}),
         sampler_(alone_, runner_.clock()) {}
 
   int run() {
@@ -335,7 +335,7 @@ class MemoryRun {
     }
     const Way& best = ways[static_cast<std::size_t>(
         std::min_element(best_us.begin(), best_us.end()) - best_us.begin())];
-    const CaseName name{.benchmark = "memory",
+    const CaseName name{.benchmark = metric,
                         .metric = {metric, "GB/s", "higher"},
                         .size_bytes = bytes,
                         .buffers = "H,H",

@@ -222,7 +222,7 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
         files.push_back(streams[i].file());
     return files;
   };
-  Runner runner(group, options.common, options.naming("tcp"));
+  Runner runner(group, options.common, options.naming());
   open_records(runner, "tcp");
   const auto transports = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
     std::vector<Method> some;

@@ -55,7 +55,7 @@ class VerbsEnd {
   VerbsEnd(const VerbsOptions& options, SocketGroup& group, std::vector<const Benchmark*> asked)
       : options_(options),
         group_(group),
-        runner_(group, options.common, options.naming("verbs", options.buffers)),
+        runner_(group, options.common, options.naming(options.buffers)),
         asked_(std::move(asked)) {}
 
   int run(const std::vector<VerbsMethod>& methods) {
@@ -119,6 +119,7 @@ class VerbsEnd {
       measurement.samples_us = {trial.us};
       measurement.batch = trial.batch;
       measurement.limited = kTrialOnly;
+      result.trial = true;
     } else {
       measurement.batch = sample_batch(exchange, *trial.method, trial.us);
       measurement.warmup_iterations = trial.batch;

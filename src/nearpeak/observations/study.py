@@ -173,7 +173,7 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         launch = _launch(plan, places[one.begin.path], one)
         found.launches.append(launch)
         for record, samples in one.believable:
-            if launch.who == CEILING:  # whose records name the program's mode; a fact has no other
+            if launch.who == CEILING and study.schema < SCHEMA:  # which name the program's mode
                 record.benchmark = owners.get(record.metric, record.metric)
             found.observed.append(_observation(launch, record, samples))
         found.gaps += _gaps(plan, launch, one)
