@@ -96,3 +96,10 @@ def test_what_is_sent_may_be_written_before(launcher: Any) -> None:
     }
     assert list(cases[0]["phases"]) == ["payload", "empty"]
     assert all(value > 0 for case in cases for value in case["samples"])
+
+
+def test_benchmarks_are_measured_in_the_order_of_the_command_line(launcher: Any) -> None:
+    names = ["mbw_mr", "latency", "allreduce", "bw"]
+    done = launcher.run(*names, "--sizes", "8", "--slot-ms", "1")
+    assert done.code == 0, done.err
+    assert list(dict.fromkeys(case["benchmark"] for case in done.of("samples"))) == names
