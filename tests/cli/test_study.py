@@ -37,7 +37,7 @@ def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: P
         *("machine.json", "plan.json", "records.jsonl", "results.json", "report.html", "logs")
     }
     results = json.loads((tmp_path / "there" / "results.json").read_text())
-    assert {cell["library"] for cell in results["cells"]} == {"one", "two"}
+    assert {cell["who"]["library"] for cell in results["cells"]} == {"one", "two"}
 
 
 def test_several_settings_of_one_library(
@@ -49,11 +49,12 @@ def test_several_settings_of_one_library(
     code, _, err = nearpeak("study", *words, *SMALL, "--launches", "2", "-o", "there")
     assert (code, err) == (0, "")
     results = json.loads((tmp_path / "there" / "results.json").read_text())
-    assert {(one["library"], one["settings"]) for one in results["cells"]} == {
+    assert {(one["who"]["library"], one["who"]["settings"]) for one in results["cells"]} == {
         ("one", "default"),
         ("one", "ipc-off"),
     }
-    assert results["libraries"][0]["settings"] == ["default", "ipc-off"]
+    settings = [one["name"] for one in results["libraries"][0]["settings"]]
+    assert settings == ["default", "ipc-off"]
     code, _, err = nearpeak("study", "--mpi", "one@nothing", "--dry-run")
     assert (code, err) == (
         2,
@@ -168,7 +169,15 @@ def test_resume_on_another_machine_is_refused_unless_forced(
 
 def cells_of(folder: Path) -> set[tuple[str, str, str, str]]:
     results = json.loads((folder / "results.json").read_text())
-    return {(one["library"], one["path"], one["metric"], one["status"]) for one in results["cells"]}
+    return {
+        (
+            one["who"]["library"],
+            one["place"]["path"],
+            one["case"]["metric"],
+            one["status"],
+        )
+        for one in results["cells"]
+    }
 
 
 def test_the_ceiling_alone_is_a_study(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -210,7 +219,7 @@ def test_benchmarks_of_any_number_of_ranks(nearpeak: Nearpeak, tmp_path: Path) -
     assert "host-all" not in out + err
     code, _, err = nearpeak("study", "--mpi", "one", "--paths", "host-all 4")
     assert code == 2
-    assert "latency runs on exactly 2 ranks, and none of the paths host-all 4 (4) has so" in err
+    assert "runs on exactly 2 ranks, and none of the paths host-all 4 (4) has so" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -111,7 +111,10 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
     )
     assert results.failures == []
     assert {one.status for one in results.awareness} == {"ok"}
-    measured = {(c.path, c.benchmark, c.buffers, c.axes["staging"]) for c in results.cells}
+    measured = {
+        (c.place.path, c.case.benchmark, c.case.buffers, c.case.axes["staging"])
+        for c in results.cells
+    }
     assert measured == {
         ("gpu-gpu nvlink", "latency", "D,D", "none"),
         ("gpu-gpu nvlink", "bw", "D,D", "none"),
@@ -121,8 +124,8 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
     }
     assert all(cell.launches == 2 and cell.ceiling is not None for cell in results.cells)
     extra = {"ipc_open", "flag_latency", "device_latency"}
-    assert extra == {one.metric for one in results.ceilings} - {"latency", "bw"}
-    between = [one.methods for one in results.ceilings if one.path == "gpu-gpu nvlink"]
+    assert extra == {one.case.metric for one in results.ceilings} - {"latency", "bw"}
+    between = [one.methods for one in results.ceilings if one.place.path == "gpu-gpu nvlink"]
     assert {"sm", "sm-pull", "kernel"} <= {name for methods in between for name in methods}
     assert results.skipped == []
 
@@ -147,10 +150,10 @@ def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
     folder = tmp_path / "study"
     results = run_study(standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}")
     assert {one.status for one in results.awareness} == {"not tried"}  # and not: not GPU-aware
-    assert {one.path for one in results.failures} == failed
+    assert {one.place.path for one in results.failures} == failed
     assert {one.status for one in results.failures} == {"failed"}
     assert all(said in one.message for one in results.failures)
-    assert {(cell.path, cell.status) for cell in results.cells} == {
+    assert {(cell.place.path, cell.status) for cell in results.cells} == {
         ("gpu-gpu nvlink", "failed"),
         ("host-gpu near", "failed" if "host-gpu near" in failed else "ok"),
     }
@@ -167,7 +170,7 @@ def test_gpus_that_do_not_reach_each_other_have_a_ceiling_through_the_host(
     folder = tmp_path / "study"
     results = run_study(standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}")
     assert results.failures == []
-    between = [cell for cell in results.cells if cell.path == "gpu-gpu nvlink"]
+    between = [cell for cell in results.cells if cell.place.path == "gpu-gpu nvlink"]
     assert all(cell.ceiling and cell.ceiling.method.startswith("staged") for cell in between)
     refused = [one.message for one in results.skipped if one.method == "ce"]
     assert refused
@@ -182,7 +185,11 @@ def test_a_library_that_is_not_gpu_aware_is_measured_with_staging(
     direct = {one.operation: one for one in results.awareness if one.buffers == "D,D"}
     assert direct["latency"].status == "crashed"
     assert "SIGSEGV" in direct["latency"].message
-    staged = {(c.path, c.axes["staging"]) for c in results.cells if c.benchmark == "latency"}
+    staged = {
+        (c.place.path, c.case.axes["staging"])
+        for c in results.cells
+        if c.case.benchmark == "latency"
+    }
     assert staged == {
         (path, staging)
         for path in ("gpu-gpu nvlink", "host-gpu near")

@@ -33,13 +33,13 @@ def second(better: str, *, symmetric: bool, ceiling: bool) -> dict[str, Any]:
 def test_a_benchmark_of_schema_2(better: str, symmetric: bool, moves: Moves) -> None:
     for ceiling, model in ((True, "measured"), (False, "none")):
         old = second(better, symmetric=symmetric, ceiling=ceiling)
-        new = upgraded({"schema": 2, "benchmarks": [old]})["benchmarks"][0]
+        new = upgraded({"schema": 2, "paths": [], "benchmarks": [old]})["benchmarks"][0]
         benchmark = msgspec.convert(new, type=Benchmark)
         assert (benchmark.moves, benchmark.ceiling, benchmark.x.name) == (moves, model, "size")
 
 
 def test_benchmarks_of_schema_1() -> None:
-    plan = {"schema": 1, "variants": [{"benchmark": "bw"}, {"benchmark": "latency"}]}
+    plan = {"schema": 1, "paths": [], "variants": [{"benchmark": "bw"}, {"benchmark": "latency"}]}
     found = msgspec.convert(upgraded(plan)["benchmarks"], type=list[Benchmark])
     assert [(one.name, one.ceiling, one.moves.window) for one in found] == [
         ("latency", "measured", False),
@@ -52,7 +52,7 @@ def test_of_all_blocks_spelled_out_one_is_kept() -> None:
         {"launch": number, "block": number // 2, "seed": number, "path": "ab"[number % 2]}
         for number in range(6)
     ]
-    plan = upgraded({"schema": 2, "benchmarks": [], "launches": launches})
+    plan = upgraded({"schema": 2, "paths": [], "benchmarks": [], "launches": launches})
     assert plan["schema"] == SCHEMA
     assert plan["launches"] == [{"path": "a"}, {"path": "b"}]
 

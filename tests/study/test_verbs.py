@@ -155,12 +155,12 @@ def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_pat
     assert study.run(plan).status == "complete"
     assert {(one.status, one.message) for one in study.ends()} == {("ok", "")}
     results = build_results(folder)
-    methods = {(one.path, one.buffers): set(one.methods) for one in results.ceilings}
+    methods = {(one.place.path, one.case.buffers): set(one.methods) for one in results.ceilings}
     assert methods == {
         ("host-host two-nodes", "H,H"): {"tcp", "verbs"},
         ("gpu-gpu two-nodes", "D,D"): {"verbs"},
     }
-    assert {cell.path for cell in results.cells} == {path.id for path in paths}
+    assert {cell.place.path for cell in results.cells} == {path.id for path in paths}
     assert all(cell.fraction is not None for cell in results.cells)
 
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launches will take: a guess first, then what was measured."""
+
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from nearpeak.study.estimate import Cost, Estimate, Manner, Parts, guess_cost
+from nearpeak.study.model import Plan, PlannedLaunch
+
+PILOT = Manner(slot_ms=1.0, least_samples=11, methods=())
+PARTS: Parts = [
+    (None, Cost(1.0)),
+    ("a", Cost(0.5, 0.01)),
+    ("b", Cost(0.0, 0.1)),
+]
+
+
+@pytest.fixture
+def plan(standins: ModuleType) -> Plan:
+    """A library and a ceiling, with slots of 1 ms."""
+    made: Plan = standins.small_plan()
+    return made
+
+
+def of(plan: Plan, template: int) -> PlannedLaunch:
+    return next(one for one in plan.block(0) if one.template == template)
+
+
+def test_what_was_measured_in_the_same_way_counts(plan: Plan) -> None:
+    estimate = Estimate(plan)
+    estimate.add(0, PILOT, 2.0, PARTS)
+    estimate.add(0, PILOT, 4.0, PARTS)
+    estimate.add(0, Manner(5.0, 5, ()), 1.0, PARTS)
+    assert estimate.seconds([of(plan, 0)]) == pytest.approx(3.0)
+
+
+def test_what_is_unknown_is_corrected_by_what_is_known(plan: Plan) -> None:
+    guess = [guess_cost(plan, one).seconds(1.0) for one in plan.launches]
+    estimate = Estimate(plan)
+    assert estimate.seconds([of(plan, 0), of(plan, 1)]) == pytest.approx(sum(guess))
+    estimate.add(0, PILOT, 2 * guess[0], [])
+    assert estimate.seconds([of(plan, 1)]) == pytest.approx(2 * guess[1])
+
+
+def test_another_slot_and_fewer_methods_take_less(plan: Plan) -> None:
+    estimate = Estimate(plan)
+    estimate.add(0, Manner(20.0, 11, ()), 3.7, PARTS)
+    later = msgspec.structs.replace(of(plan, 0), slot_ms=10.0, least_samples=5)
+    assert estimate.seconds([later]) == pytest.approx(1.0 + 0.6 + 1.0)
+    fewer = msgspec.structs.replace(later, methods=("a",))
+    assert estimate.seconds([fewer]) == pytest.approx(1.0 + 0.6)
+
+
+def test_a_longer_slot_costs_more_where_it_is_guessed(plan: Plan) -> None:
+    for template in plan.launches:
+        cost = guess_cost(plan, template)
+        assert cost.seconds(20.0) > cost.seconds(5.0) > cost.fixed > 0
+        assert guess_cost(plan, template, least_samples=5).fixed < cost.fixed
