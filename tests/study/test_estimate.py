@@ -14,6 +14,7 @@ PARTS: Parts = [
     (None, Cost(1.0)),
     ("a", Cost(0.5, 0.01)),
     ("b", Cost(0.0, 0.1)),
+    ("b", Cost(0.2, 0.0, 0.1)),
 ]
 
 
@@ -37,7 +38,7 @@ def test_what_was_measured_in_the_same_way_counts(plan: Plan) -> None:
 
 
 def test_what_is_unknown_is_corrected_by_what_is_known(plan: Plan) -> None:
-    guess = [guess_cost(plan, one).seconds(1.0) for one in plan.launches]
+    guess = [guess_cost(plan, one).seconds(1.0, 11) for one in plan.launches]
     estimate = Estimate(plan)
     assert estimate.seconds([of(plan, 0), of(plan, 1)]) == pytest.approx(sum(guess))
     estimate.add(0, PILOT, 2 * guess[0], [])
@@ -48,13 +49,14 @@ def test_another_slot_and_fewer_methods_take_less(plan: Plan) -> None:
     estimate = Estimate(plan)
     estimate.add(0, Manner(20.0, 11, ()), 3.7, PARTS)
     later = msgspec.structs.replace(of(plan, 0), slot_ms=10.0, least_samples=5)
-    assert estimate.seconds([later]) == pytest.approx(1.0 + 0.6 + 1.0)
+    assert estimate.seconds([later]) == pytest.approx(1.0 + 0.6 + 1.0 + 0.7)
     fewer = msgspec.structs.replace(later, methods=("a",))
     assert estimate.seconds([fewer]) == pytest.approx(1.0 + 0.6)
 
 
-def test_a_longer_slot_costs_more_where_it_is_guessed(plan: Plan) -> None:
+def test_a_longer_slot_and_more_samples_cost_more_where_they_are_guessed(plan: Plan) -> None:
     for template in plan.launches:
         cost = guess_cost(plan, template)
-        assert cost.seconds(20.0) > cost.seconds(5.0) > cost.fixed > 0
-        assert guess_cost(plan, template, least_samples=5).fixed < cost.fixed
+        assert (
+            cost.seconds(20.0, 11) > cost.seconds(5.0, 11) > cost.seconds(5.0, 5) > cost.fixed > 0
+        )

@@ -121,10 +121,12 @@ def test_what_a_launch_is_made_of() -> None:
     ]
     rest, *cases = parts_of(records, seconds=1.0, slot_ms=20.0, least_samples=11)
     assert rest == (None, Cost(pytest.approx(1.0 - 0.025 - 0.010 - 0.5 - 0.030)))
-    assert [(method, cost.seconds(20.0)) for method, cost in cases] == [
+    assert [(method, cost.seconds(20.0, 11)) for method, cost in cases] == [
         ("a", pytest.approx(0.025)),
         ("b", pytest.approx(0.010)),
         ("a", pytest.approx(0.5)),
         ("a", pytest.approx(0.030)),
     ]
-    assert [round(cost.seconds(10.0), 4) for _, cost in cases] == [0.014, 0.005, 0.5, 0.019]
+    assert [round(cost.seconds(10.0, 11), 4) for _, cost in cases] == [0.014, 0.005, 0.5, 0.019]
+    # Eleven samples and ten other rounds, or five and ten.
+    assert cases[2][1].seconds(10.0, 5) == pytest.approx(0.5 * 15 / 21)

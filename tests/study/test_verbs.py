@@ -74,7 +74,7 @@ def test_two_hosts_have_a_ceiling_over_tcp_and_one_over_their_adapter(standins: 
     ]
     tcp, verbs = sorted(ceilings(plan), key=lambda one: one.adapter or "")
     assert tcp.template != verbs.template
-    assert guess_cost(plan, verbs).seconds(20) > guess_cost(plan, tcp).seconds(20)
+    assert guess_cost(plan, verbs).seconds(20, 11) > guess_cost(plan, tcp).seconds(20, 11)
 
 
 def test_gpus_of_two_hosts_have_that_over_the_adapter_alone(standins: ModuleType) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nearpeak.libraries.families import is_native
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
-from nearpeak.study.model import GPU_FACTS, LEAST_SAMPLES, Plan, PlannedLaunch, Template
+from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch, Template
 from nearpeak.study.records import SamplesRecord
 
 
@@ -36,6 +36,7 @@ GUESSES = {
     # About ten runs of perftest's programs for each case: a guess, never measured.
     ("ceiling", "verbs"): Guess(start=1.0, case=4.0, slots=2.0, samples=1.0, gbs=10.0),
 }
+OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verification
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
@@ -44,17 +45,25 @@ Kind = tuple[str, str]  # a key of GUESSES
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a launch, or of a part of one: some whatever the slot, more with each ms of it."""
+    """Seconds of a launch, or of a part of one: some in any case, more with each ms of the slot.
+
+    And more with each of the least samples, where these take longer than the slot.
+    """
 
     fixed: float = 0.0
     per_ms: float = 0.0
+    per_sample: float = 0.0
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.fixed + other.fixed, self.per_ms + other.per_ms)
+        return Cost(
+            self.fixed + other.fixed,
+            self.per_ms + other.per_ms,
+            self.per_sample + other.per_sample,
+        )
 
-    def seconds(self, slot_ms: float) -> float:
-        """With such a slot."""
-        return self.fixed + self.per_ms * slot_ms
+    def seconds(self, slot_ms: float, least_samples: int) -> float:
+        """With such a slot, and so many samples at least."""
+        return self.fixed + self.per_ms * slot_ms + self.per_sample * least_samples
 
 
 def kind_of(plan: Plan, launch: Template) -> Kind:
@@ -69,8 +78,8 @@ def kind_of(plan: Plan, launch: Template) -> Kind:
     )
 
 
-def guess_cost(plan: Plan, launch: Template, least_samples: int = LEAST_SAMPLES) -> Cost:
-    """Of one launch, from its sizes, its least samples and a guessed bandwidth."""
+def guess_cost(plan: Plan, launch: Template) -> Cost:
+    """Of one launch, from its sizes and a guessed bandwidth."""
     path = plan.find_path(launch.path)
     if path.transport == "local":
         return Cost(LOCAL_SECONDS)
@@ -83,9 +92,8 @@ def guess_cost(plan: Plan, launch: Template, least_samples: int = LEAST_SAMPLES)
     for benchmark in [named(plan.benchmarks, name) for name in names]:
         pairs = len(path.ends) // 2
         for size in plan.sizes:
-            moved = least_samples * guess.samples * pairs
-            moved *= _sample_bytes(plan, launch, benchmark, size)
-            cost += Cost(guess.case + moved / (guess.gbs * 1e9), guess.slots / 1000)
+            moved = guess.samples * pairs * _sample_bytes(plan, launch, benchmark, size)
+            cost += Cost(guess.case, guess.slots / 1000, moved / (guess.gbs * 1e9))
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
         cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
     return cost
@@ -120,8 +128,12 @@ def parts_of(
     parts: Parts = []
     for one in cases.values():
         bound = one.iterations > least_samples * one.batch
-        growing = min(one.seconds, WARM_SLOT * slot_ms / 1000) if bound else 0.0
-        parts.append((one.method, Cost(one.seconds - growing, growing / slot_ms)))
+        if bound:
+            growing = min(one.seconds, WARM_SLOT * slot_ms / 1000)
+            parts.append((one.method, Cost(one.seconds - growing, growing / slot_ms)))
+        else:
+            each = one.seconds / (least_samples + OTHER_ROUNDS)
+            parts.append((one.method, Cost(each * OTHER_ROUNDS, 0.0, each)))
     rest = seconds - sum(one.seconds for one in cases.values())
     return [(None, Cost(max(0.0, rest))), *parts]
 
@@ -151,14 +163,16 @@ class Estimate:
             return statistics.fmean(known)
         if others := self._parts.get(launch.template):
             return statistics.fmean(_seconds(parts, manner) for parts in others)
-        return self._guesses[launch.template].seconds(launch.slot_ms) * correction
+        guess = self._guesses[launch.template]
+        return guess.seconds(launch.slot_ms, launch.least_samples) * correction
 
     def _correction(self) -> float:
         """Measured to guessed time, over what was measured."""
         guessed = measured = 0.0
         for template, manners in self._measured.items():
             for manner, times in manners.items():
-                guessed += len(times) * self._guesses[template].seconds(manner.slot_ms)
+                guess = self._guesses[template].seconds(manner.slot_ms, manner.least_samples)
+                guessed += len(times) * guess
                 measured += sum(times)
         return measured / guessed if guessed else 1.0
 
@@ -166,7 +180,7 @@ class Estimate:
 def _seconds(parts: Parts, manner: Manner) -> float:
     """What these parts take in another manner."""
     return sum(
-        cost.seconds(manner.slot_ms)
+        cost.seconds(manner.slot_ms, manner.least_samples)
         for method, cost in parts
         if method is None or not manner.methods or method in manner.methods
     )

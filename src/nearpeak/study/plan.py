@@ -13,10 +13,11 @@ from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.buffers import HOST, ceiling_buffers, has_ceiling, needs_gpu, rank_ends
-from nearpeak.study.estimate import guess_cost
+from nearpeak.study.estimate import Cost, guess_cost
 from nearpeak.study.forecast import promise
 from nearpeak.study.model import (
     LATER_SAMPLES,
+    LEAST_SAMPLES,
     PILOT_BLOCKS,
     SCHEMA,
     Contender,
@@ -166,17 +167,14 @@ def expected_blocks(plan: Plan) -> int:
 
 def expected_seconds(plan: Plan) -> tuple[float, float]:
     """The guesses for one of the first blocks, and for one of those that follow."""
-    first = sum(guess_cost(plan, one).seconds(plan.slot_ms) for one in plan.launches)
-    if plan.slot_fixed:
-        return first, first
-    later = sum(
-        guess_cost(plan, one, LATER_SAMPLES).seconds(EXPECTED_SLOT_MS) for one in plan.launches
-    )
-    return first, later
+    block = sum((guess_cost(plan, one) for one in plan.launches), Cost())
+    first = block.seconds(plan.slot_ms, LEAST_SAMPLES)
+    return first, first if plan.slot_fixed else block.seconds(EXPECTED_SLOT_MS, LATER_SAMPLES)
 
 
 def _limit(plan: Plan) -> float:
-    longest = max((guess_cost(plan, one).seconds(plan.slot_ms) for one in plan.launches), default=0)
+    costs = [guess_cost(plan, one) for one in plan.launches]
+    longest = max((one.seconds(plan.slot_ms, LEAST_SAMPLES) for one in costs), default=0.0)
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 

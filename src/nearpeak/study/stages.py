@@ -83,7 +83,7 @@ class PilotData:
             if all(samples.min() > 0 for samples in launches)
         ]
         totals = [
-            sum(cost.seconds(self._plan.slot_ms) for _, cost in parts)
+            sum(cost.seconds(self._plan.slot_ms, LATER_SAMPLES) for _, cost in parts)
             for parts in self._parts[kind]
         ]
         # All cases, as those that take longer than the slot now may not with a longer one.
