@@ -122,7 +122,7 @@ def samples(
     if "--as-library" in options:
         mode, axes = None, {**axes, "calls": "blocking"}
     return [
-        {**sample(metric, size, options), "benchmark": mode or name, "axes": axes, "method": mode}
+        {**sample(metric, size, options), "benchmark": name, "axes": axes, "method": mode}
         for name in names
         for metric in METRICS[name]
     ]
