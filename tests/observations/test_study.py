@@ -49,11 +49,19 @@ def test_a_study_is_read(make_study: MakeStudy) -> None:
     assert data.gaps == []
 
 
-def test_a_ceiling_is_of_the_benchmark_that_has_its_metric(make_study: MakeStudy) -> None:
+@pytest.mark.parametrize("schema", [2, 3])
+def test_a_ceiling_is_of_the_benchmark_that_has_its_metric(
+    make_study: MakeStudy, schema: int
+) -> None:
     study = make_study()
     study.ceiling(0, {("mr", "ring", 8): 1.0})
     study.launch(0, "alpha", "bw", {8: 1.0})
-    ceiling, library = load(study.write()).observed
+    folder = study.write()
+    if schema == 2:  # its records name the mode of the program
+        unsealed(folder)
+        file = folder / "records.jsonl"
+        file.write_bytes(file.read_bytes().replace(b'"benchmark":"mbw_mr"', b'"benchmark":"pair"'))
+    ceiling, library = load(folder).observed
     assert (ceiling.launch.who, ceiling.method) == (CEILING, "ring")
     assert (ceiling.case.benchmark, ceiling.case.metric) == ("mbw_mr", "mr")
     assert (library.launch.who, library.method) == (Who("alpha"), "")

@@ -166,7 +166,7 @@ def test_a_method_with_two_paces_is_a_ceiling_at_the_better_one(
     study.records.insert(
         -1,
         study.samples(
-            "pair", 8, samples, launch=number, metric=metric, method="m", axes={"reuse": "fixed"}
+            metric, 8, samples, launch=number, metric=metric, method="m", axes={"reuse": "fixed"}
         ),
     )
     study.launch(0, "alpha", metric, {8: value})
@@ -183,7 +183,7 @@ def test_axes_that_both_have_must_agree(make_study: MakeStudy) -> None:
         study.records.insert(
             -1,
             study.samples(
-                "pair",
+                "bw",
                 1024,
                 [value],
                 launch=number,
@@ -254,7 +254,7 @@ def test_wrong_data_of_one_method_leaves_the_others(make_study: MakeStudy) -> No
     study = make_study()
     number = study.ceiling(0, {("bw", "ring", 1024): 10.0, ("bw", "single copy", 1024): 99.0})
     end = study.records.pop()
-    study.problem(number, "pair", 1024, "wrong data", method="single copy")
+    study.problem(number, "bw", 1024, "wrong data", method="single copy")
     study.records[-1].axes = {"reuse": "fixed"}
     study.records.append(end)
     study.launch(0, "alpha", "bw", {1024: 5.0})
@@ -270,7 +270,7 @@ def test_a_ceiling_counts_with_the_median_of_a_launch(make_study: MakeStudy) -> 
     for block in range(6):
         number = study.ceiling(block, {})
         study.records.insert(
-            -1, study.samples("pair", 8, samples, launch=number, metric="bw", method="m", axes={})
+            -1, study.samples("bw", 8, samples, launch=number, metric="bw", method="m", axes={})
         )
         number = study.launch(block, "alpha", "bw")
         study.records.insert(-1, study.samples("bw", 8, samples, launch=number))
@@ -287,7 +287,7 @@ def test_both_paces_of_a_ceiling_are_told(make_study: MakeStudy) -> None:
         torn = [2.0] * 9 + [1.0] * (3 + 6 * block)
         study.records.insert(
             -1,
-            study.samples("pair", 8, torn, launch=number, metric="latency", method="m", axes={}),
+            study.samples("latency", 8, torn, launch=number, metric="latency", method="m", axes={}),
         )
     study.launch(0, "alpha", "latency", {8: 1.0})
     (point,) = [one for one in study.results().ceilings if one.method == "m"]

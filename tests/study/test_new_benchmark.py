@@ -41,9 +41,10 @@ def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
     results = json.loads((study / "results.json").read_text())
-    cells = [one for one in results["cells"] if one["benchmark"] == "bcast"]
-    assert [one["size_bytes"] for one in cells] == SIZES
-    assert {(one["metric"], one["unit"], one["status"]) for one in cells} == {("bcast", "us", "ok")}
+    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "bcast"]
+    assert [one["case"]["x"] for one in cells] == SIZES
+    found = {(one["case"]["metric"], one["unit"], one["status"]) for one in cells}
+    assert found == {("bcast", "us", "ok")}
     assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
     assert "bcast" in (study / "report.html").read_text()
     (told,) = [one for one in results["benchmarks"] if one["name"] == "bcast"]
