@@ -115,35 +115,60 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
 
 
 def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) -> None:
+    """Of all benchmarks in a few launches: each takes the next value of all its axes."""
     from nearpeak.libraries.build import build_mpi
     from nearpeak.libraries.discover import resolve
-    from nearpeak.libraries.launch import environment
+    from nearpeak.libraries.launch import command_line, environment
+    from nearpeak.libraries.model import Launch, Rank
 
     found = resolve(library)
+    program = [str(build_mpi(found))]
     told = subprocess.run(
-        [build_mpi(found), "--describe"],
+        [*program, "--describe"],
         env={**os.environ, **environment(found)},
         capture_output=True,
         check=True,
     )
-    for benchmark in json.loads(told.stdout)["benchmarks"]:
-        # Numbers have sizes of their own.
-        typed = any(axis["name"] == "type" for axis in benchmark["axes"])
+    for typed in (False, True):  # numbers have sizes of their own
         sizes = [8, 1000, 65544, 1 << 20] if typed else [1, 1000, 65537, 1 << 20]
         # Staging is about devices: tests/mpi/test_staging.py.
-        axes = {one["name"]: one["values"] for one in benchmark["axes"] if one["name"] != "staging"}
-        for turn in range(max(map(len, axes.values()))):
-            chosen = {name: values[turn % len(values)] for name, values in axes.items()}
-            file = tmp_path / f"{benchmark['name']}-{turn}.jsonl"
-            options = [word for name, value in chosen.items() for word in (f"--{name}", value)]
-            options += ["--sizes", ",".join(map(str, sizes))]
-            options += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
-            done = run_for_real(benchmark["name"], "--mpi", library, *options)
-            assert done.returncode == 0, (options, done.stderr)
-            cases = [json.loads(line) for line in file.read_text().splitlines()][1:]
-            assert {case["record"] for case in cases} == {"samples"}, options
-            assert {case["size_bytes"] for case in cases} == set(sizes), options
-            assert all(chosen.items() <= case["axes"].items() for case in cases), options
+        axes = {
+            one["name"]: {
+                axis["name"]: axis["values"] for axis in one["axes"] if axis["name"] != "staging"
+            }
+            for one in json.loads(told.stdout)["benchmarks"]
+            if any(axis["name"] == "type" for axis in one["axes"]) == typed
+        }
+        for turn in range(max(len(values) for own in axes.values() for values in own.values())):
+            chosen = {
+                name: {axis: values[turn % len(values)] for axis, values in own.items()}
+                for name, own in axes.items()
+            }
+            file = tmp_path / f"{typed}-{turn}.jsonl"
+            words = [word for name, own in chosen.items() for word in (name, *options(own))]
+            words += ["--sizes", ",".join(map(str, sizes))]
+            words += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
+            ranks = [Rank(cpus=[cpu]) for cpu in sorted(os.sched_getaffinity(0))[:2]]
+            line = command_line(found, Launch(program=[*program, *words], ranks=ranks))
+            done = subprocess.run(
+                line.argv,
+                env={**os.environ, **line.env},
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+            assert done.returncode == 0, (words, done.stderr)
+            cases = [json.loads(text) for text in file.read_text().splitlines()][1:]
+            assert {case["record"] for case in cases} == {"samples"}, words
+            for name, own in chosen.items():
+                mine = [case for case in cases if case["benchmark"] == name]
+                assert {case["size_bytes"] for case in mine} == set(sizes), words
+                assert all(own.items() <= case["axes"].items() for case in mine), words
+
+
+def options(axes: dict[str, str]) -> list[str]:
+    return [word for name, value in axes.items() for word in (f"--{name}", value)]
 
 
 @pytest.mark.parametrize(
