@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imports run one way: each package knows those below it alone."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import nearpeak
+
+ROOT = Path(nearpeak.__file__).parent
+LAYERS = [
+    {"statistics", "identity", "errors", "folders", "numbers"},
+    {"files", "console"},
+    {"machine"},
+    {"libraries"},
+    {"study"},
+    {"observations"},
+    {"results"},
+    {"findings"},
+    {"report"},
+    {"bundle"},
+    {"cli"},
+]
+
+
+def imported(file: Path) -> Iterator[str]:
+    """What a file imports of nearpeak: `study.plan`, `numbers`."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "nearpeak":
+            names = [f"nearpeak.{alias.name}" for alias in node.names]
+        else:
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            if name.startswith("nearpeak."):
+                yield name.removeprefix("nearpeak.")
+
+
+def test_every_package_has_its_layer() -> None:
+    found = {one.stem for one in ROOT.iterdir() if one.suffix in ("", ".py")}
+    assert found - {"__init__", "__pycache__"} == set().union(*LAYERS)
+
+
+def test_imports_run_one_way() -> None:
+    level = {name: number for number, names in enumerate(LAYERS) for name in names}
+    upward = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in sorted(ROOT.rglob("*.py"))
+        for name in imported(file)
+        if (own := file.relative_to(ROOT).parts[0].removesuffix(".py")) in level
+        and (one := name.split(".")[0]) != own
+        and level[one] >= level[own]
+    ]
+    assert upward == []
