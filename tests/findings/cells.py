@@ -11,7 +11,7 @@ from nearpeak.identity import Case, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.observations.model import Block
 from nearpeak.results.model import CeilingValue, Cell
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
@@ -20,7 +20,10 @@ BENCHMARKS = [
         "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False,
         ceiling="measured",
     ),
-    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured"),
+    Benchmark(
+        "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured",
+        moves=Moves(ways=2, window=True),
+    ),
 ]  # fmt: skip
 GPUS = ("gpu", "gpu")
 NVLINK = Place(path="gpu-gpu nvlink", ends=GPUS)

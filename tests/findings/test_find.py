@@ -32,6 +32,27 @@ def test_it_is_told_where_the_ratio_is_greatest_and_counts_all_that_lose(by_hand
     assert finding.ci95[0] < finding.loss < finding.ci95[1]
 
 
+def test_a_rate_of_both_ways_loses_the_time_of_both_messages(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("bibw", 10.0, x=1000),
+        by_hand.make_cell("bibw", 20.0, x=1000, settings="tuned"),
+    ]
+    (finding,) = found(by_hand, cells)
+    assert finding.lost_us == pytest.approx(2 * 1000 / 10e3 - 2 * 1000 / 20e3)
+
+
+def test_a_cell_that_loses_to_two_others_counts_once(by_hand: Any) -> None:
+    where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
+    cells = [
+        by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
+        by_hand.make_cell("bw", 40.0, ceiling=55.0, calls="nonblocking", reuse="fixed", **where),
+        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", reuse="single", **where),
+    ]
+    (finding,) = found(by_hand, cells)
+    assert finding.cases == 1
+    assert finding.lost_us == pytest.approx(1939.0 - by_hand.MIB / 53e3)
+
+
 def test_the_most_time_lost_comes_first_and_what_was_only_tried_last(by_hand: Any) -> None:
     tried = [
         by_hand.make_cell("latency", 1000.0, settings="ipc-off"),

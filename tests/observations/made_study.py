@@ -13,7 +13,7 @@ from nearpeak.machine import model as machine
 from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.seal import Seal, file_digests
 
@@ -31,7 +31,14 @@ BENCHMARKS = [
         symmetric=False,
         ceiling="measured",
     ),
-    Benchmark("bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured"),
+    Benchmark(
+        "bibw",
+        [Metric("bibw", "GB/s", "higher")],
+        PAIR,
+        smallest=1,
+        ceiling="measured",
+        moves=Moves(ways=2, window=True),
+    ),
     Benchmark(
         "mbw_mr",
         [Metric("mbw", "GB/s", "higher"), Metric("mr", "M/s", "higher")],
@@ -131,7 +138,7 @@ class Study:
         self.planned: list[PlannedLaunch] = []
         self.variants = [
             Variant(benchmark=benchmark, axes={"calls": "blocking", "reuse": "fixed"})
-            for benchmark in ("latency", "bw", "mbw_mr", "allreduce")
+            for benchmark in ("latency", "bw", "bibw", "mbw_mr", "allreduce")
         ]
         self.records: list[records.Record] = [
             records.StudyRecord(

@@ -25,6 +25,16 @@ def test_every_curve_is_fitted(make_study: MakeStudy) -> None:
     assert fits["", "latency"].asymptotic_gbs == pytest.approx(20, rel=1e-3)
 
 
+def test_a_rate_of_both_ways_is_of_twice_the_bytes(make_study: MakeStudy) -> None:
+    study = make_study()
+    sizes = [1 << power for power in range(0, 24, 3)]
+    times = {size: 2.0 + size / 10e3 for size in sizes}
+    study.launch(0, "alpha", "bibw", {s: 2 * s / t / 1e3 for s, t in times.items()})
+    (fit,) = study.results().fits
+    assert fit.latency_us == pytest.approx(2, rel=1e-3)
+    assert fit.asymptotic_gbs == pytest.approx(10, rel=1e-3)
+
+
 def test_too_few_sizes_are_not_fitted(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "latency", {8: 1.0, 1 << 20: 100.0})

@@ -17,6 +17,7 @@ from nearpeak.study.estimate import guess_cost
 from nearpeak.study.model import Contender, Plan, Template, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import (
+    GOAL_LAUNCHES,
     SIZES,
     expected_blocks,
     expected_seconds,
@@ -137,11 +138,13 @@ def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType)
 
 def test_a_budget_takes_bytes_in_flight_and_sizes_then_launches(standins: ModuleType) -> None:
     whole = plan_for(standins)
-    tight = plan_for(standins, budget_seconds=seconds(whole, 12) * 0.8)
-    assert (tight.in_flight_bytes, expected_blocks(tight) >= 12) == (16 * 1024**2, True)
-    assert tight.sizes in (SIZES, [0, *(4**power for power in range(14))])
-    few = plan_for(standins, budget_seconds=seconds(whole, 12) * 0.1)
-    assert few.sizes == [0, *(4 * 16**power for power in range(7))]
+    tight = plan_for(standins, budget_seconds=seconds(whole, GOAL_LAUNCHES) * 0.8)
+    assert tight.in_flight_bytes == 16 * 1024**2
+    assert expected_blocks(tight) >= GOAL_LAUNCHES
+    # The costliest sizes go first.
+    assert tight.sizes in (SIZES, [0, *(4**p for p in range(14))], [0, *(4**p for p in range(13))])
+    few = plan_for(standins, budget_seconds=seconds(whole, GOAL_LAUNCHES) * 0.02)
+    assert few.sizes == [0, *(16**power for power in range(6))]
     assert 2 <= expected_blocks(few) < 6
     assert "note:       fewer than 6 launches a cell give no 95 % interval" in summary(few)
 

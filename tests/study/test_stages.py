@@ -88,6 +88,8 @@ def test_methods_that_never_came_near_are_left_out(plan: Plan) -> None:
         for method, values in reached.items()
         for size, value in zip((8, 100), values, strict=True)
     ]
+    # Nor does what moves a whole window at once come again: no library is held against it.
+    records.append(samples(8, [0.1], benchmark="bw", metric="bw", method="all", together=True))
     # A fact of the path is no ceiling, and its method none that can be asked for.
     records.append(samples(8, [1.0], benchmark="pair", metric="flag_latency", method="flag"))
     pilot.add(ceiling, records, [])

@@ -59,6 +59,17 @@ class View:
                 values[cell.case.benchmark, name].add(value)
         return {where for where, several in values.items() if len(several) > 1}
 
+    def lost_us(self, cell: Cell, better: float) -> float:
+        """Time that one operation loses against another figure in the cell's unit; 0: nobody
+        knows. Of a rate that counts both ways, both messages are the operation."""
+        median = cell.median or 0.0
+        if cell.unit == "us":
+            return median - better
+        if cell.unit == "GB/s":
+            size_bytes = cell.case.x * self.benchmarks[cell.case.benchmark].moves.ways
+            return message_us(size_bytes, median) - message_us(size_bytes, better)
+        return 0.0
+
     def case(self, cell: Cell) -> str:
         """`latency D,D at 8 B (calls=blocking)`: what tells it from all other cells of its path."""
         case = cell.case
@@ -127,16 +138,6 @@ def paired(cell: Cell, other: Cell) -> dict[Block, float]:
     if cell.better == "lower":
         return {block: mine / theirs for block, (mine, theirs) in pairs.items()}
     return {block: theirs / mine for block, (mine, theirs) in pairs.items()}
-
-
-def lost_us(cell: Cell, better: float) -> float:
-    """Time that one operation loses against another figure in the cell's unit; 0: nobody knows."""
-    median = cell.median or 0.0
-    if cell.unit == "us":
-        return median - better
-    if cell.unit == "GB/s":
-        return message_us(cell.case.x, median) - message_us(cell.case.x, better)
-    return 0.0
 
 
 def message_us(size_bytes: int, gbs: float) -> float:

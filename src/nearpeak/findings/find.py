@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.identity import Who
+from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
 
 
@@ -32,8 +32,12 @@ def find_in(view: View) -> list[Finding]:
 def _findings(kind: Kind, seen: Iterable[Seen]) -> list[tuple[Seen, Finding]]:
     """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
     told: a study may have hundreds."""
-    groups: dict[tuple[Who, str, str], list[Seen]] = defaultdict(list)
+    greatest: dict[tuple[Who, Place, Case], Seen] = {}  # a cell may lose to several others
     for one in seen:
+        key = (one.cell.who, one.cell.place, one.cell.case)
+        greatest[key] = max(one, greatest.get(key, one), key=lambda each: each.loss.ratio)
+    groups: dict[tuple[Who, str, str], list[Seen]] = defaultdict(list)
+    for one in greatest.values():
         place = one.cell.place
         path = place.kind if place.pair else place.path
         groups[one.cell.who, path, one.cell.case.buffers].append(one)

@@ -66,6 +66,7 @@ class Launch:
     log: str | None
     conditions: dict[str, str]  # what is known of where and how it ran, flattened
     tick_ns: float | None  # of its clock; None: it did not say where it ran
+    slot_ms: float  # time for one case
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,6 @@ class Observations:
     nearpeak: str  # the version that measured
     complete: bool
     ended: str  # why no more was measured
-    slot_ms: float
     machine: Machine
     paths: list[Path]
     libraries: list[Library]  # in the order of the plan

@@ -131,7 +131,6 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         nearpeak="",
         complete=False,
         ended="",
-        slot_ms=plan.slot_ms,
         machine=machine,
         paths=plan.paths,
         libraries=[_library(contender) for contender in plan.contenders],
@@ -258,6 +257,7 @@ def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
         log=end.log if end else None,
         conditions=_conditions(recorded),
         tick_ns=environment.clock.get("tick_ns") if environment else None,
+        slot_ms=begin.slot_ms or plan.slot_ms,
     )
 
 

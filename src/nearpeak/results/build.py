@@ -56,7 +56,7 @@ def summarise(observations: Observations) -> Results:
         benchmarks=observations.benchmarks,
         cells=found,
         ceilings=points,
-        fits=fits.fit(found, points),
+        fits=fits.fit(found, points, observations.benchmarks),
         comparisons=compared.cases,
         curves=compared.curves,
         failures=cells.failures(observations),

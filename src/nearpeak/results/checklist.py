@@ -35,7 +35,11 @@ def judge(
         ("Say why anything was left out", _left_out(data, cells, skipped)),
         (
             "Arithmetic means only of costs, harmonic means of rates",
-            (MET, "neither mean is taken of anything: medians within launches and over them"),
+            (
+                MET,
+                "medians within launches and over them; what is averaged is logarithms of ratios: "
+                "over the sizes of a curve for its verdict, and over cells for a headline",
+            ),
         ),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
@@ -105,7 +109,8 @@ def _comparisons(comparisons: list[Comparison]) -> tuple[str, str]:
     sure = sum(c.ci95 is not None for c in comparisons)
     return _state(sure == len(comparisons)), (
         f"{sure} of {len(comparisons)} comparisons have a 95 % interval of the ratio of launches "
-        "interleaved in blocks; paired t-test, adjusted by Holm's method"
+        "interleaved in blocks; paired t-tests, adjusted for all that is compared by a closed "
+        "test of curves, then of their sizes"
     )
 
 
@@ -131,10 +136,16 @@ def _timing(data: Observations) -> tuple[str, str]:
     if not ticks:
         return NOT_MET, "no launch described its clock"
     return MET, (
-        f"slots of {data.slot_ms:.3g} ms after warm-up, a clock that ticks every "
+        f"slots of {_slots(data)} ms after warm-up, a clock that ticks every "
         f"{ticks[len(ticks) // 2]:.3g} ns, raw samples kept, median of launch medians; "
         "docs/methodology.md says the rest"
     )
+
+
+def _slots(data: Observations) -> str:
+    """`5 to 20`: of all launches."""
+    slots = {launch.slot_ms for launch in data.launches}
+    return " to ".join(f"{slot:.3g}" for slot in sorted({min(slots), max(slots)}))
 
 
 def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:

@@ -191,7 +191,7 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
 
 
 class Finding(msgspec.Struct, kw_only=True):
-    """Something that stands out in one curve, told at the case where the ratio is greatest."""
+    """Something that stands out on one path, told at the case where the ratio is greatest."""
 
     kind: str  # the name of a file in nearpeak.findings
     who: Who  # that loses
@@ -199,8 +199,8 @@ class Finding(msgspec.Struct, kw_only=True):
     case: Case
     loss: float  # how many times better the other figure is, above 1; of paired blocks
     ci95: tuple[float, float]  # of it: 95 %, or the range of 4 or 5 blocks
-    lost_us: float  # by one operation of each case of the curve that loses
-    cases: int  # of the curve that lose
+    lost_us: float  # by one operation of each case that loses on this path with these buffers
+    cases: int  # that lose so
     sentence: str  # with the figures
 
 

@@ -26,10 +26,10 @@ class Guess:
 
 # From studies of a small virtual machine (2 cores), so that larger ones are early, not late.
 GUESSES = {
-    ("mpi", "memory"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.5, gbs=5.0),
-    ("mpi", "network"): Guess(start=0.6, case=0.0, slots=1.2, samples=1.0, gbs=2.5),
-    ("ceiling", "memory"): Guess(start=0.2, case=0.05, slots=1.8, samples=1.5, gbs=5.0),
-    ("ceiling", "network"): Guess(start=0.2, case=0.06, slots=1.8, samples=1.2, gbs=2.5),
+    ("mpi", "memory"): Guess(start=1.0, case=0.0, slots=1.2, samples=1.5, gbs=6.8),
+    ("mpi", "network"): Guess(start=0.8, case=0.0, slots=1.2, samples=1.0, gbs=1.2),
+    ("ceiling", "memory"): Guess(start=0.2, case=0.03, slots=1.8, samples=1.5, gbs=7.8),
+    ("ceiling", "network"): Guess(start=0.2, case=0.03, slots=1.8, samples=1.2, gbs=0.8),
     # From a machine with 2x H200; the start is that of the GPU's driver in each process.
     ("mpi", "gpu"): Guess(start=2.5, case=0.0, slots=1.2, samples=1.5, gbs=20.0),
     ("ceiling", "gpu"): Guess(start=2.0, case=0.05, slots=2.5, samples=1.5, gbs=50.0),
@@ -93,7 +93,8 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
         pairs = len(path.ends) // 2
         for size in plan.sizes:
             moved = guess.samples * pairs * _sample_bytes(plan, launch, benchmark, size)
-            cost += Cost(guess.case, guess.slots / 1000, moved / (guess.gbs * 1e9))
+            each = moved / (guess.gbs * 1e9)
+            cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
         cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
     return cost

@@ -34,9 +34,10 @@ LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.m
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
 PILOT_SLOT_MS = 20.0  # long enough to tell the scatter within a launch from that between launches
-EXPECTED_SLOT_MS = 10.0  # of the later blocks, until the first ones have been measured
-GOAL_LAUNCHES = 12  # of each cell, that sizes are left out for
-SIZE_STEPS = (2, 3, 4)  # every so-many-th power of two
+EXPECTED_SLOT_MS = 7.0  # of the later blocks, until the first ones have been measured
+GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
+# What a budget may choose from: every so-many-th power of two, and the largest of them.
+SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
 BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
 LEAST_LAUNCHES = 2
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
@@ -149,11 +150,10 @@ def fit(plan: Plan, options: Options) -> None:
     if options.in_flight_bytes is None:
         plan.in_flight_bytes = IN_FLIGHT_LEAST
         plan.gpu_in_flight_bytes = GPU_IN_FLIGHT_LEAST
-    for step in () if options.sizes else SIZE_STEPS:
+    for step, largest in () if options.sizes else SIZE_STEPS:
         if expected_blocks(plan) >= enough:
             return
-        # 0, and every so-many-th power of two down from the largest.
-        plan.sizes = [SIZES[0], *SIZES[:0:-step][::-1]]
+        plan.sizes = [0, *sorted(2**power for power in range(largest, -1, -step))]
 
 
 def expected_blocks(plan: Plan) -> int:

@@ -50,6 +50,8 @@ class PilotData:
         self._kinds = [kind_of(plan, template) for template in plan.launches]
         self._samples: dict[int, dict[tuple[Case, str], list[Floats]]] = defaultdict(dict)
         self._parts: dict[Kind, list[Parts]] = defaultdict(list)
+        # Methods that move a whole window at once: facts that the pilot has told.
+        self._together: dict[int, set[str]] = defaultdict(set)
         self._cases: dict[Kind, list[int]] = defaultdict(list)  # measured with a whole slot
 
     def add(self, template: int, records: Sequence[SamplesRecord], parts: Parts) -> None:
@@ -59,6 +61,9 @@ class PilotData:
         self._cases[self._kinds[template]].append(len(whole))
         cases = self._samples[template]
         for record in records:
+            if record.together:
+                self._together[template].add(record.method or "")
+                continue
             key = (case_of(record), record.method or "")
             cases.setdefault(key, []).append(np.array(record.samples))
 
@@ -103,6 +108,7 @@ class PilotData:
                 if case.metric in better:
                     reached[case][method] = _best(launches, better[case.metric])
             seen = {method for methods in reached.values() for method in methods}
+            seen |= self._together[template]
             near = set[str]()
             for case, methods in reached.items():
                 near |= _near(methods, better[case.metric])

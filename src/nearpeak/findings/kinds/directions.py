@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, beaten, lost_us, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, beaten, value, where
 from nearpeak.identity import Case
 from nearpeak.numbers import number, unit
 
@@ -28,7 +28,7 @@ def find(view: View) -> Iterator[Seen]:
                 f" way ({back.buffers}), {loss.text}; the ceilings are {number(mine.value)} and"
                 f" {number(theirs.value)} {unit(cell.unit)}."
             )
-            yield Seen(cell, loss, lost_us(cell, other.median or 0.0), sentence)
+            yield Seen(cell, loss, view.lost_us(cell, other.median or 0.0), sentence)
 
 
 def _back(case: Case) -> Case:

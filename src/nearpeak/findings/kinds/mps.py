@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, beaten, lost_us, value
+from nearpeak.findings.evidence import Kind, Seen, View, beaten, value
 
 LIMIT = 1.5  # times better
 
@@ -22,7 +22,7 @@ def find(view: View) -> Iterator[Seen]:
                     f"{worse.who.label}, {other.place.path}, {view.case(worse)}: {value(better)}"
                     f" {ways[0]} against {value(worse)} {ways[1]}, {loss.text}."
                 )
-                yield Seen(worse, loss, lost_us(worse, better.median or 0.0), sentence)
+                yield Seen(worse, loss, view.lost_us(worse, better.median or 0.0), sentence)
 
 
 KIND = Kind("mps", find)

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, beaten, cost, lost_us, value
+from nearpeak.findings.evidence import Kind, Seen, View, beaten, cost, value
 from nearpeak.identity import Case, Place
 from nearpeak.libraries.model import Settings
 from nearpeak.results.model import Cell
@@ -27,7 +27,7 @@ def find(view: View) -> Iterator[Seen]:
                     f" {cell.who.settings}, {loss.text};"
                     f" the difference: {_given(view, best, cell)}."
                 )
-                yield Seen(cell, loss, lost_us(cell, best.median or 0.0), sentence)
+                yield Seen(cell, loss, view.lost_us(cell, best.median or 0.0), sentence)
 
 
 def _given(view: View, best: Cell, cell: Cell) -> str:

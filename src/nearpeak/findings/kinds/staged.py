@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, bare, beaten, cost, lost_us, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, bare, beaten, cost, value, where
 from nearpeak.identity import Curve, Place
 from nearpeak.results.model import Cell
 from nearpeak.results.names import staged
@@ -27,7 +27,7 @@ def find(view: View) -> Iterator[Seen]:
                 f" {value(baseline)} with {baseline.who.label}"
                 f" {staged(baseline.case.axes[STAGING])}, {loss.text}."
             )
-            yield Seen(cell, loss, lost_us(cell, baseline.median or 0.0), sentence)
+            yield Seen(cell, loss, view.lost_us(cell, baseline.median or 0.0), sentence)
 
 
 KIND = Kind("staged", find)
