@@ -82,15 +82,18 @@ def test_a_curve_is_judged_as_one(make_study: MakeStudy) -> None:
     assert [c.curve for c in results.curves] == [c.case.curve for c in results.comparisons[:1]]
 
 
-def test_blocks_of_two_sessions_are_not_paired(make_study: MakeStudy) -> None:
+def test_verdicts_rest_on_the_longest_session(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     study.launch(0, "alpha", "bw", {8: 1.0})
-    study.launch(0, "beta", "bw", {8: 2.0})
-    study.launch(1, "alpha", "bw", {8: 1.0})
+    study.launch(0, "beta", "bw", {8: 100.0})
+    study.launch(1, "alpha", "bw", {8: 1.0})  # a block that the second session ends
     study.session()
     study.launch(1, "beta", "bw", {8: 100.0})
+    for block in (2, 3):
+        study.launch(block, "alpha", "bw", {8: 1.0})
+        study.launch(block, "beta", "bw", {8: 2.0})
     (comparison,) = study.results().comparisons
-    assert (comparison.blocks, comparison.ratio) == (1, pytest.approx(2.0))
+    assert (comparison.blocks, comparison.ratio) == (2, pytest.approx(2.0))
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.1])

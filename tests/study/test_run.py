@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from nearpeak.libraries.families import natives
-from nearpeak.study import mps
+from nearpeak.study import mps, process
 from nearpeak.study.journal import CannotWriteError
 from nearpeak.study.records import (
     EnvironmentRecord,
@@ -74,7 +74,7 @@ def test_a_launch_that_fails_costs_no_other(
     study: Any, standins: ModuleType, mode: str, status: str, message: str
 ) -> None:
     good, bad = standins.contender("good"), standins.contender("bad", mode)
-    assert study.run(standins.small_plan(good, bad, limit=5.0)).status == "complete"
+    assert study.run(standins.small_plan(good, bad, limit=2.5)).status == "complete"
     assert {end.status for end in ends_of(study, "good")} == {"ok"}
     assert {end.status for end in ends_of(study, "bad")} == {status}
     assert all(message in end.message for end in ends_of(study, "bad"))
@@ -96,8 +96,9 @@ def test_nothing_of_a_launch_in_the_wrong_place_is_taken(study: Any, standins: M
 
 @pytest.mark.parametrize("mode", ["hang", "orphan"])
 def test_a_launch_that_hangs_is_ended_with_all_it_started(
-    study: Any, standins: ModuleType, mode: str
+    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
+    monkeypatch.setattr(process, "TERM_GRACE_SECONDS", 1.0)  # then it is killed
     plan = standins.small_plan(
         standins.contender("good"), standins.contender("bad", mode), limit=1.5, launches=2
     )

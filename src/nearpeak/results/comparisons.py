@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every two alternatives side by side, in the blocks that both ran in, judged all together."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import combinations
 from typing import NamedTuple
@@ -31,26 +31,25 @@ class Compared(NamedTuple):
 
 
 def compare(cells: Iterable[Cell]) -> Compared:
-    """Every pair of alternatives in every curve. A rate of empty messages is not compared."""
+    """Every pair of alternatives in every curve. A rate of empty messages is not compared.
+
+    All of it rests on the session with the most blocks: from few sessions it cannot be told how far
+    they differ, and a test that took them for one would err more often than it says.
+    """
     curves: dict[tuple[Place, Curve], dict[Who, list[Cell]]] = defaultdict(dict)
-    for cell in cells:
-        if cell.median is not None and (cell.case.x > 0 or cell.better == "lower"):
+    chosen = [c for c in cells if c.median is not None and (c.case.x > 0 or c.better == "lower")]
+    session = _longest(chosen)
+    for cell in chosen:
+        if any(block.session == session for block in cell.blocks):
             curves[cell.place, cell.case.curve].setdefault(cell.who, []).append(cell)
     pairs = [
         pair
         for alternatives in curves.values()
         for first, second in combinations(alternatives.values(), 2)
-        if (pair := _pair(first, second)) is not None
+        if (pair := _pair(first, second, session)) is not None
     ]
     judged = verdicts.judge(
-        [
-            verdicts.Curve(
-                pair.log_ratios,
-                pair.cells[0][0].better,
-                [block.session for block in pair.blocks],
-            )
-            for pair in pairs
-        ]
+        [verdicts.Curve(pair.log_ratios, pair.cells[0][0].better) for pair in pairs]
     )
     return Compared(
         [case for pair, found in zip(pairs, judged, strict=True) for case in _cases(pair, found)],
@@ -59,10 +58,16 @@ def compare(cells: Iterable[Cell]) -> Compared:
     )
 
 
-def _pair(first: list[Cell], second: list[Cell]) -> Pair | None:
+def _longest(cells: Iterable[Cell]) -> int:
+    """The session in which most was measured, the first of several."""
+    measured = Counter(block.session for cell in cells for block in cell.blocks)
+    return min(measured, key=lambda session: (-measured[session], session), default=0)
+
+
+def _pair(first: list[Cell], second: list[Cell], session: int) -> Pair | None:
     others = {cell.case: cell for cell in second}
     both = [(cell, others[cell.case]) for cell in first if cell.case in others]
-    ratios = [(pair, found) for pair in both if (found := log_ratios(*pair))]
+    ratios = [(pair, found) for pair in both if (found := log_ratios(*pair, session))]
     if not ratios:
         return None
     blocks = sorted({block for _, found in ratios for block in found})
@@ -70,15 +75,15 @@ def _pair(first: list[Cell], second: list[Cell]) -> Pair | None:
     return Pair([pair for pair, _ in ratios], blocks, np.array(table))
 
 
-def log_ratios(first: Cell, second: Cell) -> dict[Block, float]:
-    """Logarithm of second / first in each block that both ran in, turned so that above 0 is
-    better."""
+def log_ratios(first: Cell, second: Cell, session: int) -> dict[Block, float]:
+    """Logarithm of second / first in each block of a session that both ran in, turned so that
+    above 0 is better."""
     own, other = first.by_block, second.by_block
     sign = 1 if first.better == "higher" else -1
     return {
         block: sign * float(np.log(other[block] / own[block]))
         for block in own
-        if own[block] > 0 and other.get(block, 0.0) > 0
+        if block.session == session and own[block] > 0 and other.get(block, 0.0) > 0
     }
 
 
