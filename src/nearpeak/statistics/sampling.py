@@ -26,14 +26,6 @@ class Components(NamedTuple):
     start_seconds: float  # of a launch whose slots are nothing
     slot_seconds: float  # that a launch takes longer for each ms of its slot (all its cases)
 
-    def variance(self, slot_ms: float) -> float:
-        """Of the log launch median with this slot."""
-        return self.between + self.within / slot_ms
-
-    def seconds(self, slot_ms: float) -> float:
-        """That a launch with this slot takes."""
-        return self.start_seconds + self.slot_seconds * slot_ms
-
 
 def components(
     pilots: Iterable[Sequence[ArrayLike]],
@@ -77,12 +69,6 @@ def best_slot(parts: Components, least_ms: float, most_ms: float) -> float:
     if spent <= 0:
         return most_ms
     return min(max(math.sqrt(gained / spent), least_ms), most_ms)
-
-
-def blocks(budget_seconds: float, plan: Iterable[tuple[Components, float]]) -> int:
-    """How many blocks a budget holds: each one launch of every kind, with its slot (ms)."""
-    cost = sum(parts.seconds(slot_ms) for parts, slot_ms in plan)
-    return int(budget_seconds / cost) if cost > 0 else 0
 
 
 def _of_a_median(values: NDArray[np.float64]) -> tuple[float, int] | None:
