@@ -17,6 +17,7 @@ from nearpeak.study.benchmarks import Benchmark, Better
 from nearpeak.study.model import Awareness
 
 Floats = NDArray[np.float64]
+NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
 
 

@@ -15,6 +15,7 @@ from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.libraries.families import is_native
 from nearpeak.machine.model import Machine
 from nearpeak.observations.model import (
+    NO_FAILURE,
     Block,
     Floats,
     Gap,
@@ -26,12 +27,11 @@ from nearpeak.observations.model import (
     Summary,
 )
 from nearpeak.study import journal, model, older, records
-from nearpeak.study.answers import NO_PLACE, Answers, asked
+from nearpeak.study.answers import NO_PLACE, Answers, asked, believes
 from nearpeak.study.benchmarks import named
 from nearpeak.study.records import SCHEMA
 
 T = TypeVar("T")
-NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 
 
 @dataclass
@@ -57,22 +57,9 @@ class _Recorded:
 
     @property
     def believable(self) -> list[tuple[records.SamplesRecord, Floats]]:
-        """The cases whose numbers may be used.
-
-        Each was verified before it was written, so it counts whatever became of the launch later.
-        Not so when the launch was not what was asked for ("failed"), when its data was wrong and
-        nobody knows in which case, or for the very cases whose data was wrong.
-        """
-        unknown = self.status == "wrong data" and not self.wrong
-        if self.misplaced or self.status == "failed" or unknown:
-            return []
-        bad = [_identity(problem) for problem in self.wrong]
-        return [pair for pair in self.samples if _identity(pair[0]) not in bad]
-
-
-def _identity(record: records.SamplesRecord | records.ProblemRecord) -> tuple[object, ...]:
-    """What tells a case from the others of its launch, whatever its metric."""
-    return record.benchmark, record.size_bytes, record.buffers, record.axes, record.method
+        """The cases whose numbers may be used."""
+        use = believes(self.status, self.misplaced, self.problems)
+        return [pair for pair in self.samples if use(pair[0])]
 
 
 def load(folder: Path) -> Observations:

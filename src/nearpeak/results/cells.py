@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nearpeak.identity import CEILING, Case, Place, Who
-from nearpeak.observations.model import Block, Gap, Launch, Observation, Observations
+from nearpeak.observations.model import (
+    NO_FAILURE,
+    Block,
+    Gap,
+    Launch,
+    Observation,
+    Observations,
+)
 from nearpeak.results.ceilings import Ceilings, fractions
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.statistics.intervals import interval, precise
@@ -20,7 +27,6 @@ FEWEST = 6  # launches: below there is no 95 % interval
 
 # A cell with several is called by the first.
 WORST_FIRST = ["wrong data", "crashed", "hung", "failed", "skipped", "above ceiling", "no ceiling"]
-NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 
 Key = tuple[Who, Place, Case]
 

@@ -2,7 +2,7 @@
 """What was recorded, checked against the plan: while a launch writes it and when it is read."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -219,6 +219,26 @@ class Answers:
                 record.axes = variant.axes
                 return variant
         raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
+
+
+def believes(
+    status: str, misplaced: str, problems: Iterable[ProblemRecord]
+) -> Callable[[SamplesRecord], bool]:
+    """Says of each case of a launch whether its numbers may be used.
+
+    Each was verified before it was written, so it counts whatever became of the launch later. Not
+    so when the launch was not what was asked for (`misplaced`, "failed"), when its data was wrong
+    and nobody knows in which case, or for the very cases whose data was wrong.
+    """
+    wrong = [_identity(one) for one in problems if one.status == "wrong data"]
+    if misplaced or status == "failed" or (status == "wrong data" and not wrong):
+        return lambda _: False
+    return lambda record: _identity(record) not in wrong
+
+
+def _identity(record: SamplesRecord | ProblemRecord) -> tuple[object, ...]:
+    """What tells a case from the others of its launch, whatever its metric."""
+    return record.benchmark, record.size_bytes, record.buffers, record.axes, record.method
 
 
 def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from nearpeak.identity import Case
 from nearpeak.statistics.intervals import precise
-from nearpeak.study.answers import Templates
+from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, parts_of
 from nearpeak.study.forecast import Forecast, forecast
 from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.records import (
     LaunchEndRecord,
     LaunchRecord,
+    ProblemRecord,
     Record,
     SamplesRecord,
 )
@@ -64,6 +65,7 @@ class State:
         self._templates = Templates(plan)
         self._begun: LaunchRecord | None = None
         self._open: list[SamplesRecord] = []
+        self._problems: list[ProblemRecord] = []
         # All by template: index into Plan.launches.
         self._failures: dict[int, int] = {}
         self._cells: dict[int, dict[Case, Cell]] = defaultdict(dict)
@@ -75,9 +77,11 @@ class State:
     def feed(self, record: Record) -> None:
         """Takes in one record."""
         if isinstance(record, LaunchRecord):
-            self._begun, self._open = record, []
+            self._begun, self._open, self._problems = record, [], []
         elif isinstance(record, SamplesRecord):
             self._open.append(record)
+        elif isinstance(record, ProblemRecord):
+            self._problems.append(record)
         elif isinstance(record, LaunchEndRecord):
             self._end(record)
 
@@ -140,8 +144,7 @@ class State:
         manner = Manner(slot_ms, least, tuple(begun.methods))
         self.estimate.add(template, manner, record.seconds, parts)
         self._count_failures(template, begun.block, good=record.status == "ok" or bool(samples))
-        if record.status == "failed":
-            return  # its numbers cannot be believed
+        samples = list(filter(believes(record.status, "", self._problems), samples))
         if begun.block < PILOT_BLOCKS and samples:
             self.pilot.add(template, samples, parts)
         if begun.role == "mpi":
