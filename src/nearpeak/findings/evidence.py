@@ -12,9 +12,9 @@ import numpy as np
 from nearpeak.identity import Curve, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import number, size, unit
-from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
+from nearpeak.statistics.comparisons import better_in
 from nearpeak.statistics.intervals import interval
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import STAGING, staging
@@ -126,18 +126,9 @@ def loss(ratios: Iterable[float], sessions: Iterable[int]) -> Loss | None:
 
 def beaten(cell: Cell, other: Cell, limit: float) -> Loss | None:
     """By how much the other cell is better, if by more than `limit` times beyond doubt."""
-    ratios = paired(cell, other)
+    ratios = better_in(other.by_block, cell.by_block, cell.better)
     found = loss(ratios.values(), [block.session for block in ratios])
     return found if found is not None and found.low > limit else None
-
-
-def paired(cell: Cell, other: Cell) -> dict[Block, float]:
-    """How many times better the other is, in each block that both ran in."""
-    own, others = cell.by_block, other.by_block
-    pairs = {b: (own[b], others[b]) for b in own if others.get(b, 0.0) > 0 and own[b] > 0}
-    if cell.better == "lower":
-        return {block: mine / theirs for block, (mine, theirs) in pairs.items()}
-    return {block: theirs / mine for block, (mine, theirs) in pairs.items()}
 
 
 def message_us(size_bytes: int, gbs: float) -> float:

@@ -266,20 +266,10 @@ def _conditions(recorded: _Recorded) -> dict[str, str]:
     return found
 
 
-def _case(metric: str, record: records.SamplesRecord | records.ProblemRecord) -> Case:
-    return Case(
-        benchmark=record.benchmark,
-        metric=metric,
-        buffers=record.buffers,
-        axes=record.axes,
-        x=record.size_bytes,
-    )
-
-
 def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats) -> Observation:
     return Observation(
         launch=launch,
-        case=_case(record.metric, record),
+        case=records.case_of(record, record.metric),
         unit=record.unit,
         better=record.better,
         summary=Summary.of(samples),
@@ -296,10 +286,10 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
 
 def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
     """What a launch was to measure and did not: as it said itself, else by how it ended."""
-    settled = {_case(record.metric, record) for record, _ in recorded.believable}
+    settled = {records.case_of(record, record.metric) for record, _ in recorded.believable}
     for problem in recorded.problems:
         for metric in _metrics(plan, problem.benchmark):
-            case = _case(metric, problem)
+            case = records.case_of(problem, metric)
             settled.add(case)
             method = problem.method or ""
             yield Gap(launch, case, problem.status, problem.message, method, said=True)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions of a study, and in what they differ."""
 
-from collections.abc import Mapping
-
 from nearpeak.numbers import count
 from nearpeak.results.model import Results, SessionInfo
-
-NOTHING = "none"
-Fingerprint = Mapping[str, Mapping[str, str]]
+from nearpeak.study.fingerprints import Fingerprint, changes
 
 
 def rows(results: Results) -> list[tuple[SessionInfo, list[str]]]:
@@ -21,14 +17,10 @@ def rows(results: Results) -> list[tuple[SessionInfo, list[str]]]:
 
 def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
     """`driver nvidia: 560.2, before it 550.1` of everything that is not the same."""
-    found = []
-    for subject in dict.fromkeys([*earlier, *later]):
-        one, other = earlier.get(subject, {}), later.get(subject, {})
-        for name in dict.fromkeys([*one, *other]):
-            old, new = one.get(name, NOTHING), other.get(name, NOTHING)
-            if old != new:
-                found.append(f"{subject} {name}: {new}, before it {old}")
-    return found
+    return [
+        f"{change.part} {change.name}: {change.now}, before it {change.before}"
+        for change in changes(earlier, later)
+    ]
 
 
 def sentence(results: Results) -> str:

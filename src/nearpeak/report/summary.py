@@ -17,6 +17,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Finding, Results
 from nearpeak.results.names import case, staged
+from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import goal
 from nearpeak.study.buffers import MEMORY, needs_gpu
 from nearpeak.study.model import staging
@@ -303,7 +304,7 @@ def _group(
 def _of_peak(cell: Cell, top: CeilingPoint | None) -> float | None:
     if top is None or not cell.median or not top.value:
         return None
-    return top.value / cell.median if cell.better == "lower" else cell.median / top.value
+    return better_by(cell.median, top.value, cell.better)
 
 
 def precision(results: Results) -> str:

@@ -175,19 +175,3 @@ def _holds(point: CeilingPoint, case: Case) -> bool:
     if mixed and case.axes.get("direction", "both") != "both":
         return False
     return all(case.axes.get(name, value) == value for name, value in point.case.axes.items())
-
-
-def fractions(medians: Mapping[Block, float], ceiling: CeilingPoint) -> dict[Block, float]:
-    """Of each block that measured both: how near the launch median is to the ceiling there.
-
-    Rates: measured / ceiling. Times: ceiling / measured. Near to 1 is near to the ceiling.
-    """
-    limits = ceiling.by_block
-    pairs = {
-        block: (median, limits[block])
-        for block, median in medians.items()
-        if median > 0 and limits.get(block, 0.0) > 0
-    }
-    if ceiling.better == "higher":
-        return {block: median / limit for block, (median, limit) in pairs.items()}
-    return {block: limit / median for block, (median, limit) in pairs.items()}

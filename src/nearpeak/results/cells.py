@@ -16,8 +16,9 @@ from nearpeak.observations.model import (
     Observation,
     Observations,
 )
-from nearpeak.results.ceilings import Ceilings, fractions
+from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
+from nearpeak.statistics.comparisons import better_in
 from nearpeak.statistics.intervals import interval, precise
 from nearpeak.statistics.modes import two_modes
 from nearpeak.study.benchmarks import Benchmark, named
@@ -178,7 +179,8 @@ def _flags(
 
 def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     """Sets the ceiling and the fraction of it; what is wrong with them."""
-    shares = fractions(cell.by_block, ceiling) if ceiling else {}
+    # Of each block that measured both; near to 1 is near to the ceiling, whatever is better.
+    shares = better_in(cell.by_block, ceiling.by_block, cell.better) if ceiling else {}
     if ceiling is None or not shares:  # no block measured both
         return {"no ceiling"}
     values = list(shares.values())

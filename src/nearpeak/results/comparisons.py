@@ -12,6 +12,7 @@ from nearpeak.identity import Curve, Place, Who
 from nearpeak.observations.model import Block, Floats
 from nearpeak.results.model import Cell, Comparison, CurveComparison
 from nearpeak.statistics import verdicts
+from nearpeak.statistics.comparisons import better_in
 
 
 class Pair(NamedTuple):
@@ -78,13 +79,8 @@ def _pair(first: list[Cell], second: list[Cell], session: int) -> Pair | None:
 def log_ratios(first: Cell, second: Cell, session: int) -> dict[Block, float]:
     """Logarithm of second / first in each block of a session that both ran in, turned so that
     above 0 is better."""
-    own, other = first.by_block, second.by_block
-    sign = 1 if first.better == "higher" else -1
-    return {
-        block: sign * float(np.log(other[block] / own[block]))
-        for block in own
-        if block.session == session and own[block] > 0 and other.get(block, 0.0) > 0
-    }
+    ratios = better_in(second.by_block, first.by_block, first.better)
+    return {b: float(np.log(ratio)) for b, ratio in ratios.items() if b.session == session}
 
 
 def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:

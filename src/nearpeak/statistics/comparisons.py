@@ -5,8 +5,8 @@ docs/methodology.md says why these tests.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from nearpeak.statistics.sessions import added, error, t_test
 
 LEVEL = 0.05  # of every test
 ROUNDING = 1e-12  # a spread of logarithms that is none
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Comparison(NamedTuple):
@@ -38,6 +39,22 @@ def p_value(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> flo
     if len(values) < 2:
         return 1.0
     return t_test(float(values.mean()), error(values, sessions).total)
+
+
+def better_by(value: float, other: float, better: str) -> float:
+    """How many times better a value is than another, both above 0: above 1 it is the better one."""
+    return value / other if better == "higher" else other / value
+
+
+def better_in(
+    values: Mapping[Key, float], others: Mapping[Key, float], better: str
+) -> dict[Key, float]:
+    """The same in each block that has both, in the order of `values`."""
+    return {
+        block: better_by(value, others[block], better)
+        for block, value in values.items()
+        if value > 0 and others.get(block, 0.0) > 0
+    }
 
 
 def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comparison:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from nearpeak.identity import Case
 from nearpeak.machine.states import State
 from nearpeak.study.benchmarks import Better
 from nearpeak.study.model import Role
@@ -129,6 +130,17 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     byte: int | None = None
     expected: int | None = None
     got: int | None = None
+
+
+def case_of(record: SamplesRecord | ProblemRecord, metric: str) -> Case:
+    """What a record is of, in one metric of its benchmark."""
+    return Case(
+        benchmark=record.benchmark,
+        metric=metric,
+        buffers=record.buffers,
+        axes=record.axes,
+        x=record.size_bytes,
+    )
 
 
 class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):

@@ -28,13 +28,13 @@ from nearpeak.machine.sysfs import CPU, INFINIBAND
 from nearpeak.machine.tree import Tree, format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
+from nearpeak.study.fingerprints import NOTHING, changes
 from nearpeak.study.journal import NAME, read_records
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
 
 PARTS = ("machine", "driver", "library", "build")
 SHOWN = 60  # characters of a value in a message
-NOTHING = "none"
 
 
 def begin(folder: Path, now: Fingerprint, *, force: bool = False) -> SessionRecord:
@@ -59,15 +59,12 @@ def begin(folder: Path, now: Fingerprint, *, force: bool = False) -> SessionReco
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
     """What is not the same, like `driver nvidia: 580.159 -> 590.1`."""
-    found = []
-    for part in PARTS:
-        old: dict[str, str] = getattr(before, part)
-        new: dict[str, str] = getattr(now, part)
-        for name in sorted({*old, *new}):
-            values = old.get(name, NOTHING), new.get(name, NOTHING)
-            if values[0] != values[1]:
-                found.append(f"{part} {printable(name)}: {' -> '.join(_shown(*values))}")
-    return found
+    found = list(changes(*(msgspec.to_builtins(one) for one in (before, now))))
+    found.sort(key=lambda change: (PARTS.index(change.part), change.name))
+    return [
+        f"{change.part} {printable(change.name)}: " + " -> ".join(_shown(change.before, change.now))
+        for change in found
+    ]
 
 
 def fingerprint(machine: Machine, plan: Plan, tools: Tools, root: Path = Path("/")) -> Fingerprint:

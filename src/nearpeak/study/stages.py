@@ -25,7 +25,7 @@ from nearpeak.study.model import (
     Plan,
     PlannedLaunch,
 )
-from nearpeak.study.records import SamplesRecord
+from nearpeak.study.records import SamplesRecord, case_of
 
 LEAST_SLOT_MS, MOST_SLOT_MS = 5.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
@@ -64,7 +64,7 @@ class PilotData:
             if record.together:
                 self._together[template].add(record.method or "")
                 continue
-            key = (case_of(record), record.method or "")
+            key = (case_of(record, record.metric), record.method or "")
             cases.setdefault(key, []).append(np.array(record.samples))
 
     def components(self) -> dict[Kind, Components]:
@@ -115,17 +115,6 @@ class PilotData:
             if near < seen:
                 found[template] = tuple(sorted(near))
         return found
-
-
-def case_of(record: SamplesRecord) -> Case:
-    """What a record is of."""
-    return Case(
-        benchmark=record.benchmark,
-        metric=record.metric,
-        buffers=record.buffers,
-        axes=record.axes,
-        x=record.size_bytes,
-    )
 
 
 def least_samples(plan: Plan, block: int) -> int:

@@ -18,13 +18,13 @@ from nearpeak.study.records import (
     ProblemRecord,
     Record,
     SamplesRecord,
+    case_of,
 )
 from nearpeak.study.stages import (
     LOCAL_BLOCKS,
     Choice,
     PilotData,
     as_chosen,
-    case_of,
     least_samples,
 )
 
@@ -159,7 +159,7 @@ class State:
         self, template: int, begun: LaunchRecord, samples: Iterable[SamplesRecord]
     ) -> None:
         for one in samples:
-            cell = self._cells[template].setdefault(case_of(one), Cell(one.better))
+            cell = self._cells[template].setdefault(case_of(one, one.metric), Cell(one.better))
             median = Median(begun.block, begun.session, statistics.median(one.samples))
             cell.medians.append(median)
 
