@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nearpeak.machine.gpus.watch import GpuState
-from nearpeak.machine.states import MOST_CPUS, CpuState, State, StateReader
+from nearpeak.machine.states import MOST_CPUS, CpuState, State, StateReader, held_down
 
 CPUS = "sys/devices/system/cpu"
 
@@ -70,3 +72,49 @@ def test_the_driver_is_opened_once_and_let_go(tmp_path: Path, nvml: Any) -> None
     assert len(opened) == 1
     reader.close()
     assert not nvml.open
+
+
+def _of(cpus: list[CpuState] | None = None, gpu: GpuState | None = None) -> State:
+    return State(cpus=cpus or [], gpus=[gpu] if gpu else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (_of(), _of(), []),
+        (_of([CpuState(cpu=1)]), _of([CpuState(cpu=1, core_throttles=7)]), []),
+        (
+            _of([CpuState(cpu=1, core_throttles=7, package_throttles=3)]),
+            _of([CpuState(cpu=1, core_throttles=7, package_throttles=4)]),
+            ["package too hot"],
+        ),
+        (
+            _of([CpuState(cpu=1, core_throttles=7)]),
+            _of([CpuState(cpu=1, core_throttles=8)]),
+            ["core too hot"],
+        ),
+        # Of two CPUs in 2 s, 5 % is 0.2 s.
+        (
+            _of([CpuState(cpu=c, stolen_seconds=10.0) for c in (0, 1)]),
+            _of([CpuState(cpu=0, stolen_seconds=10.0), CpuState(cpu=1, stolen_seconds=10.19)]),
+            [],
+        ),
+        (
+            _of([CpuState(cpu=c, stolen_seconds=10.0) for c in (0, 1)]),
+            _of([CpuState(cpu=0, stolen_seconds=10.0), CpuState(cpu=1, stolen_seconds=10.21)]),
+            ["CPU time stolen"],
+        ),
+        (
+            _of(gpu=GpuState(gpu="a", slowed=["idle"])),
+            _of(gpu=GpuState(gpu="a", slowed=["application clocks", "power cap"])),
+            ["GPU power cap"],
+        ),
+        (
+            _of(gpu=GpuState(gpu="a", errors={"nvlink crc": 1})),
+            _of(gpu=GpuState(gpu="a", errors={"nvlink crc": 2, "ecc corrected": 9})),
+            ["GPU nvlink crc"],
+        ),
+    ],
+)
+def test_what_held_a_launch_down(before: State, after: State, words: list[str]) -> None:
+    assert held_down(before, after, 2.0) == words

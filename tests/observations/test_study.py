@@ -10,8 +10,10 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Case, Who
+from nearpeak.machine.states import CpuState, State
 from nearpeak.observations.model import Block
 from nearpeak.observations.study import load
+from nearpeak.study.records import LaunchEndRecord, LaunchRecord
 
 MakeStudy = Any
 
@@ -47,6 +49,19 @@ def test_a_study_is_read(make_study: MakeStudy) -> None:
     assert (second.summary.median, second.summary.minimum) == (2.0, 1.96)
     assert second.origin == "records.jsonl"
     assert data.gaps == []
+
+
+def test_what_held_a_launch_down_is_known(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    for record in study.records:
+        if isinstance(record, LaunchRecord):
+            record.state = State(cpus=[CpuState(cpu=0, core_throttles=1)])
+        elif isinstance(record, LaunchEndRecord):
+            record.state = State(cpus=[CpuState(cpu=0, core_throttles=2)])
+    (launch,) = load(study.write()).launches
+    assert launch.held_down == ("core too hot",)
+    assert launch.conditions["held down"] == "core too hot"
 
 
 @pytest.mark.parametrize("schema", [2, 3])

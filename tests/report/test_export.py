@@ -64,7 +64,7 @@ def test_latex_tables_are_well_formed(results: Results) -> None:
 def test_latex_keeps_defects_and_missing_ceilings_apart(results: Results) -> None:
     for cell in results.cells:
         if (cell.who.library, cell.place.path) == ("openmpi", "host-host same-numa"):
-            cell.fraction = 1.2
+            cell.fraction, cell.fraction_ci95 = 1.2, (1.1, 1.3)
     text = to_latex(results)
     assert "120 (defect)" in text
     assert " & -- & " in text

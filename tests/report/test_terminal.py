@@ -70,7 +70,7 @@ def test_names_are_printed_as_they_are(plain: Results) -> None:
 def test_a_defect_at_the_peak_is_marked_in_the_table(plain: Results) -> None:
     for cell in plain.cells:
         if cell.who == Who("openmpi") and cell.case.metric == "bw":
-            cell.fraction, cell.status = 1.5, "above ceiling"
+            cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
     assert "150!" in _printed(plain)
 
 

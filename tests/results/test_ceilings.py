@@ -236,6 +236,17 @@ def test_above_the_ceiling_is_an_alarm(make_study: MakeStudy) -> None:
     assert study.find(results, "bw", 8, "alpha").status == "ok"  # within 3 %
 
 
+def test_noise_above_the_ceiling_has_a_flag_and_is_no_defect(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block, reached in enumerate([9.0, 10.2, 10.4, 10.5, 11.0, 12.0]):
+        study.ceiling(block, {("bw", "ring", 1024): 10.0})
+        study.launch(block, "alpha", "bw", {1024: reached})
+    cell = study.find(study.results(), "bw", 1024, "alpha")
+    assert cell.fraction > 1.03 > 1 > cell.fraction_ci95[0]
+    assert "above ceiling" in cell.flags
+    assert cell.status == "ok"
+
+
 def test_nothing_has_no_rate(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     for block in range(6):

@@ -15,7 +15,7 @@ from nearpeak.numbers import number, size, unit
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
 from nearpeak.statistics.comparisons import better_in
-from nearpeak.statistics.intervals import interval
+from nearpeak.statistics.intervals import LEVEL, interval
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import STAGING, staging
 
@@ -87,7 +87,7 @@ class Loss(NamedTuple):
     """How many times better the other figure is: of paired blocks, above 1."""
 
     ratio: float  # median
-    low: float  # of the 95 % interval; of the range of 4 or 5 blocks
+    low: float  # of the 95 % interval; of the range where blocks are too few for one
     high: float
 
     @property
@@ -115,19 +115,24 @@ class Kind:
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
 
-def loss(ratios: Iterable[float], sessions: Iterable[int]) -> Loss | None:
-    """Of the ratios of paired blocks; None where there are too few."""
+def loss(ratios: Iterable[float], sessions: Iterable[int], chosen_of: int = 1) -> Loss | None:
+    """Of the ratios of paired blocks; None where there are too few.
+
+    `chosen_of`: so many there were of which the other figure is the best. Bonferroni's level holds
+    for all of them, and so for the one that was chosen by the data that tests it.
+    """
     values = list(ratios)
     if len(values) < FEWEST:
         return None
-    bounds = interval(values, sessions=list(sessions)) or (min(values), max(values))
+    level = 1 - (1 - LEVEL) / chosen_of
+    bounds = interval(values, level, list(sessions)) or (min(values), max(values))
     return Loss(float(np.median(values)), *bounds)
 
 
-def beaten(cell: Cell, other: Cell, limit: float) -> Loss | None:
-    """By how much the other cell is better, if by more than `limit` times beyond doubt."""
+def beaten(cell: Cell, other: Cell, limit: float, chosen_of: int = 1) -> Loss | None:
+    """By how much the other cell is better, if by more than `limit` times beyond doubt (`loss`)."""
     ratios = better_in(other.by_block, cell.by_block, cell.better)
-    found = loss(ratios.values(), [block.session for block in ratios])
+    found = loss(ratios.values(), [block.session for block in ratios], chosen_of)
     return found if found is not None and found.low > limit else None
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import msgspec
 
-from nearpeak.machine.gpus.nvml import library_present
+from nearpeak.machine.gpus.nvml import SLOWDOWNS, library_present
 from nearpeak.machine.gpus.watch import GpuState, GpuWatch
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree
@@ -18,6 +18,8 @@ MOST_CPUS = 16  # that are read: enough to see throttling, and soon done
 # Kernels up to 5.16 measure the frequency of an idle CPU for 10 ms when it is read (x86's
 # arch_freq_get_on_cpu): no further one is read after this time.
 FREQUENCY_SECONDS = 0.005
+# Of the time of a launch's CPUs: what a hypervisor takes beyond this shows in medians.
+STOLEN = 0.05
 STEAL = 7  # among the numbers of a CPU in /proc/stat (proc_stat(5))
 
 
@@ -47,6 +49,32 @@ def find_nvml() -> ModuleType | None:
     import pynvml  # slow to import, and most machines without a driver never need it
 
     return pynvml  # type: ignore[no-any-return]
+
+
+def held_down(before: State, after: State, seconds: float) -> list[str]:
+    """What slowed a launch that took so long, by the states of its host around it."""
+    hot = {"core too hot": "core_throttles", "package too hot": "package_throttles"}
+    found = [word for word, count in hot.items() if any(_grown(before, after, count))]
+    stolen = _grown(before, after, "stolen_seconds")
+    if sum(stolen) > STOLEN * seconds * len(stolen):
+        found.append("CPU time stolen")
+    slowed = {word for one in [*before.gpus, *after.gpus] for word in one.slowed or []}
+    found += [f"GPU {word}" for word in SLOWDOWNS.values() if word in slowed]
+    counted = {one.gpu: one.errors for one in before.gpus}
+    kinds = {
+        kind
+        for one in after.gpus
+        for kind, errors in one.errors.items()
+        if errors > counted.get(one.gpu, {}).get(kind, errors)
+    }
+    return found + [f"GPU {kind}" for kind in sorted(kinds)]
+
+
+def _grown(before: State, after: State, name: str) -> list[float]:
+    """By how much a count has grown, of each CPU that tells it in both."""
+    counts = {one.cpu: getattr(one, name) for one in before.cpus}
+    pairs = [(counts.get(one.cpu), getattr(one, name)) for one in after.cpus]
+    return [new - old for old, new in pairs if old is not None and new is not None]
 
 
 class StateReader:

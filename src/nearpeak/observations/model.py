@@ -68,6 +68,7 @@ class Launch:
     conditions: dict[str, str]  # what is known of where and how it ran, flattened
     tick_ns: float | None  # of its clock; None: it did not say where it ran
     slot_ms: float  # time for one case
+    held_down: tuple[str, ...] = ()  # "core too hot", ...: what slowed it
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.libraries.families import is_native
 from nearpeak.machine.model import Machine
+from nearpeak.machine.states import held_down
 from nearpeak.observations.model import (
     NO_FAILURE,
     Block,
@@ -245,7 +246,15 @@ def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
         conditions=_conditions(recorded),
         tick_ns=environment.clock.get("tick_ns") if environment else None,
         slot_ms=begin.slot_ms or plan.slot_ms,
+        held_down=_held_down(recorded),
     )
+
+
+def _held_down(recorded: _Recorded) -> tuple[str, ...]:
+    begin, end = recorded.begin, recorded.end
+    if end is None or begin.state is None or end.state is None:
+        return ()
+    return tuple(held_down(begin.state, end.state, end.seconds))
 
 
 def _wrong_words(problem: records.ProblemRecord) -> str:
@@ -263,6 +272,8 @@ def _conditions(recorded: _Recorded) -> dict[str, str]:
     if recorded.begin.state is not None:
         plain = msgspec.to_builtins(recorded.begin.state)
         found |= {f"state {name}": str(value) for name, value in plain.items() if value is not None}
+    if slowed := _held_down(recorded):
+        found["held down"] = ", ".join(slowed)
     return found
 
 

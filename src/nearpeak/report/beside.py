@@ -13,6 +13,7 @@ from nearpeak.identity import Curve, Place
 from nearpeak.numbers import number, percent, size
 from nearpeak.report import summary
 from nearpeak.report.summary import TheoryRow
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import staged
 from nearpeak.study.model import staging
@@ -212,7 +213,7 @@ def _best_cells(results: Results) -> Cells:
     found: Cells = {}
     for cell in results.cells:
         curve = cell.case.curve
-        if cell.median is not None and bare(curve) in default and not summary.is_defect(cell):
+        if cell.median is not None and bare(curve) in default and not is_defect(cell):
             key = (cell.place, _any_axes(curve), staging(curve.axes) is not None)
             found.setdefault(key, []).append(cell)
     return found

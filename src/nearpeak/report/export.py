@@ -7,6 +7,7 @@ import io
 from nearpeak.identity import Curve
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case
 
@@ -159,7 +160,7 @@ def _curve(curve: Curve) -> str:
 
 def _fraction(cell: Cell) -> str:
     text = percent(cell.fraction)
-    return f"{text} (defect)" if summary.is_defect(cell) else text
+    return f"{text} (defect)" if is_defect(cell) else text
 
 
 def _latex_two(results: Results) -> str:

@@ -29,6 +29,7 @@ from nearpeak.report.beside import Published
 from nearpeak.results import names
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparison, Fit, Results
 from nearpeak.study import awareness
 from nearpeak.study.model import staging
@@ -95,7 +96,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "here_words": beside.here_words,
         "there_words": beside.there_words,
         "beside_lines": beside.lines,
-        "is_defect": summary.is_defect,
+        "is_defect": is_defect,
         "lost": summary.lost,
         "drift": drift,
     }
@@ -372,7 +373,7 @@ class _Data:
             cell.status,
             ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
             self._commands(cell.command),
-            int(summary.is_defect(cell)),
+            int(is_defect(cell)),
             _short(cell.minimum),
             _short(cell.p05),
             _short(cell.p95),

@@ -14,12 +14,12 @@ from nearpeak.findings.evidence import bare
 from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.cells import ABOVE
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Finding, Results
 from nearpeak.results.names import case, staged
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import goal
-from nearpeak.study.buffers import MEMORY, needs_gpu
+from nearpeak.study.buffers import needs_gpu, on_host
 from nearpeak.study.model import staging
 
 T = TypeVar("T", Cell, CeilingPoint)
@@ -31,9 +31,10 @@ FLAGS = {  # of cells: what each says
     "imprecise": "the interval is wider than the aim",
     "few samples": "a launch took fewer samples than were asked for",
     "bimodal": "the launch medians fall into two groups",
+    "held down": "a launch ran on hot or slowed hardware, or a hypervisor took its CPU time",
     "drift": "a launch ran while the path changed",
     "fewer blocks": "the fraction rests on fewer blocks than the median: some lack the ceiling",
-    "above ceiling": "a defect of the ceiling",
+    "above ceiling": "a fraction above 1.03: a defect of the ceiling, unless its interval holds 1",
 }
 
 
@@ -160,11 +161,6 @@ def default_curves(results: Results) -> list[Curve]:
     return sorted(first.values(), key=found.index)
 
 
-def is_defect(cell: Cell) -> bool:
-    """Faster than the ceiling by more than noise explains: the ceiling is wrong there."""
-    return cell.status == "above ceiling" or (cell.fraction or 0.0) > ABOVE
-
-
 def defects(results: Results) -> list[Cell]:
     """The cells that lie above their ceiling, worst first."""
     return sorted(filter(is_defect, results.cells), key=lambda cell: -(cell.fraction or 0.0))
@@ -221,15 +217,10 @@ def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
         buffers = row.best.case.buffers
         managed = "M" in buffers  # such memory moves
         if row.fraction is not None and row.largest >= JUDGED_FROM and not managed:
-            where = (row.place, _direction(buffers))
+            where = (row.place, on_host(buffers))
             best[where] = max(best.get(where, (0.0, 0)), (row.fraction, -number_))
     suspects = {-number_ for fraction, number_ in best.values() if fraction < HEALTHY}
     return [replace(row, suspect=number_ in suspects) for number_, row in enumerate(rows)]
-
-
-def _direction(buffers: str) -> tuple[bool, ...]:
-    """Of each end: whether its buffer lies in host memory."""
-    return tuple(MEMORY[kind] == "host" for kind in buffers.split(","))
 
 
 def table_two(results: Results) -> list[Group]:

@@ -17,7 +17,6 @@ from nearpeak.report.summary import (
     Group,
     defects,
     headlines,
-    is_defect,
     lost,
     missing_methods,
     precision,
@@ -25,6 +24,7 @@ from nearpeak.report.summary import (
     table_two,
     windows,
 )
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Results
 from nearpeak.results.names import case
 from nearpeak.study import awareness

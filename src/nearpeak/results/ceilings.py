@@ -13,7 +13,7 @@ from nearpeak.results.model import CeilingPoint, Pace
 from nearpeak.statistics.intervals import interval
 from nearpeak.statistics.modes import two_paces
 from nearpeak.study.benchmarks import Better
-from nearpeak.study.buffers import ceiling_buffers
+from nearpeak.study.buffers import ceiling_buffers, on_host
 from nearpeak.study.model import GPU_FACTS
 
 
@@ -171,7 +171,7 @@ def _what(case: Curve) -> tuple[str, str, str]:
 
 
 def _holds(point: CeilingPoint, case: Case) -> bool:
-    mixed = len(set(point.case.buffers.split(","))) > 1
+    mixed = len(set(on_host(point.case.buffers))) > 1
     if mixed and case.axes.get("direction", "both") != "both":
         return False
     return all(case.axes.get(name, value) == value for name, value in point.case.axes.items())

@@ -23,7 +23,7 @@ from nearpeak.statistics.intervals import interval, precise
 from nearpeak.statistics.modes import two_modes
 from nearpeak.study.benchmarks import Benchmark, named
 
-ABOVE = 1.03  # a larger fraction is a defect of the ceiling
+ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
 FEWEST = 6  # launches: below there is no 95 % interval
 
 # A cell with several is called by the first.
@@ -172,6 +172,7 @@ def _flags(
         "few launches": not enough,
         "imprecise": enough and not precise(cell.launch_medians, cell.better, sessions),
         "few samples": any(one.limited for one in believed),
+        "held down": any(one.launch.held_down for one in believed),
         "drift": any((cell.place, block) in drifted for block in cell.blocks),
     }
     return [name for name, raised in flags.items() if raised]
@@ -191,10 +192,15 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     cell.fraction_blocks = len(values)
     if len(values) < cell.launches:
         cell.flags.append("fewer blocks")
-    if cell.fraction <= ABOVE:
-        return set()
-    cell.flags.append("above ceiling")
-    return {"above ceiling"}
+    if cell.fraction > ABOVE:
+        cell.flags.append("above ceiling")
+    return {"above ceiling"} if is_defect(cell) else set()
+
+
+def is_defect(cell: Cell) -> bool:
+    """Above the ceiling by more than noise explains: the ceiling is wrong there."""
+    span = cell.fraction_ci95 or cell.fraction_range
+    return (cell.fraction or 0.0) > ABOVE and span is not None and span[0] > 1
 
 
 def _modes(believed: list[Observation]) -> list[Mode]:

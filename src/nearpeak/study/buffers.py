@@ -49,7 +49,17 @@ def in_flight_bytes(plan: Plan, buffers: str) -> int:
 
 def in_gpu(buffers: str) -> bool:
     """Whether a rank's memory is a GPU's."""
-    return any(MEMORY[kind] == "gpu" for kind in buffers.split(","))
+    return not all(on_host(buffers))
+
+
+def on_host(buffers: str) -> tuple[bool, ...]:
+    """Of each rank, or half of the ranks: whether its buffer lies in the host's memory."""
+    return tuple(MEMORY[kind] == "host" for kind in buffers.split(","))
+
+
+def turned(buffers: str) -> str:
+    """The same the other way round: D,H of H,D."""
+    return ",".join(reversed(buffers.split(",")))
 
 
 def rank_ends(path: Path, buffers: str) -> Ends | None:
@@ -84,7 +94,7 @@ def default_buffers(path: Path, symmetric: bool) -> list[str]:
 
 def ceiling_buffers(buffers: str) -> str:
     """The buffers whose ceiling holds for these: it is the path's, however memory was allocated."""
-    return ",".join({"host": "H", "gpu": "D"}[MEMORY[kind]] for kind in buffers.split(","))
+    return ",".join("H" if host else "D" for host in on_host(buffers))
 
 
 def has_ceiling(path: Path, benchmark: Benchmark) -> bool:

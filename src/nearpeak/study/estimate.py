@@ -10,7 +10,7 @@ from nearpeak.libraries.families import is_native
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch, Template
-from nearpeak.study.records import SamplesRecord
+from nearpeak.study.records import SamplesRecord, timed
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,9 @@ def parts_of(
 
     The time of a case grows with the slot where the slot held more than the least samples.
     """
-    # Metrics of one case have been measured at once: all of them say the same time.
-    cases = {(one.method, one.size_bytes, one.seconds): one for one in samples}
+    cases = timed(samples)
     parts: Parts = []
-    for one in cases.values():
+    for one in cases:
         bound = one.iterations > least_samples * one.batch
         if bound:
             growing = min(one.seconds, WARM_SLOT * slot_ms / 1000)
@@ -135,7 +134,7 @@ def parts_of(
         else:
             each = one.seconds / (least_samples + OTHER_ROUNDS)
             parts.append((one.method, Cost(each * OTHER_ROUNDS, 0.0, each)))
-    rest = seconds - sum(one.seconds for one in cases.values())
+    rest = seconds - sum(one.seconds for one in cases)
     return [(None, Cost(max(0.0, rest))), *parts]
 
 

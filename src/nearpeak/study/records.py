@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of records.jsonl (docs/records.md): the truth of a study, appended as it happens."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -141,6 +142,11 @@ def case_of(record: SamplesRecord | ProblemRecord, metric: str) -> Case:
         axes=record.axes,
         x=record.size_bytes,
     )
+
+
+def timed(records: Iterable[SamplesRecord]) -> list[SamplesRecord]:
+    """One record of each case and method: all metrics of a case were measured at once."""
+    return list({(case_of(one, ""), one.method): one for one in records}.values())
 
 
 class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):

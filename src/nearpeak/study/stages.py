@@ -25,7 +25,7 @@ from nearpeak.study.model import (
     Plan,
     PlannedLaunch,
 )
-from nearpeak.study.records import SamplesRecord, case_of
+from nearpeak.study.records import SamplesRecord, case_of, timed
 
 LEAST_SLOT_MS, MOST_SLOT_MS = 5.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
@@ -57,7 +57,7 @@ class PilotData:
     def add(self, template: int, records: Sequence[SamplesRecord], parts: Parts) -> None:
         """A launch of the pilot is over: its samples, and what it was made of (seconds)."""
         self._parts[self._kinds[template]].append(parts)
-        whole = {(one.method, one.size_bytes, one.seconds) for one in records if not one.trial}
+        whole = timed(one for one in records if not one.trial)
         self._cases[self._kinds[template]].append(len(whole))
         cases = self._samples[template]
         for record in records:

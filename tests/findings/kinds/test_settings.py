@@ -53,6 +53,17 @@ def test_noise_or_little_is_no_finding(
     assert len(by_hand.seen("settings", pair(by_hand, value, **how))) == count
 
 
+def test_the_best_of_many_settings_is_surer_to_be_one(by_hand: Any) -> None:
+    # One block of six lies below the limit: the interval of one other leaves it out, the wider one
+    # of the best of two does not.
+    own = by_hand.make_cell("bw", 10.0, noise=0.0)
+    best = by_hand.make_cell("bw", 17.0, settings="tuned", noise=0.0)
+    best.launch_medians[:] = [14.8, 17.0, 17.0, 17.0, 17.0, 20.0]
+    worse = by_hand.make_cell("bw", 10.0, settings="other", noise=0.0)
+    assert len(by_hand.seen("settings", [own, best])) == 1
+    assert not by_hand.seen("settings", [own, best, worse])
+
+
 def test_two_libraries_are_not_compared_here(by_hand: Any) -> None:
     cells = [by_hand.make_cell("bw", 10.0), by_hand.make_cell("bw", 20.0, library="mpich")]
     assert not by_hand.seen("settings", cells)

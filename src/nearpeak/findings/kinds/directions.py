@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Kind, Seen, View, beaten, value, where
 from nearpeak.identity import Case
 from nearpeak.numbers import number, unit
+from nearpeak.study.buffers import turned
 
 LIMIT = 1.5  # times better
 
@@ -36,7 +37,7 @@ def _back(case: Case) -> Case:
     return Case(
         benchmark=case.benchmark,
         metric=case.metric,
-        buffers=",".join(reversed(case.buffers.split(","))),
+        buffers=turned(case.buffers),
         axes=case.axes,
         x=case.x,
     )

@@ -20,7 +20,7 @@ def find(view: View) -> Iterator[Seen]:
     for alternatives in places.values():
         best = min(alternatives, key=cost)
         for cell in alternatives:
-            if cell is not best and (loss := beaten(cell, best, LIMIT)):
+            if cell is not best and (loss := beaten(cell, best, LIMIT, len(alternatives) - 1)):
                 sentence = (
                     f"{cell.who.library}, {cell.place.path}, {view.case(cell)}: {value(best)} with"
                     f" the settings {best.who.settings} against {value(cell)} with"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a library does with a GPU's memory itself, against the copies any user would write."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, bare, beaten, cost, value, where
@@ -14,14 +15,16 @@ LIMIT = 1.1  # times faster
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell that the best baseline of its case beats, whoever's it is."""
-    baselines: dict[tuple[Place, Curve, int], Cell] = {}
+    baselines: dict[tuple[Place, Curve, int], list[Cell]] = defaultdict(list)
     for cell in view.cells:
         if staging(cell.case.axes) is not None:
-            what = (cell.place, bare(cell.case), cell.case.x)
-            baselines[what] = min(cell, baselines.get(what, cell), key=cost)
+            baselines[cell.place, bare(cell.case), cell.case.x].append(cell)
     for cell in view.unstaged:
-        baseline = baselines.get((cell.place, bare(cell.case), cell.case.x))
-        if baseline and (loss := beaten(cell, baseline, LIMIT)):
+        staging_too = baselines.get((cell.place, bare(cell.case), cell.case.x))
+        if not staging_too:
+            continue
+        baseline = min(staging_too, key=cost)
+        if loss := beaten(cell, baseline, LIMIT, len(staging_too)):
             sentence = (
                 f"{where(cell)}, {view.case(cell)}: {value(cell)} by the library's own way against"
                 f" {value(baseline)} with {baseline.who.label}"
