@@ -13,10 +13,9 @@ from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.buffers import HOST, ceiling_buffers, has_ceiling, needs_gpu, rank_ends
-from nearpeak.study.estimate import Cost, guess_cost
+from nearpeak.study.estimate import guess_cost, kind_of
 from nearpeak.study.forecast import promise
 from nearpeak.study.model import (
-    LATER_SAMPLES,
     LEAST_SAMPLES,
     PILOT_BLOCKS,
     SCHEMA,
@@ -28,6 +27,7 @@ from nearpeak.study.model import (
 )
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
+from nearpeak.study.stages import least_samples
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
 # A budget goes on for those that are not precise yet: half as many again, and a third.
@@ -167,9 +167,14 @@ def expected_blocks(plan: Plan) -> int:
 
 def expected_seconds(plan: Plan) -> tuple[float, float]:
     """The guesses for one of the first blocks, and for one of those that follow."""
-    block = sum((guess_cost(plan, one) for one in plan.launches), Cost())
-    first = block.seconds(plan.slot_ms, LEAST_SAMPLES)
-    return first, first if plan.slot_fixed else block.seconds(EXPECTED_SLOT_MS, LATER_SAMPLES)
+    first = later = 0.0
+    slot_ms = plan.slot_ms if plan.slot_fixed else EXPECTED_SLOT_MS
+    for launch in plan.launches:
+        cost = guess_cost(plan, launch)
+        first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
+        least = least_samples(plan, kind_of(plan, launch), PILOT_BLOCKS)
+        later += cost.seconds(slot_ms, least)
+    return first, later
 
 
 def _limit(plan: Plan) -> float:

@@ -87,8 +87,9 @@ class PilotData:
             for launches in cases.values()
             if all(samples.min() > 0 for samples in launches)
         ]
+        least = least_samples(self._plan, kind, PILOT_BLOCKS)
         totals = [
-            sum(cost.seconds(self._plan.slot_ms, LATER_SAMPLES) for _, cost in parts)
+            sum(cost.seconds(self._plan.slot_ms, least) for _, cost in parts)
             for parts in self._parts[kind]
         ]
         # All cases, as those that take longer than the slot now may not with a longer one.
@@ -117,17 +118,23 @@ class PilotData:
         return found
 
 
-def least_samples(plan: Plan, block: int) -> int:
-    """Of a case in the launches of a block."""
-    return LEAST_SAMPLES if plan.slot_fixed or block < PILOT_BLOCKS else LATER_SAMPLES
+def least_samples(plan: Plan, kind: Kind, block: int) -> int:
+    """Of a case in the launches of a kind in a block.
+
+    A ceiling takes as many in all blocks: with fewer, its two paces would not be told apart.
+    """
+    role, _ = kind
+    as_ever = plan.slot_fixed or role == "ceiling" or block < PILOT_BLOCKS
+    return LEAST_SAMPLES if as_ever else LATER_SAMPLES
 
 
 def as_chosen(plan: Plan, planned: PlannedLaunch, choice: Choice) -> PlannedLaunch:
     """A launch of a later block as it is measured."""
+    kind = kind_of(plan, planned)
     return msgspec.structs.replace(
         planned,
-        slot_ms=choice.slots.get(kind_of(plan, planned), planned.slot_ms),
-        least_samples=least_samples(plan, planned.block),
+        slot_ms=choice.slots.get(kind, planned.slot_ms),
+        least_samples=least_samples(plan, kind, planned.block),
         methods=choice.methods.get(planned.template, ()),
     )
 

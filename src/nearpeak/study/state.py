@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nearpeak.identity import Case
 from nearpeak.statistics.intervals import precise
 from nearpeak.study.answers import Templates, believes
-from nearpeak.study.estimate import Estimate, Manner, parts_of
+from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.forecast import Forecast, forecast
 from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.records import (
@@ -138,7 +138,8 @@ class State:
             return
         template = self._templates.find(begun)
         self.ended[record.launch] = record.status
-        least = least_samples(self.plan, begun.block)
+        kind = kind_of(self.plan, self.plan.launches[template])
+        least = least_samples(self.plan, kind, begun.block)
         slot_ms = begun.slot_ms or self.plan.slot_ms
         parts = parts_of(samples, record.seconds, slot_ms, least)
         manner = Manner(slot_ms, least, tuple(begun.methods))
