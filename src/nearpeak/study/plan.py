@@ -27,14 +27,12 @@ from nearpeak.study.model import (
 )
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
-from nearpeak.study.stages import least_samples
+from nearpeak.study.stages import LEAST_SLOT_MS, least_samples
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
 # A budget goes on for those that are not precise yet: half as many again, and a third.
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
-PILOT_SLOT_MS = 20.0  # long enough to tell the scatter within a launch from that between launches
-EXPECTED_SLOT_MS = 7.0  # of the later blocks, until the first ones have been measured
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
 # What a budget may choose from: every so-many-th power of two, and the largest of them.
 SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
@@ -106,7 +104,7 @@ def make_plan(
         created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         seed=seed,
         sizes=options.sizes or SIZES,
-        slot_ms=options.slot_ms or PILOT_SLOT_MS,
+        slot_ms=options.slot_ms or LEAST_SLOT_MS,
         slot_fixed=options.slot_ms is not None,
         window=options.window or WINDOW,
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
@@ -168,7 +166,7 @@ def expected_blocks(plan: Plan) -> int:
 def expected_seconds(plan: Plan) -> tuple[float, float]:
     """The guesses for one of the first blocks, and for one of those that follow."""
     first = later = 0.0
-    slot_ms = plan.slot_ms if plan.slot_fixed else EXPECTED_SLOT_MS
+    slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
     for launch in plan.launches:
         cost = guess_cost(plan, launch)
         first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
