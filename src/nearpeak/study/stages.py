@@ -27,7 +27,8 @@ from nearpeak.study.model import (
 )
 from nearpeak.study.records import SamplesRecord, case_of, timed
 
-# The pilot has the least. A shorter one is lost where something takes a CPU for a few ms (docs/methodology.md).
+# The pilot has the least. A shorter one is lost where something takes a CPU for a few ms
+# (docs/methodology.md).
 LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
 NEAR = 1.5
