@@ -16,6 +16,19 @@ def test_axes_are_equal_in_any_order_and_hashable():
     assert list(other) == ["a", "b"]
 
 
+def test_a_key_is_never_changed():
+    axes = Axes(a="1")
+    for change in (
+        lambda: axes.update(a="2"),
+        lambda: axes.pop("a"),
+        lambda: axes.__setitem__("a", "2"),
+        lambda: axes.__delitem__("a"),
+    ):
+        with pytest.raises(TypeError, match="never changed"):
+            change()
+    assert axes == {"a": "1"}
+
+
 def test_axes_are_ordered_by_name_and_value():
     assert sorted([Axes(a="2"), Axes(a="1", b="0"), Axes()]) == [
         Axes(),

@@ -6,6 +6,7 @@ reads it out of a name.
 """
 
 from collections.abc import Mapping
+from typing import NoReturn
 
 import msgspec
 
@@ -18,6 +19,12 @@ class Axes(dict[str, str]):
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self.items()))
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("the axes of a key are never changed")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __lt__(self, other: "Axes") -> bool:
         return tuple(self.items()) < tuple(other.items())

@@ -35,3 +35,12 @@ def test_the_line_of_several_says_which_was_forced(results: Results) -> None:
         "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 560.2,"
         " before it 550.1."
     )
+
+
+def test_which_session_the_verdicts_rest_on(results: Results) -> None:
+    results.sessions[1].verdicts, results.sessions[1].blocks = True, 3
+    assert sessions.sentence(results).endswith(
+        "Verdicts rest on session 2 alone, which has 3 blocks."
+    )
+    results.comparisons = []
+    assert "Verdicts" not in sessions.sentence(results)

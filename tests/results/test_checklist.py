@@ -64,6 +64,16 @@ def test_two_modes_are_no_normal_distribution(make_study: MakeStudy) -> None:
     assert "rejects in 1 of 1 comparisons" in rule.how
 
 
+def test_tests_on_few_blocks_assume_what_nobody_can_check(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(5):
+        study.launch(block, "alpha", "bw", {1024: 1.0 + block / 100})
+        study.launch(block, "beta", "bw", {1024: 2.0})
+    (rule,) = [rule for rule in study.results().checklist if rule.number == 6]
+    assert rule.state == "not met"
+    assert "t-tests of 1 comparison assume normal log ratios" in rule.how
+
+
 def test_one_library_has_nothing_to_compare(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 5.0})

@@ -92,8 +92,10 @@ def test_verdicts_rest_on_the_longest_session(make_study: MakeStudy) -> None:
     for block in (2, 3):
         study.launch(block, "alpha", "bw", {8: 1.0})
         study.launch(block, "beta", "bw", {8: 2.0})
-    (comparison,) = study.results().comparisons
+    results = study.results()
+    (comparison,) = results.comparisons
     assert (comparison.blocks, comparison.ratio) == (2, pytest.approx(2.0))
+    assert [(one.blocks, one.verdicts) for one in results.sessions] == [(2, False), (3, True)]
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.1])

@@ -21,7 +21,7 @@ def test_analysis_of_variance_worked_by_hand() -> None:
     # Means 1 and 5: between 2 x 8 = 16 with 1 degree of freedom, within 2 x 2 / 2 = 2; so each
     # session has (16 - 2) / 2 = 7, the mean of both 3.5, and the launches 2 / 4.
     found = error([0.0, 2.0, 4.0, 6.0], [0, 0, 1, 1])
-    assert found.launches == pytest.approx((0.5, 3))
+    assert found.launches == pytest.approx((0.5, 2))
     assert found.sessions == pytest.approx((3.5, 1))
     assert found.total.variance == pytest.approx(4)
 

@@ -2,7 +2,7 @@
 """What findings are judged by: the ratio of two cells in each block that both ran in."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -11,16 +11,17 @@ import numpy as np
 
 from nearpeak.identity import Curve, Who
 from nearpeak.libraries.model import Settings
-from nearpeak.numbers import number, size, unit
+from nearpeak.numbers import count, number, size, unit
+from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
-from nearpeak.statistics.comparisons import better_in
-from nearpeak.statistics.intervals import LEVEL, interval
+from nearpeak.statistics.comparisons import better_in, median_ratio
+from nearpeak.statistics.intervals import LEVEL
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import STAGING, staging
 
 # Blocks that a finding rests on at least. Of 4, all ratios on one side of a limit that is as often
-# exceeded as not come by chance in 1 of 16 cases; from 6 on the interval is one of 95 %.
+# exceeded as not come by chance in 1 of 16 cases; that it is a range, and no interval, is said.
 FEWEST = 4
 
 
@@ -59,15 +60,15 @@ class View:
                 values[cell.case.benchmark, name].add(value)
         return {where for where, several in values.items() if len(several) > 1}
 
-    def lost_us(self, cell: Cell, better: float) -> float:
-        """Time that one operation loses against another figure in the cell's unit; 0: nobody
-        knows. Of a rate that counts both ways, both messages are the operation."""
-        median = cell.median or 0.0
+    def lost_us(self, cell: Cell, loss: "Loss") -> float:
+        """Time that one operation of a cell loses against another figure in its unit; 0: nobody
+        knows. Of a rate that counts both ways, or all pairs, all messages are the operation."""
         if cell.unit == "us":
-            return median - better
+            return loss.own - loss.better
         if cell.unit == "GB/s":
-            size_bytes = cell.case.x * self.benchmarks[cell.case.benchmark].moves.ways
-            return message_us(size_bytes, median) - message_us(size_bytes, better)
+            pairs = len(cell.place.ends) // 2
+            size_bytes = cell.case.x * self.benchmarks[cell.case.benchmark].moves.ways * pairs
+            return message_us(size_bytes, loss.own) - message_us(size_bytes, loss.better)
         return 0.0
 
     def case(self, cell: Cell) -> str:
@@ -84,16 +85,23 @@ class View:
 
 
 class Loss(NamedTuple):
-    """How many times better the other figure is: of paired blocks, above 1."""
+    """How many times better another figure is, all of it from the blocks that have both."""
 
-    ratio: float  # median
+    own: float  # medians, each in its unit
+    better: float
+    ratio: float  # median, above 1
     low: float  # of the 95 % interval; of the range where blocks are too few for one
     high: float
+    blocks: int
+    sure: bool  # whether it is an interval
 
     @property
     def text(self) -> str:
-        """`2.1 times (1.9 to 2.4)`."""
-        return f"{times(self.ratio)} ({number(self.low)} to {number(self.high)})"
+        """`2.1 times (1.9 to 2.4)`; `2.1 times (1.9 to 2.4, the range of 5 blocks)`."""
+        span = f"{number(self.low)} to {number(self.high)}"
+        if not self.sure:
+            span += f", the range of {count(self.blocks, 'block')}"
+        return f"{times(self.ratio)} ({span})"
 
 
 @dataclass(frozen=True)
@@ -115,36 +123,39 @@ class Kind:
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
 
-def loss(ratios: Iterable[float], sessions: Iterable[int], chosen_of: int = 1) -> Loss | None:
-    """Of the ratios of paired blocks; None where there are too few.
+def loss(cell: Cell, other: Cell, ratios: Mapping[Block, float], chosen_of: int = 1) -> Loss | None:
+    """By how much the other cell is better, of the ratios in each block; None where there are too
+    few.
 
-    `chosen_of`: so many there were of which the other figure is the best. Bonferroni's level holds
-    for all of them, and so for the one that was chosen by the data that tests it.
+    `chosen_of`: so many there were of which the other is the best. Bonferroni's level holds for all
+    of them, and so for the one that was chosen by the data that tests it.
     """
-    values = list(ratios)
-    if len(values) < FEWEST:
+    if len(ratios) < FEWEST:
         return None
+    logs = np.log(list(ratios.values()))
     level = 1 - (1 - LEVEL) / chosen_of
-    bounds = interval(values, level, list(sessions)) or (min(values), max(values))
-    return Loss(float(np.median(values)), *bounds)
+    found = median_ratio(logs, [block.session for block in ratios], level)
+    low, high = found.bounds or (min(ratios.values()), max(ratios.values()))
+    own, better = (float(np.median([one.by_block[b] for b in ratios])) for one in (cell, other))
+    return Loss(own, better, found.value, low, high, len(ratios), found.bounds is not None)
 
 
 def beaten(cell: Cell, other: Cell, limit: float, chosen_of: int = 1) -> Loss | None:
     """By how much the other cell is better, if by more than `limit` times beyond doubt (`loss`)."""
     ratios = better_in(other.by_block, cell.by_block, cell.better)
-    found = loss(ratios.values(), [block.session for block in ratios], chosen_of)
+    found = loss(cell, other, ratios, chosen_of)
     return found if found is not None and found.low > limit else None
+
+
+def most_beaten(cell: Cell, others: Sequence[Cell], limit: float) -> tuple[Cell, Loss] | None:
+    """The one of the others that is better than a cell by most, and by how much (`beaten`)."""
+    found = [(other, lost) for other in others if (lost := beaten(cell, other, limit, len(others)))]
+    return max(found, key=lambda one: one[1].ratio, default=None)
 
 
 def message_us(size_bytes: int, gbs: float) -> float:
     """How long a message takes at a rate."""
     return size_bytes / gbs / 1e3
-
-
-def cost(cell: Cell) -> float:
-    """Smaller is better, whatever the cell measures."""
-    median = cell.median or 0.0
-    return median if cell.better == "lower" else -median
 
 
 def bare(curve: Curve) -> Curve:
@@ -153,9 +164,9 @@ def bare(curve: Curve) -> Curve:
     return Curve(benchmark=curve.benchmark, metric=curve.metric, buffers=curve.buffers, axes=axes)
 
 
-def value(cell: Cell) -> str:
-    """`12.1 us`."""
-    return f"{number(cell.median)} {unit(cell.unit)}"
+def value(amount: float, cell: Cell) -> str:
+    """`12.1 us`, in the unit of a cell."""
+    return f"{number(amount)} {unit(cell.unit)}"
 
 
 def times(ratio: float) -> str:

@@ -13,8 +13,9 @@ from nearpeak.results.model import Finding, Results
 def find(results: Results) -> list[Finding]:
     """One finding for each kind, library with its settings, path and buffers.
 
-    Ranked by the time that one operation of each of its cases loses; what only loses with settings
-    that nobody has unless they ask for them comes last.
+    Ranked by the time that one operation of each of its cases loses; after these what too few
+    blocks show for an interval, and last what only loses with settings that nobody has unless they
+    ask for them.
     """
     return find_in(View.of(results))
 
@@ -26,7 +27,8 @@ def find_in(view: View) -> list[Finding]:
         for kind in all_kinds()
         for worst, finding in _findings(kind, kind.find(view))
     ]
-    return [finding for _, finding in sorted(found, key=lambda one: (one[0], -one[1].lost_us))]
+    found.sort(key=lambda one: (one[0], one[1].ci95 is None, -one[1].lost_us))
+    return [finding for _, finding in found]
 
 
 def _findings(kind: Kind, seen: Iterable[Seen]) -> list[tuple[Seen, Finding]]:
@@ -50,13 +52,16 @@ def _findings(kind: Kind, seen: Iterable[Seen]) -> list[tuple[Seen, Finding]]:
 
 
 def _finding(kind: Kind, worst: Seen, same: list[Seen]) -> Finding:
+    span = (worst.loss.low, worst.loss.high)
     return Finding(
         kind=kind.name,
         who=worst.cell.who,
         place=worst.cell.place,
         case=worst.cell.case,
         loss=worst.loss.ratio,
-        ci95=(worst.loss.low, worst.loss.high),
+        ci95=span if worst.loss.sure else None,
+        range=None if worst.loss.sure else span,
+        blocks=worst.loss.blocks,
         lost_us=sum(one.lost_us for one in same),
         cases=len(same),
         sentence=worst.sentence,

@@ -262,16 +262,18 @@ def _wrong_words(problem: records.ProblemRecord) -> str:
 
 
 def _conditions(recorded: _Recorded) -> dict[str, str]:
-    """Where and how a launch ran, flattened: `rank 0 cpus`, `env OMPI_...`, `state governor`."""
+    """Where and how a launch ran, flattened: `rank 0 cpus`, `env OMPI_...`, `cpu 0 governor`.
+
+    Nothing that is counted or measured, which no two launches have alike.
+    """
     found: dict[str, str] = {}
     if environment := recorded.environment:
         found["library version"] = environment.library_version or ""
         found |= {f"env {name}": value for name, value in environment.env.items()}
         for number, rank in enumerate(environment.ranks):
             found |= {f"rank {number} {name}": str(value) for name, value in rank.items()}
-    if recorded.begin.state is not None:
-        plain = msgspec.to_builtins(recorded.begin.state)
-        found |= {f"state {name}": str(value) for name, value in plain.items() if value is not None}
+    if state := recorded.begin.state:
+        found |= {f"cpu {cpu.cpu} governor": cpu.governor for cpu in state.cpus if cpu.governor}
     if slowed := _held_down(recorded):
         found["held down"] = ", ".join(slowed)
     return found

@@ -24,7 +24,7 @@ def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
 
 
 def sentence(results: Results) -> str:
-    """How many there are and in what they differ; empty where there is but one."""
+    """How many there are, in what they differ and what is judged; empty where there is but one."""
     if len(results.sessions) < 2:
         return ""
     changed = [
@@ -33,4 +33,9 @@ def sentence(results: Results) -> str:
         if found
     ]
     words = f"Measured in {count(len(results.sessions), 'session')}"
-    return f"{words}. Changed in {', in '.join(changed)}." if changed else f"{words} alike."
+    words += f". Changed in {', in '.join(changed)}." if changed else " alike."
+    for session in results.sessions:
+        if session.verdicts and results.comparisons:
+            blocks = count(session.blocks, "block")
+            words += f" Verdicts rest on session {session.session + 1} alone, which has {blocks}."
+    return words

@@ -33,6 +33,7 @@ def summarise(observations: Observations) -> Results:
     native = {library.who for library in observations.libraries if library.native}
     compared = comparisons.compare(cell for cell in found if cell.who not in native)
     skipped = cells.skipped(observations)
+    blocks = {block for cell in found for block in cell.blocks}
     return Results(
         schema=SCHEMA,
         nearpeak=observations.nearpeak,
@@ -47,6 +48,8 @@ def summarise(observations: Observations) -> Results:
                 nearpeak=session.nearpeak,
                 forced=session.forced,
                 fingerprint=session.fingerprint,
+                blocks=sum(block.session == session.number for block in blocks),
+                verdicts=session.number == compared.session,
             )
             for session in observations.sessions
         ],

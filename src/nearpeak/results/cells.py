@@ -18,7 +18,7 @@ from nearpeak.observations.model import (
 )
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
-from nearpeak.statistics.comparisons import better_in
+from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import interval, precise
 from nearpeak.statistics.modes import two_modes
 from nearpeak.study.benchmarks import Benchmark, named
@@ -185,9 +185,9 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     if ceiling is None or not shares:  # no block measured both
         return {"no ceiling"}
     values = list(shares.values())
+    ratio = median_ratio(np.log(values), [block.session for block in shares])
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method)
-    cell.fraction = float(np.median(values))
-    cell.fraction_ci95 = interval(values, sessions=[block.session for block in shares])
+    cell.fraction, cell.fraction_ci95 = ratio.value, ratio.bounds
     cell.fraction_range = (min(values), max(values))
     cell.fraction_blocks = len(values)
     if len(values) < cell.launches:

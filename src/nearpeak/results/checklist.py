@@ -9,6 +9,7 @@ The rules are given here in our own words.
 from collections import Counter
 from collections.abc import Sequence
 
+from nearpeak.numbers import count
 from nearpeak.observations.model import Floats, Observations
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Comparison, Rule, Skip
@@ -93,8 +94,14 @@ def _intervals(measured: list[Cell]) -> tuple[str, str]:
 def _normality(log_ratios: Sequence[Floats]) -> tuple[str, str]:
     intervals = "intervals are order statistics, which assume no distribution"
     tested = sum(len(values) >= FEWEST for values in log_ratios)
-    if not tested:
+    few = sum(1 < len(values) < FEWEST for values in log_ratios)
+    if not tested and not few:
         return MET, f"{intervals}; no test that assumes one was made"
+    if not tested:
+        return NOT_MET, (
+            f"{intervals}; t-tests of {count(few, 'comparison')} assume normal log ratios, which"
+            f" fewer than {FEWEST} blocks cannot show; none has a verdict"
+        )
     rejected = rejects_normality([v for v in log_ratios if len(v) >= FEWEST])
     return _state(rejected <= TOO_MANY * tested), (
         f"{intervals}; the t-test of the verdicts assumes normal log ratios, which Shapiro and "
@@ -164,7 +171,7 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
 
 def _plots(measured: list[Cell]) -> tuple[str, str]:
     sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in measured)
-    if not any(count > 1 for count in sizes.values()):
+    if max(sizes.values(), default=0) < 2:
         return NOT_APPLICABLE, "no curve has more than one size"
     return MET, (
         f"{len(sizes)} curves over the sizes with interval bands; every point is marked, so that "

@@ -26,6 +26,8 @@ class Pair(NamedTuple):
 class Compared(NamedTuple):
     """What came of all of them."""
 
+    session: int  # that all of it rests on
+
     cases: list[Comparison]
     curves: list[CurveComparison]
     log_ratios: list[Floats]  # that the cases rest on
@@ -53,6 +55,7 @@ def compare(cells: Iterable[Cell]) -> Compared:
         [verdicts.Curve(pair.log_ratios, pair.cells[0][0].better) for pair in pairs]
     )
     return Compared(
+        session,
         [case for pair, found in zip(pairs, judged, strict=True) for case in _cases(pair, found)],
         [_curve(pair, found.curve) for pair, found in zip(pairs, judged, strict=True)],
         [row[~np.isnan(row)] for pair in pairs for row in pair.log_ratios],

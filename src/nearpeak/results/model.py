@@ -198,7 +198,9 @@ class Finding(msgspec.Struct, kw_only=True):
     place: Place
     case: Case
     loss: float  # how many times better the other figure is, above 1; of paired blocks
-    ci95: tuple[float, float]  # of it: 95 %, or the range of 4 or 5 blocks
+    ci95: tuple[float, float] | None  # of it; null where blocks are too few,
+    range: tuple[float, float] | None = None  # which then have a smallest and a largest
+    blocks: int = 0  # that have both figures
     lost_us: float  # by one operation of each case that loses on this path with these buffers
     cases: int  # that lose so
     sentence: str  # with the figures
@@ -222,6 +224,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     nearpeak: str
     forced: bool  # continued on another machine, driver, library or build
     fingerprint: dict[str, dict[str, str]]
+    blocks: int = 0  # in which libraries were measured
+    verdicts: bool = False  # whether all verdicts rest on its blocks, and on no others
 
 
 class Rule(msgspec.Struct, kw_only=True):

@@ -12,12 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from nearpeak.statistics import intervals
 from nearpeak.statistics.intervals import Interval, interval
 from nearpeak.statistics.sessions import added, error, t_test
 
 LEVEL = 0.05  # of every test
 ROUNDING = 1e-12  # a spread of logarithms that is none
 Key = TypeVar("Key", bound=Hashable)
+
+
+class Ratio(NamedTuple):
+    """The median of the ratios in the blocks that both alternatives ran in."""
+
+    value: float
+    bounds: Interval | None  # None where blocks are too few for the level (intervals.weights)
 
 
 class Comparison(NamedTuple):
@@ -57,19 +65,25 @@ def better_in(
     }
 
 
-def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comparison:
-    """The comparison in the blocks, one or more, that both alternatives ran in: a log ratio each.
+def median_ratio(
+    log_ratios: ArrayLike, sessions: Sequence[int] | None = None, level: float = intervals.LEVEL
+) -> Ratio:
+    """Of log ratios, one or more: the same whichever of the two alternatives is the first.
 
-    Ratio and interval are those of the median and assume no distribution. `sessions` numbers the
-    session of each block.
+    No distribution is assumed. `sessions` numbers the session of each.
     """
     values = np.asarray(log_ratios, dtype=float)
-    bounds = interval(values, sessions=sessions)
-    return Comparison(
-        ratio=math.exp(float(np.median(values))),
-        ci95=None if bounds is None else (math.exp(bounds[0]), math.exp(bounds[1])),
-        p_value=p_value(values, sessions),
+    bounds = interval(values, level, sessions)
+    return Ratio(
+        math.exp(float(np.median(values))),
+        None if bounds is None else (math.exp(bounds[0]), math.exp(bounds[1])),
     )
+
+
+def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comparison:
+    """The comparison in the blocks that both alternatives ran in, one or more: a log ratio each."""
+    ratio = median_ratio(log_ratios, sessions)
+    return Comparison(ratio.value, ratio.bounds, p_value(log_ratios, sessions))
 
 
 def unpaired(

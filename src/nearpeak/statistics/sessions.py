@@ -66,7 +66,7 @@ def error(values: ArrayLike, sessions: Sequence[int] | None = None) -> Error:
     excess = (between - within) * (groups - 1) / (count * (1 - share))
     if excess <= 0:
         return pooled
-    return Error(Part(within / count, count - 1), Part(excess * share, groups - 1))
+    return Error(Part(within / count, count - groups), Part(excess * share, groups - 1))
 
 
 def added(first: Part, second: Part) -> Part:

@@ -9,6 +9,7 @@ import pytest
 from nearpeak.findings.kinds.settings import KIND, difference
 from nearpeak.identity import Who
 from nearpeak.libraries.model import Settings
+from nearpeak.observations.model import Block
 
 
 def pair(by_hand: Any, value: float, **how: Any) -> list[Any]:
@@ -53,6 +54,29 @@ def test_noise_or_little_is_no_finding(
     assert len(by_hand.seen("settings", pair(by_hand, value, **how))) == count
 
 
+def test_the_figures_are_of_the_blocks_that_both_ran_in(by_hand: Any) -> None:
+    """The worse one went on alone, on a machine that had become five times as fast."""
+    own = by_hand.make_cell("latency", 10.0, noise=0.0)
+    own.launch_medians += [2.0] * 8
+    own.blocks += [Block(0, 6 + n) for n in range(8)]
+    own.median = 2.0
+    better = by_hand.make_cell("latency", 5.0, settings="tuned", noise=0.0)
+    (one,) = by_hand.seen("settings", [own, better])
+    assert (one.loss.own, one.loss.better, one.loss.blocks) == pytest.approx((10.0, 5.0, 6))
+    assert one.lost_us == pytest.approx(5.0)
+    assert "5.00 µs" in one.sentence
+    assert "10.0 µs" in one.sentence
+
+
+def test_few_blocks_have_a_range_and_no_interval(by_hand: Any) -> None:
+    (one,) = by_hand.seen("settings", pair(by_hand, 17.0, launches=4))
+    assert not one.loss.sure
+    assert "the range of 4 blocks" in one.sentence
+    (one,) = by_hand.seen("settings", pair(by_hand, 17.0))
+    assert one.loss.sure
+    assert "range" not in one.sentence
+
+
 def test_the_best_of_many_settings_is_surer_to_be_one(by_hand: Any) -> None:
     # One block of six lies below the limit: the interval of one other leaves it out, the wider one
     # of the best of two does not.
@@ -75,7 +99,8 @@ def test_pairs_of_one_block_count_whatever_blocks_do(by_hand: Any) -> None:
     for cell in cells:
         cell.launch_medians = [v / (1 + n % 2) for n, v in enumerate(cell.launch_medians)]
     (one,) = by_hand.seen("settings", cells)
-    assert one.loss == pytest.approx((1.8, 1.8, 1.8))
+    assert (one.loss.ratio, one.loss.low, one.loss.high) == pytest.approx((1.8, 1.8, 1.8))
+    assert one.loss.sure
 
 
 def test_what_was_only_tried_is_known(by_hand: Any) -> None:

@@ -7,9 +7,10 @@ Some of it is in the nature of the path: the ceilings of both say how much.
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Loss, Seen, View, loss, message_us, times, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us, times, value, where
 from nearpeak.identity import Place, Who
 from nearpeak.numbers import number
+from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell
 
 LIMIT = 3.0  # times the blocking bandwidth ...
@@ -52,27 +53,29 @@ def _alike(cell: Cell, other: Cell) -> bool:
 
 def _beaten(view: View, cell: Cell, other: Cell) -> Seen | None:
     one, many, size = cell.ceiling, other.ceiling, cell.case.x
-    if one is None or many is None or cell.median is None or other.median is None:
+    if one is None or many is None:
         return None
     natural = one.value / message_us(size, many.value)
-    found = _loss(cell, other)
+    found = loss(cell, other, _ratios(cell, other))
     if found is None or found.low <= LIMIT or natural >= EXPLAINED * found.low:
         return None
     sentence = (
         f"{where(cell)}, {view.case(cell)}: one message at a time moves"
-        f" {number(size / cell.median / 1e3)} GB/s ({value(cell)}), {other.window} in flight move"
-        f" {number(other.median)} GB/s, {found.text} as much; for the ceilings it is"
+        f" {number(size / found.own / 1e3)} GB/s ({value(found.own, cell)}), {other.window} in"
+        f" flight move {value(found.better, other)}, {found.text} as much; for the ceilings it is"
         f" {times(natural)}."
     )
-    return Seen(cell, found, cell.median - message_us(size, other.median), sentence)
+    return Seen(cell, found, found.own - message_us(size, found.better), sentence)
 
 
-def _loss(cell: Cell, other: Cell) -> Loss | None:
-    """Of the blocks that measured both."""
-    times_us, rates = cell.by_block, other.by_block
-    common = [block for block in times_us if rates.get(block, 0.0) > 0]
-    ratios = [times_us[block] / message_us(cell.case.x, rates[block]) for block in common]
-    return loss(ratios, [block.session for block in common])
+def _ratios(cell: Cell, other: Cell) -> dict[Block, float]:
+    """How many times as long a message takes alone, in each block that measured both."""
+    rates = other.by_block
+    return {
+        block: time_us / message_us(cell.case.x, rates[block])
+        for block, time_us in cell.by_block.items()
+        if rates.get(block, 0.0) > 0
+    }
 
 
 KIND = Kind("blocking", find)

@@ -25,11 +25,12 @@ def find(view: View) -> Iterator[Seen]:
             continue
         if loss := beaten(cell, other, LIMIT):
             sentence = (
-                f"{where(cell)}, {view.case(cell)}: {value(cell)} against {value(other)} the other"
-                f" way ({back.buffers}), {loss.text}; the ceilings are {number(mine.value)} and"
-                f" {number(theirs.value)} {unit(cell.unit)}."
+                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
+                f" {value(loss.better, other)} the other way ({back.buffers}), {loss.text};"
+                f" the ceilings are {number(mine.value)} and {number(theirs.value)}"
+                f" {unit(cell.unit)}."
             )
-            yield Seen(cell, loss, view.lost_us(cell, other.median or 0.0), sentence)
+            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
 
 
 def _back(case: Case) -> Case:

@@ -19,10 +19,11 @@ def find(view: View) -> Iterator[Seen]:
             if loss := beaten(worse, better, LIMIT):
                 ways = ("under MPS", "without") if better.place.mps else ("without MPS", "under it")
                 sentence = (
-                    f"{worse.who.label}, {other.place.path}, {view.case(worse)}: {value(better)}"
-                    f" {ways[0]} against {value(worse)} {ways[1]}, {loss.text}."
+                    f"{worse.who.label}, {other.place.path}, {view.case(worse)}:"
+                    f" {value(loss.better, better)} {ways[0]} against"
+                    f" {value(loss.own, worse)} {ways[1]}, {loss.text}."
                 )
-                yield Seen(worse, loss, view.lost_us(worse, better.median or 0.0), sentence)
+                yield Seen(worse, loss, view.lost_us(worse, loss), sentence)
 
 
 KIND = Kind("mps", find)

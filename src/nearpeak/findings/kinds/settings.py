@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, beaten, cost, value
+from nearpeak.findings.evidence import Kind, Seen, View, most_beaten, value
 from nearpeak.identity import Case, Place
 from nearpeak.libraries.model import Settings
 from nearpeak.results.model import Cell
@@ -13,21 +13,22 @@ LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every cell that other settings of its library beat."""
+    """Every cell that other settings of its library beat; told of those that do by most."""
     places: dict[tuple[str, Place, Case], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         places[cell.who.library, cell.place, cell.case].append(cell)
     for alternatives in places.values():
-        best = min(alternatives, key=cost)
         for cell in alternatives:
-            if cell is not best and (loss := beaten(cell, best, LIMIT, len(alternatives) - 1)):
+            others = [other for other in alternatives if other is not cell]
+            if found := most_beaten(cell, others, LIMIT):
+                best, loss = found
                 sentence = (
-                    f"{cell.who.library}, {cell.place.path}, {view.case(cell)}: {value(best)} with"
-                    f" the settings {best.who.settings} against {value(cell)} with"
-                    f" {cell.who.settings}, {loss.text};"
+                    f"{cell.who.library}, {cell.place.path}, {view.case(cell)}:"
+                    f" {value(loss.better, best)} with the settings {best.who.settings} against"
+                    f" {value(loss.own, cell)} with {cell.who.settings}, {loss.text};"
                     f" the difference: {_given(view, best, cell)}."
                 )
-                yield Seen(cell, loss, view.lost_us(cell, best.median or 0.0), sentence)
+                yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
 
 
 def _given(view: View, best: Cell, cell: Cell) -> str:

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, bare, beaten, cost, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, bare, most_beaten, value, where
 from nearpeak.identity import Curve, Place
 from nearpeak.results.model import Cell
 from nearpeak.results.names import staged
@@ -20,17 +20,15 @@ def find(view: View) -> Iterator[Seen]:
         if staging(cell.case.axes) is not None:
             baselines[cell.place, bare(cell.case), cell.case.x].append(cell)
     for cell in view.unstaged:
-        staging_too = baselines.get((cell.place, bare(cell.case), cell.case.x))
-        if not staging_too:
-            continue
-        baseline = min(staging_too, key=cost)
-        if loss := beaten(cell, baseline, LIMIT, len(staging_too)):
+        staging_too = baselines.get((cell.place, bare(cell.case), cell.case.x), [])
+        if found := most_beaten(cell, staging_too, LIMIT):
+            baseline, loss = found
             sentence = (
-                f"{where(cell)}, {view.case(cell)}: {value(cell)} by the library's own way against"
-                f" {value(baseline)} with {baseline.who.label}"
+                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} by the library's"
+                f" own way against {value(loss.better, baseline)} with {baseline.who.label}"
                 f" {staged(baseline.case.axes[STAGING])}, {loss.text}."
             )
-            yield Seen(cell, loss, view.lost_us(cell, baseline.median or 0.0), sentence)
+            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
 
 
 KIND = Kind("staged", find)
