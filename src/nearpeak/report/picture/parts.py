@@ -3,8 +3,10 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from math import floor
 
 from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode, Path
+from nearpeak.numbers import number
 from nearpeak.report.picture.links import Measured
 from nearpeak.report.picture.shapes import glued
 
@@ -19,6 +21,9 @@ OWN_LINES = ("nvlink", "xgmi", "pcie-switch")  # other ways between GPUs are thr
 LEAST_CLIQUE = 3  # GPUs, all joined to each other alike, that are drawn as one fabric
 
 Spot = tuple[str, int, int]  # what kind of part or link, and which
+
+
+Span = tuple[float, float]  # the left edge and the width that a socket has for all its parts
 
 
 @dataclass
@@ -55,6 +60,17 @@ def rated(kind: str, gbs: float | None) -> str:
     """A kind of link with its theoretical rate, where that is known."""
     words = LINKS.get(kind, kind)
     return words if gbs is None else f"{words} {glued(f'{gbs:.3g} GB/s')}"
+
+
+def gib(size_bytes: int) -> str:
+    """Memory in GiB or TiB with three digits."""
+    whole = size_bytes / (1 << 30)
+    return glued(f"{number(whole / 1024)} TiB" if whole >= 1024 else f"{number(whole)} GiB")
+
+
+def columns_of(width: float, least: float, gap: float) -> int:
+    """How many boxes of a least width stand side by side; one at least."""
+    return max(1, floor((width + gap) / (least + gap) + 1e-6))
 
 
 def sockets(machine: Machine) -> list[Socket]:

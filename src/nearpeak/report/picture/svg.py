@@ -151,8 +151,8 @@ def _pill(root: Element, pill: Pill, name: str) -> None:
     SubElement(group, "rect", {"class": "track", "rx": round_, **shape})
     if pill.fraction is not None:
         fill = {"class": f"fill {pill.state}", "d": _filling(pill)}
-        if pill.state in _HATCHES:
-            fill["fill"] = f"url(#{name}-{pill.state})"
+        if pill.state in _HATCHES and not pill.words:  # words would be hard to read on a hatch
+            fill |= {"class": "hatched", "fill": f"url(#{name}-{pill.state})"}
         SubElement(group, "path", fill)
     SubElement(group, "rect", {"class": "edge", "rx": round_, **shape})
     if pill.words:
