@@ -21,7 +21,7 @@ from nearpeak.report.picture.shapes import (
     text_width,
 )
 
-WIDE, NARROW = 720.0, 360.0  # the two widths that a page chooses from: a screen or paper, a phone
+WIDE, NARROW = 720.0, 352.0  # the two widths that a page chooses from: a screen or paper, a phone
 GAP = 4.0  # between boxes of a kind
 PAD = 5.0  # inside a box
 LONG_PILL = 52.0  # with the percentage beside the letter

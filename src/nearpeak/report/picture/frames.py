@@ -21,7 +21,7 @@ from nearpeak.report.picture.shapes import (
     wrapped,
 )
 
-LEAST = 36.0  # the width of a NUMA node's box: a short name fits
+LEAST = 35.0  # the width of a NUMA node's box: a short name fits
 SHELF = PILL + 6  # the height of a node's memory
 
 

@@ -8,7 +8,7 @@ from nearpeak.report.picture.canvas import GAP, PAD, Canvas
 from nearpeak.report.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
 from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Box, first_fit
 
-LEAST, MOST = 36.0, 200.0  # widths of a box
+LEAST, MOST = 35.0, 200.0  # widths of a box
 BRANDS = ("NVIDIA ", "AMD ", "Tesla ")
 TRUNK = 20.0  # of the line from a node to where it divides: a line of text fits beside it
 LEVEL = 5.0  # from one such height to the next

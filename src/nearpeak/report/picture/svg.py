@@ -11,13 +11,13 @@ from nearpeak.report.picture.shapes import PILL, SIZE, Box, Line, Picture, Pill,
 
 _HERE = Path(__file__).parent
 _ROUND = {"socket": 6.0, "adapter": 9.0, "fabric": 4.0, "host": 9.0, "gpu": 3.0, "node": 2.0}
-MARGIN = 8.0  # around a file of its own
+EDGE, MARGIN = 1.0, 8.0  # around the drawing in a page, for its outlines; and in a file
 _HATCHES = {"half": ("45", "5", "2.6"), "far": ("135", "5", "1")}  # turn, distance, width
 
 
 def inline(picture: Picture, name: str) -> str:
     """The drawing for a page that has report.css; `name` is its class, and unique in the page."""
-    root = _root(picture, name, 0.0)
+    root = _root(picture, name, EDGE)
     root.set("class", f"picture {name}")
     return ElementTree.tostring(root, encoding="unicode")
 
