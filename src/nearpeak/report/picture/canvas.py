@@ -105,10 +105,12 @@ class Canvas:
             return
         each = (room + 3) / len(rows) - 3
         widths = [_pill_width(row, each) for row in rows]
-        left = x + (room - sum(widths) - 3 * (len(rows) - 1)) / 2 if centred else x
+        free = room - sum(widths)
+        gap = min(3.0, free / len(rows))
+        left = x + (free - gap * (len(rows) - 1)) / 2 if centred else x
         for row, width in zip(rows, widths, strict=True):
             self.pill(row, left + width / 2, y, each)
-            left += width + 3
+            left += width + gap
 
     def pill(self, row: Measured, middle: float, y: float, room: float = PILL) -> None:
         """Adds one pill."""

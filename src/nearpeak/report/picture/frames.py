@@ -131,7 +131,7 @@ def _add_node(canvas: Canvas, socket: Socket, node: NumaNode, box: Box) -> None:
     high = _shelf_height(canvas, socket, box.width)
     shelf = box.bottom - high
     rows = canvas.at.get(("node", node.index, 0), [])
-    canvas.pills(rows, box.x + 2, shelf - PILL - 4, box.width - 4, centred=True)
+    canvas.pills(rows, box.x + 1, shelf - PILL - 4, box.width - 2, centred=True)
     if not high:
         return
     canvas.box(Box("memory", f"memory {node.index}", box.x, shelf, box.width, high))

@@ -96,7 +96,7 @@ def _add_links(
     """From each node to its GPUs; in words beside the first line, as far as the next."""
     by_node = _by_node(socket)
     starts = [canvas.boxes[f"node {node}"] for node in by_node]
-    ends = [*(box.middle for box in starts[1:]), right]
+    ends = [box.middle for box in starts[1:]] + [right] * bool(starts)
     for (node, gpus), start, end in zip(by_node.items(), starts, ends, strict=True):
         tap = top + TRUNK + levels[node] * LEVEL
         for gpu in gpus:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each path of a study carries at its largest message: the ceiling, and the best library."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from string import ascii_letters
 
@@ -73,12 +72,11 @@ class Measured:
 def measured(results: Results) -> list[Measured]:
     """Of every path between two ends, in the order of the tables.
 
-    Left out are the paths of all pairs, which have their own matrices, and memory that cores of
-    another node take. Only rates of one direction count, in the default curves; what a benchmark
-    staged itself, what lies above its ceiling, and the ceiling in the place of a library do not.
+    Only rates of one direction count, in the default curves; what a benchmark staged itself, what
+    lies above its ceiling, and the ceiling in the place of a library do not.
     """
     by_place = {path.place: path for path in results.paths}
-    paths = [path for place in places(results) if (path := by_place.get(place)) and _drawn(path)]
+    paths = [path for place in places(results) if (path := by_place.get(place)) and is_drawn(path)]
     found: list[Measured] = []
     letters: dict[str, str] = {}
     for path in paths:
@@ -108,7 +106,8 @@ def summed(rows: list[Measured]) -> list[Measured]:
     return [*(row for row in rows if row not in local), whole]
 
 
-def _drawn(path: Path) -> bool:
+def is_drawn(path: Path) -> bool:
+    """Whether the picture shows a path: two ends, none of all pairs, memory by its own cores."""
     if path.pair or len(path.ends) != 2:
         return False
     return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
@@ -117,7 +116,12 @@ def _drawn(path: Path) -> bool:
 def _rows(results: Results, path: Path) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
     comparable = one_way(results)
-    mine = [cell for cell in results.cells if cell.place == path.place]
+    native = {info.name for info in results.libraries if info.native}
+    mine = [
+        cell
+        for cell in results.cells
+        if cell.place == path.place and cell.who.library not in native
+    ]
     ceilings = Ceilings(results.ceilings)
     curves = [
         curve
@@ -161,14 +165,14 @@ def _row(
     largest = max(sizes)
     cells = [cell for cell in cells if cell.case.x == largest and cell.median is not None]
     top: CeilingPoint | None = best_point(point for point in points if point.case.x == largest)
-    best = best_cell(_believed(results, cells))
+    best = best_cell(cell for cell in cells if not is_defect(cell))
     if top is None and best is None:
         return None
     return Measured(
         letter="",
         path=path,
         name=path.id,
-        ends=_ends_words(results.machine, path, turned=on_host(curve.buffers) == (False, True)),
+        ends=ends_words(results.machine, path, turned=on_host(curve.buffers) == (False, True)),
         size_bytes=largest,
         unit=best.unit if best else top.unit if top else "",
         ceiling=top.value if top else None,
@@ -179,26 +183,21 @@ def _row(
     )
 
 
-def _believed(results: Results, cells: Iterable[Cell]) -> list[Cell]:
-    native = {info.name for info in results.libraries if info.native}
-    return [cell for cell in cells if not is_defect(cell) and cell.who.library not in native]
-
-
 def _why(results: Results, path: Path, cells: list[Cell]) -> str:
     if path.transport == "local":
         return "no MPI"
-    if _believed(results, cells) != cells:
+    if cells:
         return "no library that can be believed"
     failed = sum(failure.place == path.place for failure in results.failures)
     return f"no library: {count(failed, 'launch')} failed" if failed else "no library measured"
 
 
-def _ends_words(machine: Machine, path: Path, turned: bool) -> str:
+def ends_words(machine: Machine, path: Path, turned: bool) -> str:
     """Which parts of the machine the ends are in, the sender first."""
     names = [end_name(machine, end) for end in path.ends]
     if path.two_hosts:
         return f"{names[0]} to {names[1]} of the second host"
-    if names[0] == names[1]:
+    if path.shares_gpu or (names[0] == names[1] and path.place.kind == "host-host"):
         return f"inside {names[0]}"
     first, second = reversed(names) if turned else names
     return f"{first} to {second}"

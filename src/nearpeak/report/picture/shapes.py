@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 SIZE = 11.0  # of all text
 LINE = 14.0  # from one line of text to the next
-PILL = 18.0  # the height of a pill
+PILL = 16.0  # the height of a pill, and the width of one with a letter alone
 
 # Widths of DejaVu Sans, which is wider than most fonts, in parts of the text's size.
 _NARROW = dict.fromkeys("ijlI.,:;'|! \N{NO-BREAK SPACE}/J·", 0.34) | dict.fromkeys(

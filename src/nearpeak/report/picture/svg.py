@@ -162,7 +162,7 @@ def _pill(root: Element, pill: Pill, name: str) -> None:
 
 
 def _corner(pill: Pill) -> float:
-    return PILL / 2 if pill.width <= 3 * PILL else 4.0
+    return PILL / 2 if pill.words else 4.0  # a gauge is cornered
 
 
 def _filling(pill: Pill) -> str:
