@@ -134,7 +134,7 @@ def test_two_hosts_and_memories(plain: Results) -> None:
         point.place = far.place
     plain.paths.append(far)
     row = by_name(plain)["gpu-gpu two-nodes"]
-    assert row.ends == "GPU 0 to GPU 0 of the second host"
+    assert row.ends == "GPU 0 to the second host"
     assert row.why == "no library measured"
 
 

@@ -61,7 +61,7 @@ def _say(canvas: Canvas, words: str, x: float, y: float, room: float) -> int:
     """Writes text beside a pill at `y`; how many lines it takes."""
     lines = wrapped(words, room)
     for at, line in enumerate(lines):
-        canvas.text(line, x, y + SIZE + 2 + at * LINE, room)
+        canvas.text(line, x, y + SIZE + 1 + at * LINE, room)
     return len(lines)
 
 
@@ -70,7 +70,7 @@ def _add_gauge(canvas: Canvas, row: Measured, x: float, y: float) -> None:
         return
     gauge = Pill(x, y, GAUGE, "", row.fraction, row.state, row.sentence)
     canvas.picture.pills.append(gauge)
-    canvas.text(row.share, x + GAUGE + SHARE, y + SIZE + 2, SHARE, "end", "strong")
+    canvas.text(row.share, x + GAUGE + SHARE, y + SIZE + 1, SHARE, "end", "strong")
 
 
 def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
@@ -83,6 +83,6 @@ def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
     states = {"near": f"{near} or more", "half": f"{half} to {near}", "far": f"below {half} %"}
     for state, words in states.items():
         canvas.picture.pills.append(Pill(x, y, 28, "", 1.0, state, words))
-        canvas.text(words, x + 34, y + SIZE + 2, text_width(words))
+        canvas.text(words, x + 34, y + SIZE + 1, text_width(words))
         x += 34 + text_width(words) + 14
     canvas.picture.height = y + PILL + 2

@@ -99,7 +99,7 @@ def _add_notes(canvas: Canvas) -> None:
     elif any(link.kind not in OWN_LINES for link in machine.gpu_links):
         notes.append("Other pairs of GPUs are joined through the host.")
     if canvas.rows:
-        notes.append("Thin grey links were not measured; rates beside links are theoretical.")
+        notes.append("Grey links were not measured; rates beside links are theoretical.")
     elif machine.gpus or machine.nics:
         notes.append("Rates are theoretical; nothing was measured.")
     canvas.picture.height += 4

@@ -196,7 +196,7 @@ def ends_words(machine: Machine, path: Path, turned: bool) -> str:
     """Which parts of the machine the ends are in, the sender first."""
     names = [end_name(machine, end) for end in path.ends]
     if path.two_hosts:
-        return f"{names[0]} to {names[1]} of the second host"
+        return f"{names[0]} {'from' if turned else 'to'} the second host"
     if path.shares_gpu or (names[0] == names[1] and path.place.kind == "host-host"):
         return f"inside {names[0]}"
     first, second = reversed(names) if turned else names
