@@ -182,6 +182,22 @@ def test_memory_without_cores_stands_with_the_nearest_socket(recorded: Recorded)
     assert area(boxes["socket 1"]).holds(area(boxes["node 2"]))
 
 
+def test_a_node_of_two_sockets(recorded: Recorded, made_up: MadeUp) -> None:
+    """Memory interleaved over the sockets shows as one NUMA node."""
+    base = recorded("two-sockets-smt")
+    cores = [msgspec.structs.replace(core, numa_node=0) for core in base.cores]
+    nics = [msgspec.structs.replace(nic, numa_node=0) for nic in base.nics]
+    machine = msgspec.structs.replace(base, cores=cores, numa_nodes=base.numa_nodes[:1], nics=nics)
+    picture = layout(machine, made_up(machine))
+    check_apart(picture)
+    assert any(text.words.startswith("Sockets 0 and 1: ") for text in picture.texts)
+
+
+def test_a_machine_of_which_nothing_is_known(recorded: Recorded) -> None:
+    machine = msgspec.structs.replace(recorded("h200x2"), cores=[], numa_nodes=[], nics=[])
+    assert not layout(machine).boxes
+
+
 @pytest.mark.parametrize(
     ("model", "name"),
     [

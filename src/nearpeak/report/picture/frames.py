@@ -77,7 +77,8 @@ def add_between(canvas: Canvas, spans: list[Span], y: float) -> None:
 
 def _header(socket: Socket, width: float) -> list[str]:
     cores = glued(count(socket.cores, "core"))
-    words = f"Socket {joined(socket.packages)}: {cores}, {gib(socket.memory_bytes)}"
+    name = "Socket" if len(socket.packages) == 1 else "Sockets"
+    words = f"{name} {joined(socket.packages)}: {cores}, {gib(socket.memory_bytes)}"
     if len(socket.nodes) > 1:
         words += f", NUMA nodes {glued(joined([node.index for node in socket.nodes]))}"
     return wrapped(words, width - 2 * PAD)

@@ -31,7 +31,8 @@ def layout(machine: Machine, rows: Sequence[Measured] = (), width: float = WIDE)
     abreast = ABREAST[canvas.wide]
     for start in range(0, len(found), abreast):
         _add_row(canvas, found[start : start + abreast], alone=len(found) == 1)
-    add_gpu_links(canvas)
+    if found:
+        add_gpu_links(canvas)
     _add_notes(canvas)
     add_key(canvas)
     canvas.picture.height += 2

@@ -78,7 +78,7 @@ def sockets(machine: Machine) -> list[Socket]:
 
     A GPU or an adapter whose node is not known stands with the first socket.
     """
-    home = {core.numa_node: core.package for core in reversed(machine.cores)}
+    home = _homes(machine)
     found: dict[int, Socket] = {}
     for node in machine.numa_nodes:
         if node.memory == "gpu" or not (node.cpus or node.memory_bytes):
@@ -102,6 +102,11 @@ def sockets(machine: Machine) -> list[Socket]:
     for socket in ordered:
         socket.nics = [nic for nic in socket.nics if nic.kind != "virtual"]
     return ordered
+
+
+def _homes(machine: Machine) -> dict[int, int]:
+    """The package of each NUMA node with cores: the first, where it spans several."""
+    return {core.numa_node: core.package for core in reversed(machine.cores)}
 
 
 def _nearest(node: NumaNode, home: dict[int, int]) -> int:
@@ -171,7 +176,7 @@ def spot(machine: Machine, path: Path) -> Spot:
         return "link", gpus[0], gpus[1]
     if first.numa_node == last.numa_node:
         return ("host link", gpus[0], 0) if gpus else ("node", first.numa_node, 0)
-    package = {core.numa_node: core.package for core in machine.cores}
+    package = _homes(machine)
     if package.get(first.numa_node) != package.get(last.numa_node):
         return "sockets", 0, 0
     return "inside", package.get(first.numa_node, 0), 0
