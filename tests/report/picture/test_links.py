@@ -5,6 +5,7 @@ import pytest
 
 from nearpeak.identity import CEILING
 from nearpeak.machine.model import Endpoint, Gpu, Path
+from nearpeak.report.picture.layout import layout
 from nearpeak.report.picture.links import Measured, measured, summed
 from nearpeak.results.model import Failure, Results
 
@@ -40,10 +41,22 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
     assert first.figures == "openmpi 11.9 of 14.0 GB/s"
     assert (
         first.sentence == "host-host same-numa, inside node 0, 64 MiB: "
-        "openmpi 11.9 of 14.0 GB/s (85.0 %)"
+        "openmpi 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
     )
+    assert not first.few
+    assert rows[1].who == "openmpi"
     assert rows[2].figures.endswith("GB/s, no MPI")
     assert rows[2].state == "alone"
+
+
+def test_few_launches_are_told(plain: Results) -> None:
+    (at,) = largest(plain, "host-host same-numa", "openmpi")
+    plain.cells[at].ci95 = plain.cells[at].fraction_ci95 = None
+    row = by_name(plain)["host-host same-numa"]
+    assert row.few
+    assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
+    said = [text.words for text in layout(plain.machine, measured(plain)).texts]
+    assert any("fewer than 6 launches" in words for words in said)
 
 
 def test_a_defect_does_not_count(plain: Results) -> None:

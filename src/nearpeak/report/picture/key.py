@@ -11,6 +11,8 @@ GAUGE = 108.0  # the width of a gauge
 SHARE = 52.0  # of a percentage
 WIDE_GAUGE = 322.0  # where gauges begin in the wide drawing
 
+FEW = "Some of these rest on fewer than 6 launches: Table 2 has their ranges."
+
 
 def add_key(canvas: Canvas) -> None:
     """The lines, in the order of the tables; nothing where nothing was measured."""
@@ -34,6 +36,10 @@ def add_key(canvas: Canvas) -> None:
         figures = row.figures if one_size else f"{row.figures} at {size(row.size_bytes)}"
         (_wide_row if canvas.wide else _narrow_row)(canvas, row, figures)
     _add_legend(canvas, rows)
+    if any(row.few for row in rows):
+        picture.height += 4
+        for words in wrapped(FEW, canvas.width):
+            picture.say(words, 0, canvas.width, style="muted")
 
 
 def _wide_row(canvas: Canvas, row: Measured, figures: str) -> None:

@@ -6,7 +6,7 @@ from string import ascii_letters
 
 from nearpeak.identity import Curve
 from nearpeak.machine.model import Endpoint, Machine, Path
-from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.picture.shapes import joined
 from nearpeak.report.summary import best_cell, best_point, default_curves, one_way, places
 from nearpeak.results.ceilings import Ceilings
@@ -34,6 +34,8 @@ class Measured:
     fraction: float | None  # of the ceiling, paired in blocks
     why: str  # there is no library; empty where there is
     highest: float | None = None  # of several memories: the highest ceiling, the lowest is above
+    spread: str = ""  # of the fraction, in percent: its interval, or its range
+    few: bool = False  # whether fewer launches than an interval takes are behind the value
 
     @property
     def state(self) -> str:
@@ -61,7 +63,8 @@ class Measured:
     def sentence(self) -> str:
         """All of it in one line."""
         where = f"{self.name}, {self.ends}, {size(self.size_bytes)}"
-        return f"{where}: {self.figures}" + (f" ({self.share})" if self.share else "")
+        share = " ".join(filter(None, [self.share, self.spread]))
+        return f"{where}: {self.figures}" + (f" ({share})" if share else "")
 
     @property
     def _ceiling(self) -> str:
@@ -180,6 +183,8 @@ def _row(
         value=best.median if best else None,
         fraction=best.fraction if best else None,
         why="" if best else _why(results, path, cells),
+        spread=spread(best.fraction_ci95, best.fraction_range, 100) if best else "",
+        few=best is not None and best.ci95 is None,
     )
 
 
