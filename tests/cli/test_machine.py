@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -124,6 +125,16 @@ def test_record(tmp_path: Path) -> None:
     file = tmp_path / "mine.txt"
     assert "look through it" in run("--record", str(file)).replace("\n", " ")
     assert from_sysfs(file).cores == from_sysfs().cores
+
+
+def test_picture(tmp_path: Path, pretend: Callable[[str], None]) -> None:
+    pretend("mi250x-node")
+    file = tmp_path / "machine.svg"
+    assert str(file) in run("--picture", str(file)).replace("\n", "")
+    root = ElementTree.parse(file).getroot()
+    assert root.tag.endswith("svg")
+    with pytest.raises(UserError, match="cannot write"):
+        run("--picture", str(tmp_path / "nowhere" / "machine.svg"))
 
 
 def test_an_unwritable_file_is_the_users_to_mend(tmp_path: Path) -> None:

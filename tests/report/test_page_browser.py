@@ -240,3 +240,46 @@ def test_all_pairs_are_drawn_for_whoever_is_chosen(
     browser.evaluate("new Promise((done) => setTimeout(done, 300))")
     assert browser.evaluate(f"{folded}.dataset.drawn") == "yes"
     assert browser.complaints() == []
+
+
+SHOWN = """[...document.querySelectorAll("figure.machine svg")]
+  .filter((node) => getComputedStyle(node).display !== "none")
+  .map((node) => node.getAttribute("class"))"""
+TEXTS = """[...document.querySelectorAll("figure.machine svg")]
+  .filter((node) => getComputedStyle(node).display !== "none")
+  .flatMap((node) => [...node.querySelectorAll("text[data-room]")])"""
+
+
+@pytest.mark.parametrize(("window", "name"), [(1280, "wide"), (400, "narrow")])
+def test_the_picture_of_the_machine(
+    browser: "Browser", gpu: Results, tmp_path: Path, window: int, name: str
+) -> None:
+    browser.open(write_page(gpu, tmp_path), window)
+    assert browser.evaluate(SHOWN) == [f"picture {name}"]
+    first = "document.querySelector('main').firstElementChild.className"
+    assert browser.evaluate(first) == "machine"
+    words = browser.evaluate(f"{TEXTS}.map((node) => node.textContent)")
+    assert "gpu-gpu nvlink: GPU ? to GPU ?" in words
+    sizes = browser.evaluate(
+        f"{TEXTS}.map((node) => 11 * node.getScreenCTM().a)"  # their size on the screen
+    )
+    assert min(sizes) > 10.9
+    assert max(sizes) < 16
+    cut = browser.evaluate(
+        f"{TEXTS}.filter((node) => node.getComputedTextLength() > +node.dataset.room + 0.5)"
+        ".map((node) => node.textContent)"
+    )
+    assert cut == []
+    inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.evaluate(inside)
+    assert browser.complaints() == []
+
+
+def test_the_picture_on_paper(browser: "Browser", gpu: Results, tmp_path: Path) -> None:
+    browser.open(write_page(gpu, tmp_path), 695)  # as wide as A4 is between the margins
+    assert browser.evaluate(SHOWN) == ["picture narrow"]
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.evaluate(SHOWN) == ["picture wide"]
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")

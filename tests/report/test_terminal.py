@@ -56,6 +56,13 @@ def test_all_that_went_wrong_is_named(results: Results) -> None:
     assert "Changed in session 2 (forced): driver nvidia: 560.2, before it 550.1." in text
 
 
+def test_the_links_of_the_machine_come_first(plain: Results) -> None:
+    lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
+    assert lines[2] == "host-host same-numa: inside node 0 openmpi 11.9 of 14.0 GB/s 85.0 %"
+    assert lines[4].startswith("host-memory node0: inside node 0 ceiling")
+    assert lines[5].startswith("bw of 64 MiB, one direction: the best library")
+
+
 def test_names_are_printed_as_they_are(plain: Results) -> None:
     for cell in plain.cells:
         if cell.who == Who("mpich"):

@@ -41,11 +41,16 @@ def machine(
             metavar="FILE",
         ),
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw this machine into FILE, an SVG.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Shows this machine, its data paths, and why it lacks the others.
 
     Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --all-pairs |
-    nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt
+    nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt |
+    nearpeak machine --picture my-machine.svg
     """
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
@@ -54,6 +59,8 @@ def machine(
     paths, missing = discover_paths(here, [host for host in hosts.split(",") if host], all_pairs)
     if record is not None:
         _record(here, record)
+    elif picture is not None:
+        _draw(here, picture)
     elif json:
         import msgspec
 
@@ -74,6 +81,15 @@ def _record(here: Machine, file: Path) -> None:
 
     write_whole(file, record(here))
     typer.echo(f"Recorded in {file}: look through it before you send it.")
+
+
+def _draw(here: Machine, file: Path) -> None:
+    from nearpeak.files import write_whole
+    from nearpeak.report.picture.layout import layout
+    from nearpeak.report.picture.svg import standalone
+
+    write_whole(file, standalone(layout(here)))
+    typer.echo(f"Drawn in {file}.")
 
 
 def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:

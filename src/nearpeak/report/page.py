@@ -26,6 +26,7 @@ from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.report import beside, drift, pairs, sessions, summary
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
+from nearpeak.report.picture.page import picture
 from nearpeak.results import names
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
@@ -103,6 +104,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
     data = _Data(results)
     return environment.get_template("report.html.j2").render(
         results=results,
+        picture=Markup(picture(results)),  # its texts are escaped
         headlines=summary.headlines(results),
         table_one=_by_pairs(_by_place(summary.table_one(results)), lambda item: item[0]),
         table_two=_by_pairs(summary.table_two(results), lambda group: group.place),
@@ -128,7 +130,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         contenders=data.contenders,
         styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,
-        css=_inline(_HERE / "report.css"),
+        css=_inline(_HERE / "report.css") + _inline(_HERE / "picture" / "picture.css"),
         plotly=Markup(plotly),
         script=Markup(script),
         data=_json(data.embedded),

@@ -12,6 +12,7 @@ from nearpeak.identity import CEILING
 from nearpeak.numbers import count, number, percent, printable, size, unit
 from nearpeak.report import drift, pairs, sessions
 from nearpeak.report.beside import Beside, Published, beside, here_words, lines, there_words
+from nearpeak.report.picture.links import measured, summed
 from nearpeak.report.summary import (
     Best,
     Group,
@@ -51,6 +52,7 @@ def print_summary(
     if console.width < _WIDTH:
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
+    _print_links(results, console)
     for group in table_two(results):
         if group.place.pair:
             continue  # a matrix on the page, a line here
@@ -77,6 +79,24 @@ def _study(results: Results) -> str:
     state = "" if results.complete else ", not complete"
     why = f": {results.ended}" if results.ended else ""
     return f"Study {results.study} on {results.machine.hostname}{state}{why}"
+
+
+def _print_links(results: Results, console: Console) -> None:
+    """What the picture of the machine says on the page: a row for each path."""
+    rows = summed(measured(results))
+    if not rows:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 1), show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(_text(f"{row.name}: {row.ends}"), _text(row.figures), _text(row.share))
+    console.print()
+    console.print(table)
+    sizes = ", ".join(size(one) for one in sorted({row.size_bytes for row in rows}))
+    said = f"bw of {sizes}, one direction: the best library, and its part of the ceiling"
+    console.print(_text(said, "dim"))
 
 
 def _tables(group: Group) -> Iterator[Table]:

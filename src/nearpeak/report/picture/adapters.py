@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network adapters, above their sockets, and the second host above them."""
+
+from nearpeak.machine.model import Nic
+from nearpeak.report.picture.canvas import GAP, PAD, Canvas
+from nearpeak.report.picture.parts import Socket, Span, columns_of
+from nearpeak.report.picture.shapes import LINE, PILL, Box, text_width, wrapped
+
+LEAST, MOST = 84.0, 190.0  # widths of a box
+KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
+STEM = 14.0  # of the line down to the socket
+
+
+def add_second_host(canvas: Canvas) -> None:
+    """A bar with what was measured between two hosts; nothing where nothing was."""
+    rows = canvas.at.get(("remote", 0, 0), [])
+    if not rows:
+        return
+    box = Box("host", "second host", 0, canvas.picture.height, canvas.width, PILL + 8)
+    canvas.labelled(box, rows, ("The second host",))
+    canvas.picture.height = box.bottom + STEM
+
+
+def adapters_height(socket: Socket, width: float) -> float:
+    """What the adapters of a socket take, with the lines down to it."""
+    heights = [height for _, height in _rows(socket, width)]
+    return sum(heights) + GAP * max(0, len(heights) - 1) + (STEM if heights else 0)
+
+
+def add_adapters(canvas: Canvas, socket: Socket, span: Span, frame_top: float) -> None:
+    """Boxes of alike adapters above a socket whose frame begins at `frame_top`."""
+    x, width = span
+    own = _width(socket, width)
+    y = frame_top - adapters_height(socket, width)
+    for row, height in _rows(socket, width):
+        slot = (width + GAP) / _columns(socket, width)
+        for at, (nics, words) in enumerate(row):
+            name = " ".join(f"adapter {nic.name}" for nic in nics)
+            box = Box("adapter", name, x + at * slot + (slot - GAP - own) / 2, y, own, height)
+            canvas.link(((box.middle, box.bottom), (box.middle, frame_top)))
+            _to_second_host(canvas, nics, box)
+            canvas.filled(box, words, names=len(_names(nics, own)))
+        y += height + GAP
+
+
+def _to_second_host(canvas: Canvas, nics: list[Nic], box: Box) -> None:
+    """A line up, where something was measured through one of these adapters."""
+    names = {name for nic in nics for name in (nic.name, nic.verbs) if name}
+    rows = canvas.at.get(("remote", 0, 0), [])
+    through = [row for row in rows if {row.path.nic, row.path.adapter} & names]
+    if through:
+        up = canvas.boxes["second host"].bottom
+        canvas.link(((box.middle, up), (box.middle, box.y)), through)
+
+
+def _rows(socket: Socket, width: float) -> list[tuple[list[tuple[list[Nic], list[str]]], float]]:
+    """Rows of boxes, each as its adapters and its lines of text; and the height of the row."""
+    boxes = [(nics, _lines(nics, socket, width)) for nics in _groups(socket)]
+    columns = _columns(socket, width)
+    rows = [boxes[start : start + columns] for start in range(0, len(boxes), columns)]
+    return [(row, max(len(lines) for _, lines in row) * LINE + 8) for row in rows]
+
+
+def _columns(socket: Socket, width: float) -> int:
+    return min(columns_of(width, LEAST, GAP), max(1, len(_groups(socket))))
+
+
+def _width(socket: Socket, width: float) -> float:
+    return min((width + GAP) / _columns(socket, width) - GAP, MOST)
+
+
+def _lines(nics: list[Nic], socket: Socket, width: float) -> list[str]:
+    """The names of alike adapters, what they are, their rate, and near to which node."""
+    room = _width(socket, width) - 2 * PAD
+    kind, rate = KINDS.get(nics[0].kind, nics[0].kind), nics[0].rate_gbs
+    speed = [f"{rate:.3g} GB/s" + (" each" if len(nics) > 1 else "")] if rate else []
+    facts = [" ".join([kind, *speed])]
+    if text_width(facts[0]) > room:
+        facts = [kind, *speed]
+    node = nics[0].numa_node
+    near = [f"at node {node}"] if node is not None and len(socket.nodes) > 1 else []
+    return [*_names(nics, room + 2 * PAD), *facts, *near]
+
+
+def _names(nics: list[Nic], own: float) -> list[str]:
+    return wrapped(", ".join(nic.name for nic in nics), own - 2 * PAD)
+
+
+def _groups(socket: Socket) -> list[list[Nic]]:
+    """Adapters that are alike and near to the same node."""
+    found: dict[tuple[int | None, str, float | None], list[Nic]] = {}
+    for nic in socket.nics:
+        found.setdefault((nic.numa_node, nic.kind, nic.rate_gbs), []).append(nic)
+    return list(found.values())

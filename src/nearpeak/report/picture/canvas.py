@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a drawing of a machine is put together with: boxes with text in them, links, and pills."""
+
+from collections.abc import Sequence
+from math import log10
+
+from nearpeak.machine.model import Machine
+from nearpeak.report.picture.links import Measured
+from nearpeak.report.picture.parts import by_spot
+from nearpeak.report.picture.shapes import (
+    LINE,
+    PILL,
+    SIZE,
+    Box,
+    Line,
+    Picture,
+    Pill,
+    Text,
+    first_fit,
+    shortened,
+    text_width,
+)
+
+WIDE, NARROW = 720.0, 352.0  # the two widths that a page chooses from: a screen or paper, a phone
+GAP = 4.0  # between boxes of a kind
+PAD = 5.0  # inside a box
+LONG_PILL = 52.0  # with the percentage beside the letter
+
+
+class Canvas:
+    """A drawing under way: the machine, what was measured, and what has been placed so far."""
+
+    def __init__(self, machine: Machine, rows: Sequence[Measured], width: float) -> None:
+        self.machine = machine
+        self.rows = list(rows)
+        self.at = by_spot(machine, self.rows)
+        self.width = width
+        self.wide = width >= WIDE
+        self.picture = Picture(width)
+        self.boxes: dict[str, Box] = {}  # by name
+        self._rates: dict[str, bool] = {}  # of links, and whether there was room to say them
+
+    def box(self, box: Box) -> None:
+        """Adds a box."""
+        self.boxes[box.name] = box
+        self.picture.boxes.append(box)
+
+    def say_rate(self, rate: str, words: str, where: str) -> None:
+        """Notes whether the words beside a link hold its rate, and which link it is."""
+        name = f"{rate} {where}"
+        self._rates[name] = self._rates.get(name, False) or rate in words
+
+    @property
+    def unsaid(self) -> list[str]:
+        """The rates that stand beside no link."""
+        return [name for name, said in self._rates.items() if not said]
+
+    def text(
+        self, words: str, x: float, y: float, room: float, anchor: str = "start", style: str = ""
+    ) -> None:
+        """Adds a line of text; `y` is its baseline."""
+        self.picture.texts.append(Text(words, x, y, room, anchor, style))
+
+    def link(
+        self,
+        points: Sequence[tuple[float, float]],
+        rows: Sequence[Measured] = (),
+        title: str = "",
+        thick: float = 1.2,
+        bow: float = 0.0,
+    ) -> None:
+        """Adds a link, in the look of the first of what was measured on it, else `thick`."""
+        state = rows[0].state if rows else "plain"
+        if rows:
+            thick = thickness(rows[0].ceiling or rows[0].value)
+        self.picture.lines.append(Line(tuple(points), thick, state, bow, title))
+
+    def filled(self, box: Box, lines: Sequence[str], strong: bool = False, names: int = 1) -> None:
+        """Adds a box with lines of text; the first ones are its `names`, maybe `strong`."""
+        self.box(box)
+        for at, words in enumerate(lines):
+            room = box.width - (2 if strong and not at else 2 * PAD)
+            heavy = strong and not at and text_width(words, True) <= room
+            style = "strong" if heavy else "" if at < names else "muted"
+            y = box.y + 4 + SIZE + at * LINE
+            self.text(shortened(words, room, heavy), box.middle, y, room, "middle", style)
+
+    def labelled(self, box: Box, rows: Sequence[Measured], choices: Sequence[str]) -> str:
+        """Adds a long box with pills at its left; the first of the texts that fits beside them."""
+        self.box(box)
+        pills = len(rows) * ((LONG_PILL if self.wide else PILL) + 3)
+        self.pills(rows, box.x + PAD, box.y + (box.height - PILL) / 2, pills)
+        space = box.width - 2 * PAD - pills
+        words = first_fit(choices, space)
+        if words:
+            middle = box.x + PAD + pills + space / 2
+            self.text(words, middle, box.y + box.height / 2 + SIZE * 0.36, space, "middle")
+        return words
+
+    def pills(
+        self, rows: Sequence[Measured], x: float, y: float, room: float, centred: bool = False
+    ) -> None:
+        """Adds pills in a row: with percentages where there is room, else the letters alone."""
+        if not rows:
+            return
+        each = (room + 3) / len(rows) - 3
+        widths = [_pill_width(row, each) for row in rows]
+        free = room - sum(widths)
+        gap = min(3.0, free / len(rows))
+        left = x + (free - gap * (len(rows) - 1)) / 2 if centred else x
+        for row, width in zip(rows, widths, strict=True):
+            self.pill(row, left + width / 2, y, each)
+            left += width + gap
+
+    def pill(self, row: Measured, middle: float, y: float, room: float = PILL) -> None:
+        """Adds one pill."""
+        width = _pill_width(row, room)
+        rounded = f"{100 * (row.fraction or 0):.0f} %"
+        words = row.letter if width == PILL else f"{row.letter} {rounded}"
+        self.picture.pills.append(
+            Pill(middle - width / 2, y, width, words, row.fraction, row.state, row.sentence)
+        )
+
+
+def thickness(gbs: float | None) -> float:
+    """How thick a measured link is drawn: by the logarithm of its rate."""
+    return 2.5 if gbs is None else min(8.0, max(2.0, 2.0 + 2.0 * log10(max(gbs, 1.0) / 10)))
+
+
+def _pill_width(row: Measured, room: float) -> float:
+    return LONG_PILL if row.fraction is not None and room >= LONG_PILL else PILL

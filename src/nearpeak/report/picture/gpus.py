@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPUs, below their sockets, and what joins each to its NUMA node."""
+
+from collections import defaultdict
+
+from nearpeak.machine.model import Gpu
+from nearpeak.report.picture.canvas import GAP, PAD, Canvas
+from nearpeak.report.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
+from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Box, first_fit
+
+LEAST, MOST = 35.0, 200.0  # widths of a box
+BRANDS = ("NVIDIA ", "AMD ", "Tesla ")
+TRUNK = 20.0  # of the line from a node to where it divides: a line of text fits beside it
+LEVEL = 5.0  # from one such height to the next
+
+
+def add_gpus(canvas: Canvas, row: list[Socket], spans: list[Span]) -> None:
+    """The GPUs of a row of sockets, at the bottom of the drawing so far."""
+    placed = [
+        (gpu, place)
+        for socket, span in zip(row, spans, strict=True)
+        for gpu, place in zip(socket.gpus, _places(len(socket.gpus), *span), strict=True)
+    ]
+    if not placed:
+        canvas.picture.height += 8
+        return
+    middles = {gpu.index: x + width / 2 for gpu, (x, width, _) in placed}
+    top = canvas.picture.height
+    levels = [_levels(canvas, socket, middles) for socket in row]
+    deepest = max((level for found in levels for level in found.values()), default=0)
+    y = top + TRUNK + deepest * LEVEL + PILL + 10
+    lines = max(len(_lines(gpu, width)) for gpu, (_, width, _) in placed)
+    marked = any(kind == "gpu" for kind, _, _ in canvas.at)
+    height = 9 + lines * LINE + (PILL + 4) * marked
+    for gpu, (x, width, line) in placed:
+        _add_gpu(canvas, gpu, x, y + line * (height + GAP), width, height)
+    for socket, (x, width), found in zip(row, spans, levels, strict=True):
+        _add_links(canvas, socket, found, top, x + width)
+    canvas.picture.height = max(canvas.boxes[f"gpu {gpu.index}"].bottom for gpu, _ in placed)
+
+
+def _places(many: int, x: float, width: float) -> list[tuple[float, float, int]]:
+    """Of each GPU of a socket its left edge, its width, and its row."""
+    columns = min(many, columns_of(width, LEAST, GAP))
+    if many <= 2:  # a third each, so that a link between them has room
+        own = min(width / 3, MOST)
+        start, step = x + (width - own * (2 * many - 1)) / 2, 2 * own
+    else:
+        step = (width + GAP) / columns
+        own = min(step - GAP, MOST)
+        start = x + (step - GAP - own) / 2
+    return [(start + at % columns * step, own, at // columns) for at in range(many)]
+
+
+def _lines(gpu: Gpu, width: float) -> list[str]:
+    name = first_fit((f"GPU {gpu.index}", f"{gpu.index}"), width - 2)
+    model = gpu.name
+    for brand in BRANDS:
+        model = model.removeprefix(brand)
+    details = [model, gib(gpu.memory_bytes) if gpu.memory_bytes else ""]
+    return [name, *filter(None, (first_fit([words], width - 2 * PAD) for words in details))]
+
+
+def _add_gpu(canvas: Canvas, gpu: Gpu, x: float, y: float, width: float, height: float) -> None:
+    box = Box("gpu", f"gpu {gpu.index}", x, y, width, height, f"{gpu.name}, {gpu.pci}")
+    canvas.filled(box, _lines(gpu, width), strong=True)
+    rows = canvas.at.get(("gpu", gpu.index, 0), [])
+    canvas.pills(rows, x + 1, box.bottom - PILL - 4, width - 2, centred=True)
+
+
+def _by_node(socket: Socket) -> dict[int, list[Gpu]]:
+    """The GPUs of each NUMA node; where it is not known, of the first."""
+    known = {node.index for node in socket.nodes}
+    found: dict[int, list[Gpu]] = defaultdict(list)
+    for gpu in socket.gpus:
+        node = gpu.numa_node
+        found[node if node is not None and node in known else socket.nodes[0].index].append(gpu)
+    return {node.index: found[node.index] for node in socket.nodes if node.index in found}
+
+
+def _levels(canvas: Canvas, socket: Socket, middles: dict[int, float]) -> dict[int, int]:
+    """How low the links of each node divide, so that none lies upon that of another."""
+    levels: dict[int, int] = {}
+    level, reach = 0, float("-inf")
+    for node, gpus in _by_node(socket).items():
+        points = [canvas.boxes[f"node {node}"].middle, *(middles[gpu.index] for gpu in gpus)]
+        level += min(points) <= reach
+        reach = max(points)
+        levels[node] = level
+    return levels
+
+
+def _add_links(
+    canvas: Canvas, socket: Socket, levels: dict[int, int], top: float, right: float
+) -> None:
+    """From each node to its GPUs; in words beside the first line, as far as the next."""
+    by_node = _by_node(socket)
+    starts = [canvas.boxes[f"node {node}"] for node in by_node]
+    ends = [box.middle for box in starts[1:]] + [right] * bool(starts)
+    for (node, gpus), start, end in zip(by_node.items(), starts, ends, strict=True):
+        tap = top + TRUNK + levels[node] * LEVEL
+        for gpu in gpus:
+            _add_link(canvas, gpu, start, tap)
+        words = rated(gpus[0].host_link, gpus[0].host_gbs)
+        short = LINKS.get(gpus[0].host_link, gpus[0].host_link)
+        room = end - start.middle - 12
+        said = first_fit((f"{words} each way", words, short), room)
+        canvas.say_rate(words, said, "to the host")
+        if said:
+            canvas.text(said, start.middle + 6, top + SIZE + 4, room, style="muted")
+
+
+def _add_link(canvas: Canvas, gpu: Gpu, start: Box, tap: float) -> None:
+    box = canvas.boxes[f"gpu {gpu.index}"]
+    rows = canvas.at.get(("host link", gpu.index, 0), [])
+    points = [(start.middle, start.bottom), (start.middle, tap), (box.middle, tap)]
+    title = f"GPU {gpu.index}: {rated(gpu.host_link, gpu.host_gbs)}, theoretical"
+    canvas.link([*points, (box.middle, box.y)], rows, title)
+    if rows:
+        canvas.pills(rows, box.x, tap + 4, box.width, centred=True)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Below the machine: a line for each path that was measured, with its gauge and its figures."""
+
+from nearpeak.numbers import size
+from nearpeak.report.picture.canvas import Canvas
+from nearpeak.report.picture.links import HALF, NEAR, Measured, summed
+from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
+
+INDENT = PILL + 8  # of words beside a letter
+GAUGE = 108.0  # the width of a gauge
+SHARE = 52.0  # of a percentage
+WIDE_GAUGE = 322.0  # where gauges begin in the wide drawing
+
+FEW = "Some of these rest on fewer than 6 launches: Table 2 has their ranges."
+
+
+def add_key(canvas: Canvas) -> None:
+    """The lines, in the order of the tables; nothing where nothing was measured."""
+    rows = summed(canvas.rows)
+    if not rows:
+        return
+    picture = canvas.picture
+    picture.height += 10
+    sizes = {row.size_bytes for row in rows}
+    one_size = f", {size(min(sizes))} a message" if len(sizes) == 1 else ""
+    heading = f"What the best library reaches of each ceiling: one direction{one_size}"
+    for words in wrapped(heading, canvas.width, strong=True):
+        picture.say(words, 0, canvas.width, style="strong")
+    picture.height += 4
+    before = ""
+    for row in rows:
+        if row.letter != before:
+            letter = Pill(0, picture.height, PILL, row.letter, None, row.state, row.sentence)
+            picture.pills.append(letter)
+        before = row.letter
+        figures = row.figures if one_size else f"{row.figures} at {size(row.size_bytes)}"
+        (_wide_row if canvas.wide else _narrow_row)(canvas, row, figures)
+    _add_legend(canvas, rows)
+    if any(row.few for row in rows):
+        picture.height += 4
+        for words in wrapped(FEW, canvas.width):
+            picture.say(words, 0, canvas.width, style="muted")
+
+
+def _wide_row(canvas: Canvas, row: Measured, figures: str) -> None:
+    top, after = canvas.picture.height, WIDE_GAUGE + GAUGE + SHARE + 14
+    names = _say(canvas, f"{row.name}: {row.ends}", INDENT, top, WIDE_GAUGE - INDENT - 10)
+    _add_gauge(canvas, row, WIDE_GAUGE, top)
+    told = _say(canvas, figures, after, top, canvas.width - after)
+    canvas.picture.height = top + max(PILL + 4, max(names, told) * LINE + 8)
+
+
+def _narrow_row(canvas: Canvas, row: Measured, figures: str) -> None:
+    top, room = canvas.picture.height, canvas.width - INDENT
+    y = top + _say(canvas, f"{row.name}: {row.ends}", INDENT, top, room) * LINE + 3
+    after = INDENT
+    if row.fraction is not None:
+        _add_gauge(canvas, row, INDENT, y)
+        after += GAUGE + SHARE + 10
+        if text_width(figures) > canvas.width - after:
+            after, y = INDENT, y + PILL + 1
+    lines = _say(canvas, figures, after, y, canvas.width - after)
+    canvas.picture.height = y + max(lines * LINE + 4, PILL) + 6
+
+
+def _say(canvas: Canvas, words: str, x: float, y: float, room: float) -> int:
+    """Writes text beside a pill at `y`; how many lines it takes."""
+    lines = wrapped(words, room)
+    for at, line in enumerate(lines):
+        canvas.text(line, x, y + SIZE + 1 + at * LINE, room)
+    return len(lines)
+
+
+def _add_gauge(canvas: Canvas, row: Measured, x: float, y: float) -> None:
+    if row.fraction is None:
+        return
+    gauge = Pill(x, y, GAUGE, "", row.fraction, row.state, row.sentence)
+    canvas.picture.pills.append(gauge)
+    canvas.text(row.share, x + GAUGE + SHARE, y + SIZE + 1, SHARE, "end", "strong")
+
+
+def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
+    """What the fillings of the gauges mean."""
+    if all(row.fraction is None for row in rows):
+        return
+    canvas.picture.height += 4
+    near, half = f"{100 * NEAR:.0f} %", f"{100 * HALF:.0f}"
+    x, y = 0.0, canvas.picture.height
+    states = {"near": f"{near} or more", "half": f"{half} to {near}", "far": f"below {half} %"}
+    for state, words in states.items():
+        canvas.picture.pills.append(Pill(x, y, 28, "", 1.0, state, words))
+        canvas.text(words, x + 34, y + SIZE + 1, text_width(words))
+        x += 34 + text_width(words) + 14
+    canvas.picture.height = y + PILL + 2

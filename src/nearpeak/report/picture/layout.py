@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where everything stands in the drawing of a machine; svg.py draws it.
+
+From top to bottom: what the machine is, the adapters, the sockets with their NUMA nodes, the GPUs,
+the links between these, and a line for each path that was measured.
+"""
+
+import re
+from collections.abc import Sequence
+
+from nearpeak.machine.model import Machine
+from nearpeak.numbers import count, number
+from nearpeak.report.picture import adapters, frames
+from nearpeak.report.picture.canvas import WIDE, Canvas
+from nearpeak.report.picture.gpu_links import add_gpu_links
+from nearpeak.report.picture.gpus import add_gpus
+from nearpeak.report.picture.key import add_key
+from nearpeak.report.picture.links import Measured
+from nearpeak.report.picture.parts import OWN_LINES, Socket, gib, indirect, sockets
+from nearpeak.report.picture.shapes import PILL, Picture, glued, joined, wrapped
+
+ABREAST = {True: 4, False: 2}  # sockets side by side, in the wide drawing and the narrow one
+
+
+def layout(machine: Machine, rows: Sequence[Measured] = (), width: float = WIDE) -> Picture:
+    """The drawing of a machine, WIDE or NARROW; `rows`: what was measured, none for it alone."""
+    canvas = Canvas(machine, rows, width)
+    found = sockets(machine)
+    _add_heading(canvas, found)
+    adapters.add_second_host(canvas)
+    abreast = ABREAST[canvas.wide]
+    for start in range(0, len(found), abreast):
+        _add_row(canvas, found[start : start + abreast], alone=len(found) == 1)
+    if found:
+        add_gpu_links(canvas)
+    _add_notes(canvas)
+    add_key(canvas)
+    canvas.picture.height += 2
+    canvas.picture.title = f"{processor(machine.cpu_model)}, {count(len(machine.gpus), 'GPU')}"
+    canvas.picture.description = " ".join(f"{row.sentence}." for row in canvas.rows)
+    return canvas.picture
+
+
+def processor(model: str) -> str:
+    """A processor's name without what is no name: `Intel Xeon Gold 6248`."""
+    plain = re.sub(r"\((R|TM)\)|( CPU)? @.*|,.*|( \d+-Core)? Processor$", "", model)
+    return " ".join(plain.split())
+
+
+def _add_heading(canvas: Canvas, found: list[Socket]) -> None:
+    """What the machine is: its processors, then each kind of GPU."""
+    packages = sum(len(socket.packages) for socket in found)
+    cores = glued(count(len(canvas.machine.cores), "core"))
+    memory = gib(sum(socket.memory_bytes for socket in found))
+    name = _times(packages, processor(canvas.machine.cpu_model))
+    lines = [f"{name}: {cores}, {memory}"]
+    kinds: dict[tuple[str, int | None, float | None], int] = {}
+    for gpu in canvas.machine.gpus:
+        kind = (gpu.name, gpu.memory_bytes, gpu.memory_gbs)
+        kinds[kind] = kinds.get(kind, 0) + 1
+    for (name, size_bytes, gbs), many in kinds.items():
+        facts = [gib(size_bytes)] if size_bytes else []
+        facts += [glued(f"{number(gbs)} GB/s")] if gbs else []
+        lines.append(_times(many, name) + (f": {' at '.join(facts)}" if facts else ""))
+    for line in lines:
+        for words in wrapped(line, canvas.width, strong=True):
+            canvas.picture.say(words, 0, canvas.width, style="strong")
+    canvas.picture.height += 8
+
+
+def _times(many: int, name: str) -> str:
+    return f"{many} × {name}" if many > 1 else name
+
+
+def _add_row(canvas: Canvas, row: list[Socket], alone: bool) -> None:
+    """Sockets side by side, with their adapters above and their GPUs below."""
+    spans = frames.spans_of(canvas, row, alone)
+    both = list(zip(row, spans, strict=True))
+    top = canvas.picture.height
+    top += max(adapters.adapters_height(socket, width) for socket, (_, width) in both)
+    height = max(frames.frame_height(canvas, socket, width) for socket, (_, width) in both)
+    height = max(height, len(canvas.at.get(("sockets", 0, 0), [])) * (PILL + 3) + 10)
+    for socket, span in both:
+        adapters.add_adapters(canvas, socket, span, top)
+        frames.add_frame(canvas, socket, span, top, height)
+    frames.add_between(canvas, spans, top + height / 2)
+    canvas.picture.height = top + height
+    add_gpus(canvas, row, spans)
+
+
+def _add_notes(canvas: Canvas) -> None:
+    machine = canvas.machine
+    notes = [f"Each way: {', '.join(canvas.unsaid)}."] if canvas.unsaid else []
+    in_gpus = [node.index for node in machine.numa_nodes if node.memory == "gpu"]
+    if in_gpus:
+        which = f"node {in_gpus[0]}" if len(in_gpus) == 1 else f"nodes {joined(in_gpus)}"
+        notes.append(f"GPU memory is NUMA {which}, too.")
+    if indirect(machine):
+        notes.append("Other pairs of GPUs are joined through other GPUs.")
+    elif any(link.kind not in OWN_LINES for link in machine.gpu_links):
+        notes.append("Other pairs of GPUs are joined through the host.")
+    if canvas.rows:
+        notes.append("Grey links were not measured; rates beside links are theoretical.")
+    elif machine.gpus or machine.nics:
+        notes.append("Rates are theoretical; nothing was measured.")
+    canvas.picture.height += 4
+    for note in wrapped(" ".join(notes), canvas.width):
+        canvas.picture.say(note, 0, canvas.width, style="muted")

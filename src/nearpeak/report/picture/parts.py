@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which parts of a machine stand together in a drawing, and which links are drawn as one."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import floor
+
+from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode, Path
+from nearpeak.numbers import number
+from nearpeak.report.picture.links import Measured
+from nearpeak.report.picture.shapes import glued
+
+LINKS = {  # how people write what joins two parts
+    "pcie": "PCIe",
+    "nvlink": "NVLink",
+    "nvlink-c2c": "NVLink-C2C",
+    "xgmi": "xGMI",
+    "pcie-switch": "PCIe switch",
+}
+OWN_LINES = ("nvlink", "xgmi", "pcie-switch")  # other ways between GPUs are through the host
+LEAST_CLIQUE = 3  # GPUs, all joined to each other alike, that are drawn as one fabric
+
+Spot = tuple[str, int, int]  # what kind of part or link, and which
+
+
+Span = tuple[float, float]  # the left edge and the width that a socket has for all its parts
+
+
+@dataclass
+class Socket:
+    """One package with its memory, and what is near to it."""
+
+    packages: list[int]
+    nodes: list[NumaNode]
+    cores: int
+    gpus: list[Gpu] = field(default_factory=list)
+    nics: list[Nic] = field(default_factory=list)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of all its NUMA nodes together."""
+        return sum(node.memory_bytes or 0 for node in self.nodes)
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """GPUs that are joined alike: all to each other, or one pair."""
+
+    kind: str
+    gbs: float | None  # theoretical, each way, between any two of them
+    gpus: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """`NVLink 450 GB/s`."""
+        return rated(self.kind, self.gbs)
+
+
+def rated(kind: str, gbs: float | None) -> str:
+    """A kind of link with its theoretical rate, where that is known."""
+    words = LINKS.get(kind, kind)
+    return words if gbs is None else f"{words} {glued(f'{gbs:.3g} GB/s')}"
+
+
+def gib(size_bytes: int) -> str:
+    """Memory in GiB or TiB with three digits."""
+    whole = size_bytes / (1 << 30)
+    return glued(f"{number(whole / 1024)} TiB" if whole >= 1024 else f"{number(whole)} GiB")
+
+
+def columns_of(width: float, least: float, gap: float) -> int:
+    """How many boxes of a least width stand side by side; one at least."""
+    return max(1, floor((width + gap) / (least + gap) + 1e-6))
+
+
+def sockets(machine: Machine) -> list[Socket]:
+    """The packages in order, each with its nodes; memory without cores goes to the nearest one.
+
+    A GPU or an adapter whose node is not known stands with the first socket.
+    """
+    home = _homes(machine)
+    found: dict[int, Socket] = {}
+    for node in machine.numa_nodes:
+        if node.memory == "gpu" or not (node.cpus or node.memory_bytes):
+            continue
+        package = home.get(_nearest(node, home), 0)
+        cores = [core for core in machine.cores if core.numa_node == node.index]
+        socket = found.setdefault(package, Socket([package], [], 0))
+        socket.nodes.append(node)
+        socket.cores += len(cores)
+        socket.packages = sorted({*socket.packages, *(core.package for core in cores)})
+    ordered = [found[package] for package in sorted(found)]
+    for socket in ordered:
+        of = {node.index: number for number, node in enumerate(socket.nodes)}
+        socket.gpus = [gpu for gpu in machine.gpus if gpu.numa_node in of]
+        socket.gpus.sort(key=lambda gpu: (of[gpu.numa_node or 0], gpu.index))
+        socket.nics = [nic for nic in machine.nics if nic.numa_node in of]
+    placed = {node.index for socket in ordered for node in socket.nodes}
+    if ordered:
+        ordered[0].gpus += [gpu for gpu in machine.gpus if gpu.numa_node not in placed]
+        ordered[0].nics += [nic for nic in machine.nics if nic.numa_node not in placed]
+    for socket in ordered:
+        socket.nics = [nic for nic in socket.nics if nic.kind != "virtual"]
+    return ordered
+
+
+def _homes(machine: Machine) -> dict[int, int]:
+    """The package of each NUMA node with cores: the first, where it spans several."""
+    return {core.numa_node: core.package for core in reversed(machine.cores)}
+
+
+def _nearest(node: NumaNode, home: dict[int, int]) -> int:
+    if node.index in home or not home:
+        return node.index
+    return min(home, key=lambda other: (node.distances.get(other, 255), other))
+
+
+def fabrics(machine: Machine) -> list[Fabric]:
+    """What joins GPUs directly: cliques of three or more as one, else pair by pair."""
+    alike: dict[tuple[str, float | None], list[GpuLink]] = defaultdict(list)
+    for link in machine.gpu_links:
+        if link.kind in OWN_LINES and not _indirect(machine, link):
+            alike[link.kind, link.gbs].append(link)
+    found = []
+    for (kind, gbs), links in alike.items():
+        for together in _components(links):
+            pairs = [link for link in links if link.one in together]
+            if len(together) >= LEAST_CLIQUE and _complete(together, pairs):
+                found.append(Fabric(kind, gbs, tuple(sorted(together))))
+            else:
+                found += [Fabric(kind, gbs, (link.one, link.other)) for link in pairs]
+    return found
+
+
+def _indirect(machine: Machine, link: GpuLink) -> bool:
+    """Whether the two are joined through other GPUs only: xGMI says no rate there."""
+    return link.gbs is None and any(
+        other.kind == link.kind and other.gbs is not None for other in machine.gpu_links
+    )
+
+
+def indirect(machine: Machine) -> bool:
+    """Whether some GPUs are joined through others only."""
+    return any(link.kind == "xgmi" and _indirect(machine, link) for link in machine.gpu_links)
+
+
+def _complete(gpus: set[int], links: list[GpuLink]) -> bool:
+    return len(links) == len(gpus) * (len(gpus) - 1) // 2
+
+
+def _components(links: list[GpuLink]) -> list[set[int]]:
+    parts: list[set[int]] = []
+    for link in links:
+        touching = [part for part in parts if part & {link.one, link.other}]
+        merged = set().union({link.one, link.other}, *touching)
+        parts = [part for part in parts if part not in touching] + [merged]
+    return parts
+
+
+def spot(machine: Machine, path: Path) -> Spot:
+    """The part or link of the machine that a path is about.
+
+    "remote"; "memory" and "node" with the node; "gpu" and "host link" with the GPU; "link" with
+    both GPUs; "inside" with the socket's package; "sockets".
+    """
+    first, last = path.ends[0], path.ends[-1]
+    if path.two_hosts:
+        return "remote", 0, 0
+    if path.transport == "local":
+        return "memory", last.numa_node, 0
+    indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
+    gpus = sorted({indices[end.gpu] for end in path.ends if end.gpu in indices})
+    if path.shares_gpu and gpus:
+        return "gpu", gpus[0], 0
+    if len(gpus) == 2 and any(set(gpus) <= set(one.gpus) for one in fabrics(machine)):
+        return "link", gpus[0], gpus[1]
+    if first.numa_node == last.numa_node:
+        return ("host link", gpus[0], 0) if gpus else ("node", first.numa_node, 0)
+    package = _homes(machine)
+    if package.get(first.numa_node) != package.get(last.numa_node):
+        return "sockets", 0, 0
+    return "inside", package.get(first.numa_node, 0), 0
+
+
+def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:
+    """The measured paths where they are drawn; of both directions of a path the first."""
+    found: dict[Spot, list[Measured]] = defaultdict(list)
+    seen = set()
+    for row in rows:
+        if row.path.id not in seen:
+            seen.add(row.path.id)
+            found[spot(machine, row.path)].append(row)
+    return dict(found)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a drawing is made of, in its own units: nearly CSS pixels, y downwards."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+SIZE = 11.0  # of all text
+LINE = 14.0  # from one line of text to the next
+PILL = 16.0  # the height of a pill, and the width of one with a letter alone
+
+# Widths of DejaVu Sans, which is wider than most fonts, in parts of the text's size.
+_NARROW = dict.fromkeys("ijlI.,:;'|! \N{NO-BREAK SPACE}/J·", 0.34) | dict.fromkeys(
+    'frt()[]-–{}"', 0.46
+)
+_WIDE = dict.fromkeys("mMwWQ%@×→", 0.97) | dict.fromkeys("ABCDEGHKNOPRSUVXYZ_+<>=", 0.76)
+_WIDTHS = _NARROW | _WIDE
+_USUAL = 0.637
+_BOLD = 1.12  # how much wider bold is
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle: "socket", "node", "memory", "gpu", "adapter", "fabric" or "host"."""
+
+    kind: str
+    name: str  # what it stands for: "gpu 0", "node 0", "adapter mlx5_0:1"
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str = ""  # shown on hovering
+
+    @property
+    def middle(self) -> float:
+        """The x of its centre."""
+        return self.x + self.width / 2
+
+    @property
+    def bottom(self) -> float:
+        """The y of its lower edge."""
+        return self.y + self.height
+
+
+@dataclass(frozen=True)
+class Text:
+    """One line of text; `y` is its baseline, `room` the width that it may take."""
+
+    words: str
+    x: float
+    y: float
+    room: float
+    anchor: str = "start"  # or "middle", "end"
+    style: str = ""  # "strong", "muted"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A link: straight through its points, or (`bow`) an arc between two points that hangs down."""
+
+    points: tuple[tuple[float, float], ...]
+    width: float = 1.2
+    state: str = "plain"  # "near", "half", "far", "alone": measured
+    bow: float = 0.0  # how far the arc hangs
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Pill:
+    """A small gauge, filled from the left as far as the library comes; `x` is its left edge."""
+
+    x: float
+    y: float
+    width: float
+    words: str
+    fraction: float | None
+    state: str
+    title: str = ""
+
+
+@dataclass
+class Picture:
+    """A whole drawing."""
+
+    width: float
+    height: float = 0.0
+    title: str = ""
+    description: str = ""
+    boxes: list[Box] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    pills: list[Pill] = field(default_factory=list)
+
+    def say(
+        self, words: str, x: float, room: float, anchor: str = "start", style: str = ""
+    ) -> None:
+        """Adds a line of text at the bottom of the drawing so far, and moves on below it."""
+        self.texts.append(Text(words, x, self.height + SIZE, room, anchor, style))
+        self.height += LINE
+
+
+def text_width(words: str, strong: bool = False) -> float:
+    """An upper estimate of what a line of text takes."""
+    ems = sum(_WIDTHS.get(char, _USUAL) for char in words)
+    return SIZE * ems * (_BOLD if strong else 1.0)
+
+
+def first_fit(choices: Iterable[str], room: float, strong: bool = False) -> str:
+    """The first of the texts that fits; empty where none does."""
+    return next((words for words in choices if text_width(words, strong) <= room), "")
+
+
+def shortened(words: str, room: float, strong: bool = False) -> str:
+    """The text, cut off with an ellipsis where it does not fit."""
+    if text_width(words, strong) <= room:
+        return words
+    while words and text_width(words + "…", strong) > room:
+        words = words[:-1]
+    return words + "…"
+
+
+def wrapped(words: str, room: float, strong: bool = False) -> list[str]:
+    """The text in lines that fit, broken at plain spaces; a word that is too long is cut off."""
+    lines: list[str] = []
+    for word in words.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, strong) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(shortened(word, room, strong))
+    return lines
+
+
+def glued(words: str) -> str:
+    """The text, to be kept on one line: `252 GiB`."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def joined(numbers: Sequence[int]) -> str:
+    """`0`, `0 and 1`, `0 to 3`, `0, 2, 5`: indices in words."""
+    if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    if len(numbers) == 2:
+        return f"{numbers[0]} and {numbers[1]}"
+    return ", ".join(map(str, numbers))

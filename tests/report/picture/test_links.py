@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each path carries: the best library at the largest message, and who does not count."""
+
+import pytest
+
+from nearpeak.identity import CEILING
+from nearpeak.machine.model import Endpoint, Gpu, Path
+from nearpeak.report.picture.layout import layout
+from nearpeak.report.picture.links import Measured, measured, summed
+from nearpeak.results.model import Failure, Results
+
+
+def by_name(results: Results) -> dict[str, Measured]:
+    return {row.name: row for row in measured(results)}
+
+
+def largest(results: Results, path: str, library: str) -> list[int]:
+    """Where the cells of the largest message of bw are."""
+    return [
+        at
+        for at, cell in enumerate(results.cells)
+        if cell.place.path == path
+        and cell.who.library == library
+        and cell.case.benchmark == "bw"
+        and cell.case.x == 1 << 26
+    ]
+
+
+def test_the_best_library_at_the_largest_message(plain: Results) -> None:
+    rows = measured(plain)
+    assert [(row.letter, row.name) for row in rows] == [
+        ("A", "host-host same-numa"),
+        ("B", "host-host tcp-loopback"),
+        ("C", "host-memory node0"),
+    ]
+    first = rows[0]
+    assert (first.size_bytes, first.who, first.ends) == (1 << 26, "openmpi", "inside node 0")
+    assert first.fraction == pytest.approx(0.85)
+    assert first.value == pytest.approx(0.85 * (first.ceiling or 0))
+    assert first.state == "half"
+    assert first.figures == "openmpi 11.9 of 14.0 GB/s"
+    assert (
+        first.sentence == "host-host same-numa, inside node 0, 64 MiB: "
+        "openmpi 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
+    )
+    assert not first.few
+    assert rows[1].who == "openmpi"
+    assert rows[2].figures.endswith("GB/s, no MPI")
+    assert rows[2].state == "alone"
+
+
+def test_few_launches_are_told(plain: Results) -> None:
+    (at,) = largest(plain, "host-host same-numa", "openmpi")
+    plain.cells[at].ci95 = plain.cells[at].fraction_ci95 = None
+    row = by_name(plain)["host-host same-numa"]
+    assert row.few
+    assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
+    said = [text.words for text in layout(plain.machine, measured(plain)).texts]
+    assert any("fewer than 6 launches" in words for words in said)
+
+
+def test_a_defect_does_not_count(plain: Results) -> None:
+    (at,) = largest(plain, "host-host same-numa", "openmpi")
+    plain.cells[at].fraction, plain.cells[at].fraction_ci95 = 1.4, (1.3, 1.5)
+    assert by_name(plain)["host-host same-numa"].who == "mpich"
+    (at,) = largest(plain, "host-host same-numa", "mpich")
+    plain.cells[at].fraction, plain.cells[at].fraction_ci95 = 1.2, (1.1, 1.3)
+    row = by_name(plain)["host-host same-numa"]
+    assert row.figures == "ceiling 14.0 GB/s, no library that can be believed"
+
+
+def test_the_ceiling_in_the_place_of_a_library_does_not_count(plain: Results) -> None:
+    plain.libraries[0].native = True
+    assert by_name(plain)["host-host same-numa"].who == "mpich"
+
+
+def test_failed_launches_are_said(plain: Results) -> None:
+    for library in ("openmpi", "mpich"):
+        (at,) = largest(plain, "host-host same-numa", library)
+        plain.cells[at].median = plain.cells[at].fraction = None
+    assert by_name(plain)["host-host same-numa"].why == "no library measured"
+    failed = Failure(
+        launch=1,
+        session=0,
+        who=CEILING,
+        place=plain.paths[0].place,
+        benchmarks=["bw"],
+        status="crashed",
+        message="",
+        command="",
+        log=None,
+    )
+    plain.failures = [failed]
+    assert by_name(plain)["host-host same-numa"].why == "no library: 1 launch failed"
+
+
+def test_without_a_ceiling_there_is_no_fraction(results: Results) -> None:
+    row = measured(results)[2]
+    assert row.state == "alone"
+    assert row.figures.endswith("GB/s, no ceiling")
+
+
+def test_paths_of_gpus(gpu: Results) -> None:
+    rows = [row for row in measured(gpu) if "gpu" in row.name]
+    assert [row.name for row in rows] == [
+        "gpu-gpu same-gpu",
+        "gpu-gpu same-gpu mps",
+        "gpu-gpu nvlink",
+        "host-gpu near",
+        "host-gpu near",
+    ]  # no pairs: they have their own matrices
+    assert {row.who for row in rows} == {"openmpi"}  # mpich was staged by the benchmark
+    assert [row.ends for row in rows[-2:]] == ["node 0 to GPU ?", "GPU ? to node 0"]
+    assert rows[-1].letter == rows[-2].letter
+
+
+def test_ends_are_told_by_the_machine(gpu: Results) -> None:
+    gpu.machine.gpus.append(
+        Gpu(
+            index=5,
+            vendor="nvidia",
+            name="made up",
+            uuid="GPU-b",
+            pci="0000:17:00.0",
+            numa_node=0,
+            memory_bytes=None,
+            memory_gbs=None,
+            host_link="pcie",
+            host_gbs=None,
+        )
+    )
+    assert by_name(gpu)["gpu-gpu same-gpu"].ends == "inside GPU 5"
+
+
+def test_two_hosts_and_memories(plain: Results) -> None:
+    far = Path(
+        id="gpu-gpu two-nodes",
+        summary="made up",
+        transport="network",
+        ends=(
+            Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu="0", host="a"),
+            Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu="0", host="b"),
+        ),
+    )
+    ceilings = [point for point in plain.ceilings if point.place == plain.paths[0].place]
+    for point in ceilings:
+        point.place = far.place
+    plain.paths.append(far)
+    row = by_name(plain)["gpu-gpu two-nodes"]
+    assert row.ends == "GPU 0 to the second host"
+    assert row.why == "no library measured"
+
+
+def test_all_memories_stand_in_one_row(plain: Results) -> None:
+    local = next(row for row in measured(plain) if row.path.transport == "local")
+    other = Measured(**{**vars(local), "ceiling": 2 * (local.ceiling or 0)})
+    whole = summed([local, other])
+    assert [row.name for row in whole] == ["host-memory"]
+    assert " to " in whole[0].figures
+    assert summed([local]) == [local]
