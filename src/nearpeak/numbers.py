@@ -55,6 +55,13 @@ def spread(
     return f"range {number(scale * full[0])} to {number(scale * full[1])}"
 
 
+def within(ci95: tuple[float, float] | None, full: tuple[float, float] | None) -> str:
+    """The same as `spread`, in running text: `0.400 to 0.440`, `range 0.400 to 0.440`."""
+    if ci95 is not None:
+        return f"{number(ci95[0])} to {number(ci95[1])}"
+    return spread(None, full)
+
+
 def probability(p: float) -> str:
     """A p-value; one that is beyond doubt as `< 0.001`."""
     return "< 0.001" if p < 0.001 else number(p)

@@ -120,6 +120,7 @@ class Kind:
 
     name: str
     find: Callable[[View], Iterable[Seen]]
+    remedy: str  # what to do about it, a sentence
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
 

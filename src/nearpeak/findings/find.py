@@ -65,4 +65,5 @@ def _finding(kind: Kind, worst: Seen, same: list[Seen]) -> Finding:
         lost_us=sum(one.lost_us for one in same),
         cases=len(same),
         sentence=worst.sentence,
+        remedy=kind.remedy,
     )

@@ -4,12 +4,9 @@
 import csv
 import io
 
-from nearpeak.identity import Curve
-from nearpeak.numbers import number, percent, size, unit
-from nearpeak.report import summary
-from nearpeak.results.cells import is_defect
+from nearpeak.report import headlines, summary, tables
+from nearpeak.report.sections import Row, Table
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import case
 
 COLUMNS = (
     "library",
@@ -118,7 +115,9 @@ def _row(cell: Cell) -> list[object]:
 
 def to_latex(results: Results) -> str:
     """The two tables, for a document that loads the package booktabs."""
-    return f"{_latex_one(results)}\n{_latex_two(results)}"
+    theory = (row for row in summary.table_one(results) if not row.best.fact)
+    reached = tables.table_two(headlines.groups(results), summary.figures(results))
+    return f"{_latex(tables.table_one(theory))}\n{_latex(reached)}"
 
 
 def escape(text: str) -> str:
@@ -126,70 +125,30 @@ def escape(text: str) -> str:
     return "".join(_LATEX.get(char, char if char.isprintable() else " ") for char in text)
 
 
-def _latex_one(results: Results) -> str:
-    rows = [
-        [
-            escape(row.place.path),
-            escape(_curve(row.best.case)),
-            number(row.theoretical_gbs) if row.one_way else "",
-            number(row.best.value),
-            escape(unit(row.best.unit)),
-            size(row.best.case.x),
-            escape(row.best.method),
-            "" if row.fraction is None else percent(row.fraction),
-        ]
-        for row in summary.table_one(results)
-        if not row.best.fact
-    ]
+def _latex(section: Table) -> str:
+    """A table with its caption; a value without its interval, which no column has room for."""
+    columns = section.columns
+    head = " & ".join(["Path", section.head, *(escape(column.title) for column in columns)])
+    over = "".join(
+        rf" & \multicolumn{{{span}}}{{c}}{{{escape(text)}}}" for text, span in section.spans
+    )
+    units = "".join(f" & {escape(f'({column.unit})' if column.unit else '')}" for column in columns)
+    two = any(column.over for column in columns)
     return _latex_table(
-        caption="What each path carries without MPI: the best value of the measured ceiling over"
-        " the message sizes. Fraction: of the theoretical rate in one direction.",
-        columns="llrrlrlr",
-        heads=[
-            "Path & Metric & Theoretical & Measured & Unit & At size & Method & Fraction",
-            r" & & (GB/s) & & & & & (\%)",
+        caption=escape(f"{section.title} {section.caption}"),
+        columns="ll" + "".join("r" if column.figure else "l" for column in columns),
+        heads=[*([f" & {over}"] if two else []), head, f" & {units}"],
+        rows=[
+            _latex_row(section, group.title, row) for group in section.groups for row in group.rows
         ],
-        rows=rows,
     )
 
 
-def _curve(curve: Curve) -> str:
-    axes = ", ".join(f"{name}={value}" for name, value in curve.axes.items())
-    return f"{case(curve)} ({axes})" if axes else case(curve)
-
-
-def _fraction(cell: Cell) -> str:
-    text = percent(cell.fraction)
-    return f"{text} (defect)" if is_defect(cell) else text
-
-
-def _latex_two(results: Results) -> str:
-    groups = summary.table_two(results)
-    shown = {name for group in groups for name in group.figures}
-    names = [name for name in summary.figures(results) if name in shown]
-    units = {name: group.unit(name) for group in groups for name in group.figures}
-    rows = []
-    for group in groups:
-        for who, found in group.all_rows:
-            row = [escape(group.title), escape(who)]
-            for name in names:
-                best = found.get(name)
-                row += (
-                    ["--", "--"]
-                    if best is None
-                    else [number(best.cell.median), _fraction(best.cell)]
-                )
-            rows.append(row)
-    first = "".join(rf" & \multicolumn{{2}}{{c}}{{{escape(name)}}}" for name in names)
-    second = "".join(rf" & ({escape(units[name])}) & (\%)" for name in names)
-    return _latex_table(
-        caption="What each library reaches: its best rate over the message sizes or its latency"
-        " of the smallest message that is not empty, and its fraction of the measured ceiling at"
-        " that same size; a defect is one of the ceiling.",
-        columns="ll" + "rr" * len(names),
-        heads=[f"Path & Library{first}", f" & {second}"],
-        rows=rows,
-    )
+def _latex_row(section: Table, title: str, row: Row) -> list[str]:
+    head = f"{row.head} ({row.detail})" if row.detail else row.head
+    values = (row.values.get(column.key) for column in section.columns)
+    texts = (f"{one.text} {one.remark}".rstrip() if one else "" for one in values)
+    return [escape(title), escape(head), *map(escape, texts)]
 
 
 def _latex_table(caption: str, columns: str, heads: list[str], rows: list[list[str]]) -> str:

@@ -23,10 +23,14 @@ from nearpeak import numbers
 from nearpeak.files import write_whole
 from nearpeak.findings.build import build_results
 from nearpeak.identity import CEILING, Curve, Place, Who
-from nearpeak.report import beside, drift, pairs, sessions, summary
+from nearpeak.report import beside, drift, headlines, pairs, sessions, summary, tables, wording
+from nearpeak.report.advice import advice
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
+from nearpeak.report.headlines import Group
 from nearpeak.report.picture.page import picture
+from nearpeak.report.sections import Table
+from nearpeak.report.summary import TheoryRow
 from nearpeak.results import names
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
@@ -35,7 +39,7 @@ from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparis
 from nearpeak.study import awareness
 from nearpeak.study.model import staging
 
-T = TypeVar("T")
+P = TypeVar("P", TheoryRow, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 FITS_WITHIN = 0.2  # of the measured value: worse, a model says nothing of its curve
 
@@ -92,39 +96,36 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "curve_detail": names.detail,
         "staged": names.staged,
         "staging": staging,
-        "healthy": summary.HEALTHY,
         "fits_within": FITS_WITHIN,
         "here_words": beside.here_words,
         "there_words": beside.there_words,
         "beside_lines": beside.lines,
         "is_defect": is_defect,
-        "lost": summary.lost,
+        "lost": wording.lost,
         "drift": drift,
     }
     data = _Data(results)
+    groups = headlines.groups(results)
     return environment.get_template("report.html.j2").render(
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
-        headlines=summary.headlines(results),
-        table_one=_by_pairs(_by_place(summary.table_one(results)), lambda item: item[0]),
-        table_two=_by_pairs(summary.table_two(results), lambda group: group.place),
+        advice=advice(results, groups),
+        headlines=wording.headlines(results, groups),
+        tables=list(_tables(results, groups)),
         beside=[beside.beside(results, machine) for machine in machines],
         aware=matrix(results),
         unaware=awareness.sentences(results.awareness),
         matrices=data.matrices,
         slowest=pairs.sentences(data.matrices),
-        columns=_columns(results),
         verdicts=_verdicts(results),
         verdict_words=summary.VERDICTS,
         fits=_by_place(_fits(results)),
         defects=summary.defects(results),
-        defaults=summary.default_curves(results),
-        precision=summary.precision(results),
+        precision=wording.precision(results),
         flags=summary.flags(results),
         sessions=sessions.rows(results),
         drifts=drift.sentences(results),
-        windows=summary.windows(results),
-        missing=summary.missing_methods(results),
+        missing=wording.missing_methods(results),
         few=sum(cell.median is not None and cell.ci95 is None for cell in results.cells),
         sections=data.sections,
         contenders=data.contenders,
@@ -166,18 +167,15 @@ def _who_label(who: Who) -> str:
     return "ceiling" if who == CEILING else who.label
 
 
-def _columns(results: Results) -> list[dict[str, Any]]:
-    """The columns of Table 2; how near a time is to the shortest one would say nothing."""
-    found = {
-        cell.case.figure: {
-            "name": cell.case.figure,
-            "unit": numbers.unit(cell.unit),
-            "of_peak": cell.better == "higher",
-            "span": 4 if cell.better == "higher" else 3,
-        }
-        for cell in results.cells
-    }
-    return [found[name] for name in summary.figures(results)]
+def _tables(results: Results, groups: list[Group]) -> Iterator[tuple[str, Table]]:
+    """The two tables; those of all pairs, which are many, are folded under a summary."""
+    for of_pairs, rows in _by_pairs(summary.table_one(results)):
+        yield ("Table 1 of all pairs" if of_pairs else ""), tables.table_one(rows)
+    measured = "; ".join(map(names.label, summary.default_curves(results)))
+    about = wording.windows(results) + (f" Measured as: {measured}." if measured else "")
+    order = summary.figures(results)
+    for of_pairs, some in _by_pairs(groups):
+        yield ("Table 2 of all pairs" if of_pairs else ""), tables.table_two(some, order, about)
 
 
 def _by_place(rows: Sequence[Any]) -> list[tuple[Place, list[Any]]]:
@@ -185,11 +183,11 @@ def _by_place(rows: Sequence[Any]) -> list[tuple[Place, list[Any]]]:
     return [(place, list(group)) for place, group in groupby(rows, key=lambda row: row.place)]
 
 
-def _by_pairs(rows: Sequence[T], place_of: Callable[[T], Place]) -> list[tuple[bool, list[T]]]:
+def _by_pairs(rows: Sequence[P]) -> list[tuple[bool, list[P]]]:
     """The rows of ordinary paths, then those of all pairs (True), which are many."""
-    parts: dict[bool, list[T]] = {False: [], True: []}
+    parts: dict[bool, list[P]] = {False: [], True: []}
     for row in rows:
-        parts[bool(place_of(row).pair)].append(row)
+        parts[bool(row.place.pair)].append(row)
     return [(of_pairs, part) for of_pairs, part in parts.items() if part or not of_pairs]
 
 

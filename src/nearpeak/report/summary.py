@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the terminal, the page and the exports all show: the tables, headlines and verdicts.
+"""What the terminal, the page and the exports all show, selected from `Results` and in order.
 
-Everything here is taken from `Results`; nothing is measured or judged again.
+How it is said stands in wording.py, what is told of each path in headlines.py.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from statistics import geometric_mean, median
 from typing import TypeVar
 
-from nearpeak.findings.evidence import bare
-from nearpeak.identity import CEILING, Case, Curve, Place, Who
-from nearpeak.numbers import count, number, percent, size, unit
-from nearpeak.results.ceilings import Ceilings
+from nearpeak.identity import CEILING, Curve, Place, Who
+from nearpeak.machine.model import Machine, Path
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Finding, Results
-from nearpeak.results.names import case, staged
-from nearpeak.statistics.comparisons import better_by
-from nearpeak.statistics.intervals import goal
-from nearpeak.study.buffers import needs_gpu, on_host
+from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
+from nearpeak.study.buffers import on_host
 from nearpeak.study.model import staging
 
 T = TypeVar("T", Cell, CeilingPoint)
@@ -39,41 +33,6 @@ FLAGS = {  # of cells: what each says
 
 
 @dataclass(frozen=True)
-class Best:
-    """A contender's best cell of one figure at one place."""
-
-    cell: Cell
-    of_peak: float | None  # of the best value that the path's ceiling reaches at any size
-
-
-Row = tuple[str, dict[str, Best]]  # who, and what by its figure
-Owned = dict[Who, list[Cell]]  # the cells of one curve
-
-
-@dataclass(frozen=True)
-class Group:
-    """One path with one kind of buffers: a row group of Table 2."""
-
-    place: Place
-    buffers: str
-    title: str  # the path, and its buffers where there are several kinds
-    figures: list[str]  # what was measured here, in the order of the tables
-    ceilings: dict[str, CeilingPoint]  # by figure: the ceiling's best point
-    rows: list[Row]  # contender, by figure
-    baselines: list[Row]  # the same where the benchmark staged the data itself
-
-    @property
-    def all_rows(self) -> list[Row]:
-        """What the libraries reach, then the baselines; each says which it is."""
-        return self.rows + self.baselines
-
-    def unit(self, name: str) -> str:
-        """The unit of a figure's column."""
-        units = [row[name].cell.unit for _, row in self.all_rows if name in row]
-        return unit(units[0] if units else self.ceilings[name].unit)
-
-
-@dataclass(frozen=True)
 class TheoryRow:
     """One row of Table 1: the best that a path carries without MPI."""
 
@@ -83,6 +42,8 @@ class TheoryRow:
     largest: int  # bytes of the largest message that was measured
     one_way: bool  # whether the theoretical rate is of the same kind
     suspect: bool = False  # large messages, and even the best of its direction is below HEALTHY
+    # A message fits in the caches of the receiver's core, of this size, and may never leave them.
+    cache_bytes: int | None = None
 
     @property
     def place(self) -> Place:
@@ -189,7 +150,7 @@ def _best(found: Iterable[tuple[float, T]]) -> T | None:
 
 def table_one(results: Results) -> list[TheoryRow]:
     """Per path and curve: the best of the measured ceiling, and its part of the theoretical."""
-    theory = {path.place: path.theoretical_gbs for path in results.paths}
+    paths = {path.place: path for path in results.paths}
     points: dict[tuple[Place, Curve], list[CeilingPoint]] = defaultdict(list)
     for point in results.ceilings:
         points[point.place, point.case.curve].append(point)
@@ -199,11 +160,33 @@ def table_one(results: Results) -> list[TheoryRow]:
     for place, curve in sorted(points, key=lambda key: (order[key[0]], rank(key[1]))):
         best = best_point(points[place, curve])
         assert best is not None  # a curve has at least the point that made it
-        known, beside = theory.get(place), comparable(curve)
+        path, beside = paths.get(place), comparable(curve)
+        known = path.theoretical_gbs if path else None
         fraction = best.value / known if known and beside else None
         largest = max(point.case.x for point in points[place, curve])
-        rows.append(TheoryRow(best, known, fraction, largest, beside))
+        cache = cached_in(results.machine, path, best) if path else None
+        rows.append(TheoryRow(best, known, fraction, largest, beside, cache_bytes=cache))
     return _judged(rows)
+
+
+def cached_in(machine: Machine, path: Path, point: CeilingPoint) -> int | None:
+    """Bytes of the largest cache that the receiver's core has for itself, where a message of the
+    point fits into it and nobody writes what is sent: then little crosses the path
+    (docs/ceilings.md). None elsewhere."""
+    case = point.case
+    if path.transport != "memory" or not all(on_host(case.buffers)) or not case.x:
+        return None
+    if case.axes.get("touch", "none") != "none" or case.axes.get("reuse") == "rotating":
+        return None
+    receiver = path.ends[-1].cpus[0]
+    core = next((set(core.cpus) for core in machine.cores if receiver in core.cpus), {receiver})
+    own = [
+        cache.size_bytes
+        for cache in machine.caches
+        if cache.kind != "instruction" and receiver in cache.cpus and set(cache.cpus) <= core
+    ]
+    largest = max(own, default=0)
+    return largest if case.x <= largest else None
 
 
 def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
@@ -223,139 +206,10 @@ def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
     return [replace(row, suspect=number_ in suspects) for number_, row in enumerate(rows)]
 
 
-def table_two(results: Results) -> list[Group]:
-    """Per path and buffers: each contender's best cell of each figure, in the default curves.
-
-    Below them the same where the benchmark staged the data itself.
-    """
-    defaults = default_curves(results)
-    like = {bare(curve) for curve in defaults}
-    shown = [
-        curve
-        for curve in curves(results)
-        if (curve in defaults if staging(curve.axes) is None else bare(curve) in like)
-    ]
-    kinds = list(dict.fromkeys(curve.buffers for curve in defaults))
-    cells: dict[Place, dict[Curve, Owned]] = defaultdict(lambda: defaultdict(dict))
-    for cell in results.cells:
-        cells[cell.place][cell.case.curve].setdefault(cell.who, []).append(cell)
-    known, ceilings = contenders(results), Ceilings(results.ceilings)
-    groups = []
-    for place in places(results):
-        for buffers in kinds:
-            chosen = {
-                curve: cells[place][curve]
-                for curve in shown
-                if curve.buffers == buffers and curve in cells[place]
-            }
-            if chosen:
-                title = f"{place.path} ({buffers})" if len(kinds) > 1 else place.path
-                groups.append(_group(place, buffers, title, chosen, known, ceilings))
-    return groups
-
-
-def _group(
-    place: Place,
-    buffers: str,
-    title: str,
-    chosen: dict[Curve, Owned],
-    known: list[Who],
-    ceilings: Ceilings,
-) -> Group:
-    tops: dict[str, CeilingPoint] = {}
-    rows: dict[tuple[Who, str | None], dict[str, Best]] = {(who, None): {} for who in known}
-    for curve, owned in chosen.items():
-        top = best_point(ceilings.curve(place, curve))
-        if top is not None:
-            tops.setdefault(curve.figure, top)
-        for who in known:
-            best = best_cell(owned.get(who, []))
-            if best is not None:
-                row = rows.setdefault((who, staging(curve.axes)), {})
-                row[curve.figure] = Best(best, _of_peak(best, top))
-    return Group(
-        place=place,
-        buffers=buffers,
-        title=title,
-        figures=[
-            name
-            for name in dict.fromkeys(curve.figure for curve in chosen)
-            if name in tops or any(name in row for row in rows.values())
-        ],
-        ceilings=tops,
-        rows=[(who.label, row) for (who, how), row in rows.items() if how is None],
-        baselines=[
-            (f"{who.label}, {staged(how)}", row)
-            for (who, how), row in rows.items()
-            if how is not None
-        ],
-    )
-
-
-def _of_peak(cell: Cell, top: CeilingPoint | None) -> float | None:
-    if top is None or not cell.median or not top.value:
-        return None
-    return better_by(cell.median, top.value, cell.better)
-
-
-def precision(results: Results) -> str:
-    """How narrow the intervals are, and how many missed the aim; empty where there is none."""
-    widths = [cell.half_width for cell in results.cells if cell.half_width is not None]
-    if not widths:
-        return ""
-    missed = sum("imprecise" in cell.flags for cell in results.cells)
-    goals = f"{percent(goal('higher'))} % (rates) or {percent(goal('lower'))} % (times)"
-    return (
-        f"The median half width of the 95 % intervals is {percent(median(widths))} %, of"
-        f" {count(len(widths), 'cell')}; "
-        + (f"{missed} are less precise than {goals}." if missed else f"all are within {goals}.")
-    )
-
-
 def flags(results: Results) -> list[tuple[str, str]]:
     """The flags that some cell has, and what each says."""
     raised = {flag for cell in results.cells for flag in cell.flags}
     return [(flag, words) for flag, words in FLAGS.items() if flag in raised]
-
-
-def lost(finding: Finding) -> str:
-    """The time that a finding is ranked by: `12.3 µs lost over 5 cases`; empty where unknown."""
-    if not finding.lost_us:
-        return ""
-    return f"{number(finding.lost_us)} µs lost over {count(finding.cases, 'case')}."
-
-
-def windows(results: Results) -> str:
-    """Where fewer messages were in flight than elsewhere; empty when nowhere."""
-    found: dict[bool, dict[int, int]] = {False: {}, True: {}}
-    for cell in results.cells:
-        if cell.window and cell.better == "higher":
-            sizes = found[needs_gpu(cell.case.buffers)]
-            sizes[cell.case.x] = min(cell.window, sizes.get(cell.case.x, cell.window))
-    full = max((window for one in found.values() for window in one.values()), default=0)
-    parts = []
-    for gpu, where in ((False, "in host memory"), (True, "with a GPU's memory")):
-        fewer = [
-            f"{window} of {size(bytes_)}"
-            for bytes_, window in sorted(found[gpu].items())
-            if window < full
-        ]
-        if fewer:
-            parts.append(f"{where} {', '.join(fewer)}")
-    return f"{full} messages in flight, fewer where large: {'; '.join(parts)}." if parts else ""
-
-
-def missing_methods(results: Results) -> list[str]:
-    """Which methods the ceilings do without, and why."""
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for skip in results.skipped:
-        if skip.method:
-            methods, where = found.setdefault(skip.message, ({}, {}))
-            methods[skip.method] = where[skip.place.path] = None
-    return [
-        f"Ceilings of {', '.join(where)} without {', '.join(methods)}: {message}."
-        for message, (methods, where) in found.items()
-    ]
 
 
 def verdict_rows(results: Results) -> list[VerdictRow]:
@@ -370,108 +224,3 @@ def verdict_rows(results: Results) -> list[VerdictRow]:
         found = counts[whole.first, whole.second, whole.place, whole.curve]
         rows.append(VerdictRow(whole, {word: found[word] for word in VERDICTS}))
     return rows
-
-
-def headlines(results: Results) -> list[tuple[Place, str]]:
-    """One or two sentences of each path: who is nearest to the ceiling, and where it loses.
-
-    Paths of all pairs have their own summary (report/pairs.py).
-    """
-    chosen = {curve for curve in default_curves(results) if staging(curve.axes) is None}
-    rows = table_one(results)
-    cells: dict[Place, list[Cell]] = defaultdict(list)
-    for cell in results.cells:
-        cells[cell.place].append(cell)
-    return [
-        (
-            place,
-            _headline([cell for cell in cells[place] if cell.case.curve in chosen], results)
-            if place in cells
-            else _ceiling_alone(results, place, [row.best for row in rows if row.place == place]),
-        )
-        for place in places(results)
-        if not place.pair
-    ]
-
-
-def _headline(cells: list[Cell], results: Results) -> str:
-    if not cells:
-        return "Only other variants were measured: see the tables."
-    # A defect of the ceiling says nothing of a library; a bandwidth of 0 bytes has no fraction.
-    native = {info.name for info in results.libraries if info.native}
-    libraries = {cell.who.library for cell in cells} - native
-    judged: dict[Who, dict[Case, Cell]] = {}
-    for cell in cells:
-        if libraries and cell.who.library in native:
-            continue  # the ceiling beside them is no library
-        if cell.fraction and not is_defect(cell):
-            judged.setdefault(cell.who, {})[cell.case] = cell
-    if not judged:
-        if all(cell.median is None for cell in cells):
-            return "Nothing was measured: see the failures."
-        if all(cell.status == "ok" for cell in cells):
-            return "Nothing was measured that has a ceiling: see the tables."
-        return "No believable ceiling was measured, so nothing is known of how near it is."
-    common = set.intersection(*(set(mine) for mine in judged.values()))
-    if not common:
-        return "The libraries have no cell in common, so none can be said to be nearest."
-    means = {
-        who: geometric_mean(mine[key].fraction or 1.0 for key in common)  # in any order
-        for who, mine in judged.items()
-    }
-    ranked = sorted(means, key=lambda who: -means[who])
-    nearest = ranked[0]
-    noise = _noise(mine[key] for mine in judged.values() for key in common)
-    tied = [who for who in ranked if means[nearest] <= means[who] * (1 + noise)]
-    others = ", ".join(f"{who.label} {percent(means[who])} %" for who in ranked[len(tied) :])
-    shares = " and ".join(f"{percent(means[who])} %" for who in tied)
-    it = "It"
-    if len(tied) > 1:
-        it = nearest.label
-        sentence = " and ".join(who.label for who in tied)
-        sentence += f" come equally near to the measured ceiling: {shares} of it ("
-        sentence += f"{others}; " if others else ""
-        sentence += "geometric means"
-    elif others:
-        sentence = f"{nearest.label} comes nearest to the measured ceiling: "
-        sentence += f"{shares} of it ({others}; geometric means"
-    else:
-        sentence = f"{nearest.label} reaches {shares} of the measured ceiling (geometric mean"
-    sentence += f" over {len(common)} cells)."
-    mine = judged[nearest]
-    comparable = one_way(results)
-    peak = best_cell(cell for cell in mine.values() if comparable(cell.case))
-    if peak is not None:
-        sentence += (
-            f" {it} peaks at {number(peak.median)} {unit(peak.unit)}"
-            f" ({case(peak.case)} at {size(peak.case.x)}),"
-            f" {percent(peak.fraction)} % of the ceiling at that size."
-        )
-    worst = min(mine.values(), key=lambda cell: cell.fraction or 0.0)
-    sentence += (
-        f" {it} loses most in {case(worst.case)} at {size(worst.case.x)}:"
-        f" {number(worst.median)} {unit(worst.unit)}, {percent(worst.fraction)} % of the ceiling"
-    )
-    if worst.ceiling is not None:
-        sentence += f" ({number(worst.ceiling.value)} {unit(worst.unit)} by {worst.ceiling.method})"
-    return sentence + "."
-
-
-def _noise(cells: Iterable[Cell]) -> float:
-    """Below what part two figures do not differ: half the interval of a typical cell (of few
-    launches their range), and the difference that is called equivalent."""
-    spans = ((cell.ci95 or cell.range, cell.median) for cell in cells)
-    widths = [(span[1] - span[0]) / 2 / middle for span, middle in spans if span and middle]
-    return max(goal("lower"), median(widths or [0.0]))
-
-
-def _ceiling_alone(results: Results, place: Place, points: list[CeilingPoint]) -> str:
-    failed = sum(failure.place == place for failure in results.failures)
-    if not points:
-        return f"Nothing was measured: {count(failed, 'launch')} failed."
-    parts = [
-        f"{case(best.case)} {number(best.value)} {unit(best.unit)} by {best.method}"
-        for best in points
-        if not best.fact
-    ]
-    return f"Ceiling only, no MPI: {'; '.join(parts)}."

@@ -10,30 +10,23 @@ from rich.text import Text
 
 from nearpeak.identity import CEILING
 from nearpeak.numbers import count, number, percent, printable, size, unit
-from nearpeak.report import drift, pairs, sessions
+from nearpeak.report import drift, pairs, sessions, tables, wording
+from nearpeak.report.advice import advice
 from nearpeak.report.beside import Beside, Published, beside, here_words, lines, there_words
+from nearpeak.report.headlines import Group, groups
 from nearpeak.report.picture.links import measured, summed
-from nearpeak.report.summary import (
-    Best,
-    Group,
-    defects,
-    headlines,
-    lost,
-    missing_methods,
-    precision,
-    table_one,
-    table_two,
-    windows,
-)
-from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Results
+from nearpeak.report.sections import Column, Value
+from nearpeak.report.sections import Table as Section
+from nearpeak.report.summary import defects, figures
+from nearpeak.results.model import Results
 from nearpeak.results.names import case
 from nearpeak.study import awareness
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
-_ABREAST = 3  # benchmarks side by side that fit into 80 columns
+_ABREAST = 5  # columns that fit into 80 characters
 _WIDTH = 80
+_EMPTY = Value("", "text")
 
 
 def print_summary(
@@ -52,16 +45,19 @@ def print_summary(
     if console.width < _WIDTH:
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
+    found = groups(results)
+    for sentence in advice(results, found):
+        console.print(_text(sentence))
     _print_links(results, console)
-    for group in table_two(results):
+    for group in found:
         if group.place.pair:
             continue  # a matrix on the page, a line here
         console.print()
         console.print(_text(group.title, "bold"))
-        for table in _tables(group):
+        for table in _tables(group, figures(results)):
             console.print(table)
     console.print()
-    for line in _notes(results):
+    for line in _notes(results, found):
         console.print(line)
     for machine in machines:
         _print_beside(beside(results, machine), console)
@@ -99,51 +95,63 @@ def _print_links(results: Results, console: Console) -> None:
     console.print(_text(said, "dim"))
 
 
-def _tables(group: Group) -> Iterator[Table]:
-    names = group.figures
-    for start in range(0, len(names), _ABREAST):
-        yield _table(group, names[start : start + _ABREAST])
+def _tables(group: Group, order: list[str]) -> Iterator[Table]:
+    """The tables of a group, each with as many figures as fit."""
+    section = tables.table_two([group], order)
+    start = width = 0
+    for _, span in section.spans:
+        if width and width - start + span > _ABREAST:
+            yield _table(section, section.columns[start:width])
+            start = width
+        width += span
+    if section.columns:
+        yield _table(section, section.columns[start:])
 
 
-def _table(group: Group, names: list[str]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
-    table.add_column("", overflow="fold", min_width=14)
-    for name in names:
-        heading = Text.assemble(_text(name), "\n", _text(group.unit(name)))
-        table.add_column(heading, justify="right", no_wrap=True, min_width=7)
-        table.add_column("% of\nceiling", justify="right", no_wrap=True, min_width=7)
-    for who, row in group.all_rows:
-        table.add_row(_text(who), *(text for name in names for text in _figures(row.get(name))))
-    if group.ceilings:
-        figures = (text for name in names for text in _ceiling(group.ceilings.get(name)))
-        table.add_row("ceiling's best", *figures, style="dim")
-    return table
+def _table(section: Section, columns: Sequence[Column]) -> Table:
+    """Some columns of a table without its caption."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
+    shown.add_column("", overflow="fold", min_width=12)
+    over = ""
+    for column in columns:
+        first, over = "" if column.over == over else column.over, column.over
+        heading = Text("\n").join(map(_text, (first, column.title, column.unit)))
+        shown.add_column(heading, justify="right", no_wrap=True, min_width=7)
+    for row in (row for rows in section.groups for row in rows.rows):
+        values = [row.values.get(column.key, _EMPTY) for column in columns]
+        if row.ceiling and values == [_EMPTY] * len(values):
+            continue
+        style = "dim" if row.ceiling else ""
+        shown.add_row(_text(row.head), *map(_value, values), style=style)
+    return shown
 
 
-def _figures(best: Best | None) -> list[Text]:
-    if best is None:
-        return [_text(number(None)), _text(number(None))]
-    style = "red" if is_defect(best.cell) else ""
-    mark = "!" if is_defect(best.cell) else ""
-    return [_text(number(best.cell.median)), _text(percent(best.cell.fraction) + mark, style)]
+def _value(value: Value) -> Text:
+    """A value, and what stands below it: of a percentage there is no room for the interval."""
+    span = "" if value.kind == "percent" else value.span
+    lines = [
+        f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
+        span,
+        *value.notes,
+    ]
+    style = "red" if value.tone == "bad" else ""
+    return Text("\n").join(_text(line, style) for line in lines if line)
 
 
-def _ceiling(point: CeilingPoint | None) -> list[Text]:
-    return [_text("none" if point is None else number(point.value)), _text("")]
-
-
-def _notes(results: Results) -> Iterator[Text]:
+def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
-        "Each rate is the best over the message sizes, each latency that of the smallest message"
-        " that is not empty; % of ceiling: of what the path carries without MPI at that same size.",
+        "Each value is that at the size in the heading; % of ceiling: of what the path carries"
+        " without MPI at that same size; % of plateau: of its best at any size. [a, b]: a 95 %"
+        " interval.",
         "dim",
     )
-    if text := windows(results):
+    if text := wording.windows(results):
         yield _text(text, "dim")
-    with_cells = {cell.place for cell in results.cells}
-    for place, text in headlines(results):
-        if place not in with_cells:
-            yield Text.assemble(_text(place.path, "bold"), ": ", _text(text))
+    with_cells = {group.place for group in found}
+    for one in wording.headlines(results, found):
+        for text in [one.first] if one.place in with_cells else one.sentences:
+            if text:
+                yield Text.assemble(_text(one.place.path, "bold"), ": ", _text(text))
     if text := sessions.sentence(results):
         yield _text(text, "yellow" if any(one.forced for one in results.sessions) else "dim")
     measured = [cell for cell in results.cells if cell.median is not None]
@@ -154,11 +162,10 @@ def _notes(results: Results) -> Iterator[Text]:
             " a range, no 95 % interval.",
             "dim",
         )
-    if text := precision(results):
+    if text := wording.precision(results):
         yield _text(text, "dim")
-    for text in missing_methods(results):
+    for text in wording.missing_methods(results):
         yield _text(text, "yellow")
-    yield from _health(results)
     slowest = pairs.sentences(pairs.matrices(results))
     yield from map(_text, slowest[:_SHOWN])
     yield from _more(len(slowest))
@@ -167,19 +174,6 @@ def _notes(results: Results) -> Iterator[Text]:
     yield from _failures(results)
     yield from _defects(results)
     yield from _drift(results)
-
-
-def _health(results: Results) -> Iterator[Text]:
-    for row in table_one(results):
-        if row.suspect:
-            yield _text(
-                f"Worth a look: {row.place.path} carries {number(row.best.value)} GB/s"
-                f" ({row.best.case.figure} {row.best.case.buffers}) without MPI at"
-                f" {size(row.best.case.x)}, {percent(row.fraction)} %"
-                f" of its theoretical {number(row.theoretical_gbs)} GB/s"
-                + (f" ({row.convention})." if row.convention else "."),
-                "yellow",
-            )
 
 
 def _awareness(results: Results) -> Iterator[Text]:
@@ -195,7 +189,7 @@ def _findings(results: Results) -> Iterator[Text]:
         return
     yield _text("What stands out, the most time lost first:", "bold")
     for finding in found[:_FINDINGS]:
-        yield _text(f"  {finding.sentence} {lost(finding)}".rstrip())
+        yield _text(f"  {finding.sentence} {wording.lost(finding)}".rstrip())
     yield from _more(len(found), _FINDINGS)
 
 

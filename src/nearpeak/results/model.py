@@ -204,6 +204,7 @@ class Finding(msgspec.Struct, kw_only=True):
     lost_us: float  # by one operation of each case that loses on this path with these buffers
     cases: int  # that lose so
     sentence: str  # with the figures
+    remedy: str = ""  # what to do about it, a sentence
 
 
 class Drift(msgspec.Struct, kw_only=True):

@@ -78,4 +78,4 @@ def _ratios(cell: Cell, other: Cell) -> dict[Block, float]:
     }
 
 
-KIND = Kind("blocking", find)
+KIND = Kind("blocking", find, "Send such messages several at a time, with nonblocking calls.")

@@ -44,4 +44,8 @@ def _back(case: Case) -> Case:
     )
 
 
-KIND = Kind("directions", find)
+KIND = Kind(
+    "directions",
+    find,
+    "The path is not the reason: try other settings of the library, or show this to its makers.",
+)

@@ -26,4 +26,4 @@ def find(view: View) -> Iterator[Seen]:
                 yield Seen(worse, loss, view.lost_us(worse, loss), sentence)
 
 
-KIND = Kind("mps", find)
+KIND = Kind("mps", find, "Let ranks share a GPU in the faster of these two ways.")

@@ -54,4 +54,9 @@ def difference(one: Settings, other: Settings) -> str:
 
 
 # Settings that nobody has unless they ask for them lose nobody's time: these come last.
-KIND = Kind("settings", find, lambda seen: seen.cell.who.settings != Settings().name)
+KIND = Kind(
+    "settings",
+    find,
+    "Run the library with the faster settings.",
+    lambda seen: seen.cell.who.settings != Settings().name,
+)

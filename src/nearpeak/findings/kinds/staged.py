@@ -31,4 +31,8 @@ def find(view: View) -> Iterator[Seen]:
             yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
 
 
-KIND = Kind("staged", find)
+KIND = Kind(
+    "staged",
+    find,
+    "Copy such messages through host memory in the application, or have the library do so.",
+)

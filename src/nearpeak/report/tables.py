@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two tables of a study, from what was selected for them (headlines.py, summary.py)."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+
+from nearpeak.numbers import number, percent, size, unit
+from nearpeak.report.headlines import Group, Reached
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.report.summary import HEALTHY, TheoryRow
+from nearpeak.results import names
+from nearpeak.results.cells import is_defect
+from nearpeak.results.model import CeilingPoint
+
+ONE = "Table 1. What each path carries without MPI."
+TWO = "Table 2. What each library reaches, and how near that is."
+
+
+def table_one(rows: Iterable[TheoryRow]) -> Table:
+    """What each path carries without MPI; `rows` of one path stand together."""
+    return Table(
+        title=ONE,
+        caption=(
+            "The measured ceiling is the best of several methods at each message size; its best"
+            " rate over the sizes, or its latency of the smallest message that is not empty,"
+            " stands here. Below it, the 95 % interval of what its launches reached (the range"
+            " below 6). Theoretical is what the link can carry of payload. Measured against it"
+            f" says how sound the hardware is: less than {percent(HEALTHY)} %, where messages of"
+            " 64 MiB or more were measured, is worth a look. What no benchmark of MPI measures"
+            " stands here as a fact."
+        ),
+        head="Metric",
+        columns=[
+            Column("ceiling", "Measured ceiling"),
+            Column("unit", "Unit", figure=False),
+            Column("size", "At size"),
+            Column("method", "Method", figure=False),
+            Column("theoretical", "Theoretical", "GB/s, one direction"),
+            Column("fraction", "Measured", "% of theoretical"),
+        ],
+        groups=[
+            Rows(place.path, [_theory(row) for row in mine])
+            for place, mine in groupby(rows, key=lambda row: row.place)
+        ],
+        empty="No ceiling was measured.",
+    )
+
+
+def _theory(row: TheoryRow) -> Row:
+    best = row.best
+    values = {
+        "ceiling": Value(best.value, ci95=best.ci95, range=best.range),
+        "unit": Value(unit(best.unit), "text"),
+        "size": Value(best.case.x, "size", notes=_cached(row)),
+        "method": Value(best.method, "text", notes=_method_notes(best)),
+    }
+    if best.fact:
+        values["theoretical"] = Value("", "text", notes=("a fact, no ceiling of a benchmark",))
+    elif row.one_way:
+        known = row.theoretical_gbs
+        notes = (row.convention,) if known and row.convention else ()
+        values["theoretical"] = Value(known or "not known", notes=notes)
+        if row.fraction is not None:
+            remark = "worth a look" if row.suspect else ""
+            values["fraction"] = Value(row.fraction, "percent", remark=remark)
+    return Row(best.case.figure, values, names.detail(best.case))
+
+
+def _cached(row: TheoryRow) -> tuple[str, ...]:
+    if row.cache_bytes is None:
+        return ()
+    return (f"in the receiver's caches, {size(row.cache_bytes)}",)
+
+
+def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
+    notes = []
+    if best.modes:
+        paces = ", ".join(f"{number(one.value)} in {percent(one.share)} %" for one in best.modes)
+        notes.append(f"two paces: {paces} of its samples; the better one counts")
+    notes += [
+        f"a whole window at once ({name}): {number(value)}, no ceiling"
+        for name, value in best.together.items()
+    ]
+    return tuple(notes)
+
+
+def table_two(groups: list[Group], order: list[str], about: str = "") -> Table:
+    """What each contender reaches at the size that is told, in the figures of `order`.
+
+    `about`: what the caption says besides. Where a figure has one size in all groups, its heading
+    says it.
+    """
+    known = {name: one for group in groups for name, one in group.figures.items()}
+    # Times first, as everywhere in the field.
+    present = sorted(
+        (name for name in order if name in known), key=lambda name: known[name].better != "lower"
+    )
+    return Table(
+        title=TWO,
+        caption=(
+            "A time is that of 8 B, a rate that of the largest message that all of them were asked"
+            " for, with its 95 % interval; % of ceiling: of what the path carries without MPI at"
+            " that same size, from launches paired in blocks; % of plateau: of the best that the"
+            " ceiling reaches at any size. The rows of the ceiling say both. " + about
+        ).strip(),
+        head="Library",
+        columns=[column for name in present for column in _columns(groups, name)],
+        groups=[Rows(group.title, _rows(group, present)) for group in groups],
+    )
+
+
+def _sizes(groups: list[Group], name: str) -> set[int]:
+    return {group.figures[name].case.x for group in groups if name in group.figures}
+
+
+def _columns(groups: list[Group], name: str) -> list[Column]:
+    figure = next(group.figures[name] for group in groups if name in group.figures)
+    sizes = _sizes(groups, name)
+    over = f"{name}, {size(min(sizes))}" if len(sizes) == 1 else name
+    columns = [Column(f"{name} value", unit(figure.unit), over=over)]
+    if len(sizes) > 1:
+        columns.append(Column(f"{name} size", "at size", over=over))
+    columns.append(Column(f"{name} fraction", "% of", "ceiling", over=over))
+    if figure.better == "higher":
+        columns.append(Column(f"{name} plateau", "% of", "plateau", over=over))
+    return columns
+
+
+def _rows(group: Group, names: list[str]) -> list[Row]:
+    figures = {name: group.figures[name] for name in names if name in group.figures}
+    found = []
+    for row in group.rows:
+        values: dict[str, Value] = {}
+        for name in figures:
+            values |= _reached(name, row.reached.get(name))
+        found.append(Row(row.label, values))
+    ceilings = {name: one.ceiling for name, one in figures.items() if one.ceiling}
+    if ceilings:
+        found.append(Row("ceiling", _points(ceilings), ceiling=True))
+    plateaus = {name: one.plateau for name, one in figures.items() if one.plateau}
+    if plateaus:
+        found.append(Row("plateau", _points(plateaus, told=True), ceiling=True))
+    return found
+
+
+def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
+    if reached is None:
+        return {f"{name} value": Value(None)}
+    cell, plateau = reached.cell, reached.of_plateau
+    if cell.median is None:
+        return {f"{name} value": Value(cell.status, "text", tone="bad")}
+    found = {
+        f"{name} value": Value(cell.median, ci95=cell.ci95, range=cell.range),
+        f"{name} size": Value(cell.case.x, "size"),
+        f"{name} fraction": Value(
+            cell.fraction,
+            "percent",
+            ci95=cell.fraction_ci95,
+            range=cell.fraction_range,
+            few="blocks",
+            tone="bad" if is_defect(cell) else "",
+            remark="(defect)" if is_defect(cell) else "",
+        ),
+    }
+    if plateau is not None:
+        found[f"{name} plateau"] = Value(
+            plateau.value, "percent", ci95=plateau.ci95, range=plateau.range, few="blocks"
+        )
+    return found
+
+
+def _points(points: Mapping[str, CeilingPoint], told: bool = False) -> dict[str, Value]:
+    """Values of a ceiling; `told`: each with the size that it is at."""
+    found: dict[str, Value] = {}
+    for name, point in points.items():
+        notes = (f"at {size(point.case.x)}",) if told else ()
+        found[f"{name} value"] = Value(point.value, ci95=point.ci95, range=point.range, notes=notes)
+        found[f"{name} size"] = Value(point.case.x, "size")
+    return found

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sentences that terminal and page share. What they are about is chosen elsewhere
+(headlines.py, summary.py); nothing is judged here."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+
+from nearpeak.identity import Place
+from nearpeak.numbers import count, number, percent, size, unit, within
+from nearpeak.report.headlines import Figure, Group, Reached
+from nearpeak.report.summary import TheoryRow, one_way, places, table_one
+from nearpeak.results.cells import is_defect
+from nearpeak.results.model import Finding, Results
+from nearpeak.results.names import case
+from nearpeak.statistics.intervals import goal
+from nearpeak.study.benchmarks import named
+from nearpeak.study.buffers import needs_gpu
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What is told of one path."""
+
+    place: Place
+    sentences: list[str]  # one for each library; of a path without any, what is known of it
+    first: str = ""  # who is first in what, where that can be told
+
+
+def headlines(results: Results, found: list[Group]) -> list[Headline]:
+    """Of each path; those of all pairs have their own summary (report/pairs.py)."""
+    return [
+        _headline(results, place, [group for group in found if group.place == place])
+        for place in places(results)
+        if not place.pair
+    ]
+
+
+def _headline(results: Results, place: Place, mine: list[Group]) -> Headline:
+    if not mine:
+        return Headline(place, [_ceiling_alone(results, place)])
+    told = [(group, name) for group in mine for name in _told(results, group)]
+    sentences = []
+    for label in dict.fromkeys(row.label for group in mine for row in group.rows):
+        parts = [
+            _figure_words(group.figures[name], row.reached[name])
+            for group, name in told
+            for row in group.rows
+            if row.label == label and name in row.reached
+        ]
+        if parts:
+            sentences.append(f"{label}: {'; '.join(parts)}.")
+    first = _first_words([group.figures[name] for group, name in told])
+    return Headline(place, sentences or ["Nothing was measured: see the failures."], first)
+
+
+def _told(results: Results, group: Group) -> list[str]:
+    """The figures of a group that stand for it: the time of a message and the rate one way; where
+    it has neither, those with a ceiling, else all."""
+    one_way_ = one_way(results)
+    usual = [
+        name
+        for name, figure in group.figures.items()
+        if one_way_(figure.case)
+        or (
+            named(results.benchmarks, figure.case.benchmark).one_message
+            and figure.better == "lower"
+        )
+    ]
+    held = [name for name, figure in group.figures.items() if figure.ceiling is not None]
+    return sorted(
+        usual or held or group.figures, key=lambda name: group.figures[name].better != "lower"
+    )
+
+
+def _figure_words(figure: Figure, reached: Reached) -> str:
+    """`bw 4 MiB 5.00 GB/s (4.80 to 5.30), 13.0 % of the ceiling's plateau 46.0 GB/s`."""
+    cell = reached.cell
+    what = f"{case(figure.case)} {size(cell.case.x)}"
+    if cell.median is None:
+        return f"{what} {cell.status}"
+    words = f"{what} {number(cell.median)} {unit(cell.unit)}"
+    if span := within(cell.ci95, cell.range):
+        words += f" ({span})"
+    if is_defect(cell):
+        return f"{words}, above the ceiling, which is wrong there"
+    if reached.of_plateau is not None and figure.plateau is not None:
+        plateau = figure.plateau
+        return (
+            f"{words}, {percent(reached.of_plateau.value)} % of the ceiling's plateau"
+            f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)})"
+        )
+    if cell.fraction is not None:
+        return f"{words}, {percent(cell.fraction)} % of the ceiling"
+    return words
+
+
+def _first_words(figures: list[Figure]) -> str:
+    where: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for figure in figures:
+        if figure.first:
+            where[tuple(who.label for who in figure.first)].append(case(figure.case))
+    parts = [
+        f"{' and '.join(names)}{' tie' if len(names) > 1 else ''} in {', '.join(cases)}"
+        for names, cases in where.items()
+    ]
+    return f"First: {'; '.join(parts)}." if parts else ""
+
+
+def _ceiling_alone(results: Results, place: Place) -> str:
+    points = [row.best for row in table_one(results) if row.place == place]
+    if not points:
+        failed = sum(failure.place == place for failure in results.failures)
+        return f"Nothing was measured: {count(failed, 'launch')} failed."
+    parts = [
+        f"{case(best.case)} {number(best.value)} {unit(best.unit)} by {best.method}"
+        for best in points
+        if not best.fact
+    ]
+    return f"Ceiling only, no MPI: {'; '.join(parts)}."
+
+
+def health(row: TheoryRow) -> str:
+    """A path that carries less than it should."""
+    return (
+        f"Worth a look: {row.place.path} carries {number(row.best.value)} GB/s"
+        f" ({row.best.case.figure} {row.best.case.buffers}) without MPI at"
+        f" {size(row.best.case.x)}, {percent(row.fraction)} %"
+        f" of its theoretical {number(row.theoretical_gbs)} GB/s"
+        + (f" ({row.convention})." if row.convention else ".")
+    )
+
+
+def lost(finding: Finding) -> str:
+    """The time that a finding is ranked by: `12.3 µs lost over 5 cases`; empty where unknown."""
+    if not finding.lost_us:
+        return ""
+    return f"{number(finding.lost_us)} µs lost over {count(finding.cases, 'case')}."
+
+
+def precision(results: Results) -> str:
+    """How narrow the intervals are, and how many missed the aim; empty where there is none."""
+    widths = [cell.half_width for cell in results.cells if cell.half_width is not None]
+    if not widths:
+        return ""
+    missed = sum("imprecise" in cell.flags for cell in results.cells)
+    goals = f"{percent(goal('higher'))} % (rates) or {percent(goal('lower'))} % (times)"
+    return (
+        f"The median half width of the 95 % intervals is {percent(median(widths))} %, of"
+        f" {count(len(widths), 'cell')}; "
+        + (f"{missed} are less precise than {goals}." if missed else f"all are within {goals}.")
+    )
+
+
+def windows(results: Results) -> str:
+    """Where fewer messages were in flight than elsewhere; empty when nowhere."""
+    found: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    for cell in results.cells:
+        if cell.window and cell.better == "higher":
+            sizes = found[needs_gpu(cell.case.buffers)]
+            sizes[cell.case.x] = min(cell.window, sizes.get(cell.case.x, cell.window))
+    full = max((window for one in found.values() for window in one.values()), default=0)
+    parts = []
+    for gpu, where in ((False, "in host memory"), (True, "with a GPU's memory")):
+        fewer = [
+            f"{window} of {size(bytes_)}"
+            for bytes_, window in sorted(found[gpu].items())
+            if window < full
+        ]
+        if fewer:
+            parts.append(f"{where} {', '.join(fewer)}")
+    return f"{full} messages in flight, fewer where large: {'; '.join(parts)}." if parts else ""
+
+
+def missing_methods(results: Results) -> list[str]:
+    """Which methods the ceilings do without, and why."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for skip in results.skipped:
+        if skip.method:
+            methods, where = found.setdefault(skip.message, ({}, {}))
+            methods[skip.method] = where[skip.place.path] = None
+    return [
+        f"Ceilings of {', '.join(where)} without {', '.join(methods)}: {message}."
+        for message, (methods, where) in found.items()
+    ]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two tables as data."""
+
+import msgspec
+
+from nearpeak.report import headlines, summary, tables
+from nearpeak.report.sections import Row
+from nearpeak.results.model import Results
+
+ORDER = ["bw", "bibw", "latency"]
+
+
+def _row(results: Results, path: str, head: str) -> Row:
+    table = tables.table_two(headlines.groups(results), ORDER)
+    rows = next(group.rows for group in table.groups if group.title == path)
+    return next(row for row in rows if row.head == head)
+
+
+def test_a_size_stands_in_the_heading_where_it_is_the_same_for_all(plain: Results) -> None:
+    table = tables.table_two(headlines.groups(plain), ORDER)
+    assert table.spans == [("latency, 4 B", 2), ("bw, 64 MiB", 3), ("bibw, 64 MiB", 3)]
+    assert [column.key for column in table.columns[:3]] == [
+        "latency value",
+        "latency fraction",
+        "bw value",
+    ]
+    plain.cells = [
+        cell for cell in plain.cells if cell.case.x < 1 << 26 or "tcp" in cell.place.path
+    ]
+    table = tables.table_two(headlines.groups(plain), ORDER)
+    assert ("bw", 4) in table.spans
+    assert _row(plain, "host-host same-numa", "openmpi").values["bw size"].text == "16 MiB"
+    assert _row(plain, "host-host tcp-loopback", "openmpi").values["bw size"].text == "64 MiB"
+
+
+def test_every_value_of_the_ceiling_has_its_size(plain: Results) -> None:
+    own = _row(plain, "host-host same-numa", "ceiling")
+    plateau = _row(plain, "host-host same-numa", "plateau")
+    assert own.values["bw size"].text == "64 MiB"
+    assert plateau.values["bw value"].notes == ("at 256 KiB",)
+    assert "latency value" not in plateau.values
+    assert own.ceiling
+
+
+def test_a_failed_cell_and_a_defect_are_marked(plain: Results) -> None:
+    for cell in plain.cells:
+        if cell.case.figure == "bw" and cell.who.library == "mpich":
+            cell.median, cell.status = None, "crashed"
+        elif cell.case.figure == "bw":
+            cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
+    assert _row(plain, "host-host same-numa", "mpich").values["bw value"].text == "crashed"
+    defect = _row(plain, "host-host same-numa", "openmpi").values["bw fraction"]
+    assert (defect.text, defect.remark, defect.tone) == ("150", "(defect)", "bad")
+
+
+def test_table_one_names_the_caches(plain: Results) -> None:
+    cache = msgspec.structs.replace(plain.machine.caches[0], cpus=[1])
+    plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])
+    table = tables.table_one(summary.table_one(plain))
+    row = next(row for row in table.groups[0].rows if row.head == "bw")
+    assert row.values["size"].notes == ("in the receiver's caches, 1 MiB",)
+    assert row.detail == "H,H, reuse=fixed"

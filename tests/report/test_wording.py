@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sentences that terminal and page share."""
+
+import msgspec
+
+from nearpeak.identity import CEILING, Place, Who
+from nearpeak.report import headlines, summary, wording
+from nearpeak.results.model import Finding, Results, Skip
+
+
+def _place(results: Results, path: str) -> Place:
+    return next(place for place in summary.places(results) if place.path == path)
+
+
+def _told(results: Results) -> dict[str, wording.Headline]:
+    found = wording.headlines(results, headlines.groups(results))
+    return {one.place.path: one for one in found}
+
+
+def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None:
+    openmpi, mpich = _told(plain)["host-host same-numa"].sentences
+    assert openmpi == (
+        "openmpi: latency 4 B 0.236 µs (0.229 to 0.240), 85.0 % of the ceiling;"
+        " bw 64 MiB 11.9 GB/s (11.5 to 12.1), 70.4 % of the ceiling's plateau 16.9 GB/s (256 KiB)."
+    )
+    assert mpich.startswith("mpich: latency 4 B 0.286 µs")
+    loopback = _told(plain)["host-host tcp-loopback"].sentences
+    assert "(range " in loopback[1]  # of three launches
+
+
+def test_who_is_first_is_said_where_it_is_known(plain: Results) -> None:
+    told = _told(plain)
+    assert told["host-host same-numa"].first == "First: openmpi and mpich tie in latency, bw."
+    assert told["host-host tcp-loopback"].first == ""  # too few launches
+    for one in plain.comparisons:
+        one.verdict = "slower"
+    assert _told(plain)["host-host same-numa"].first == "First: openmpi in latency, bw."
+
+
+def test_a_failed_cell_is_named(plain: Results) -> None:
+    for cell in plain.cells:
+        if cell.who == Who("mpich") and cell.case.figure == "bw":
+            cell.median, cell.status = None, "crashed"
+    assert "bw 64 MiB crashed" in _told(plain)["host-host same-numa"].sentences[1]
+
+
+def test_a_defect_of_the_ceiling_is_no_merit(plain: Results) -> None:
+    for cell in plain.cells:
+        if cell.who == Who("openmpi") and cell.case.figure == "bw":
+            cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
+    text = _told(plain)["host-host same-numa"].sentences[0]
+    assert "above the ceiling, which is wrong there" in text
+
+
+def test_headlines_without_ceilings_cells_or_launches(results: Results) -> None:
+    told = _told(results)
+    assert "%" not in told["host-host <script>alert(1)</script>"].sentences[0]
+    assert told["host-memory node0"].sentences[0].startswith("Ceiling only, no MPI: copy 16.9 GB/s")
+    results.cells, results.ceilings = [], []
+    assert "Nothing was measured" in _told(results)["host-host same-numa"].sentences[0]
+
+
+def test_headlines_leave_all_pairs_to_their_matrix(gpu: Results) -> None:
+    told = _told(gpu)
+    assert "bw D,D 128 MiB" in told["gpu-gpu nvlink"].sentences[0]
+    near = told["host-gpu near"].sentences[0]
+    assert "bw H,D 128 MiB" in near
+    assert "bw D,H 128 MiB" in near
+    assert not any(" pair " in path for path in told)
+
+
+def test_where_fewer_messages_were_in_flight(results: Results) -> None:
+    for cell in results.cells:
+        cell.window = 64
+    assert wording.windows(results) == ""
+    for cell in results.cells:
+        if cell.case.metric == "bw" and cell.case.x == 1 << 20:
+            cell.window = 16
+        elif cell.case.metric == "bw" and cell.case.x == 1 << 24:
+            cell.window, cell.case = 8, msgspec.structs.replace(cell.case, buffers="D,D")
+    assert wording.windows(results) == (
+        "64 messages in flight, fewer where large: in host memory 16 of 1 MiB;"
+        " with a GPU's memory 8 of 16 MiB."
+    )
+
+
+def test_how_precise_the_cells_are(results: Results) -> None:
+    sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
+    assert wording.precision(results) == (
+        f"The median half width of the 95 % intervals is 2.50 %, of {sure} cells;"
+        " all are within 2.00 % (rates) or 3.00 % (times)."
+    )
+    for cell in results.cells[:3]:
+        cell.flags = ["imprecise"]
+    assert wording.precision(results).endswith(
+        f"{sure} cells; 3 are less precise than 2.00 % (rates) or 3.00 % (times)."
+    )
+    for cell in results.cells:
+        cell.ci95 = None
+    assert wording.precision(results) == ""
+
+
+def test_the_time_lost_is_told_where_it_is_known(finding: Finding) -> None:
+    assert wording.lost(finding) == "12.3 µs lost over 5 cases."
+    finding.lost_us = 0.0
+    assert wording.lost(finding) == ""
+
+
+def test_methods_that_a_ceiling_does_without(gpu: Results) -> None:
+    def skip(path: str, method: str, message: str) -> Skip:
+        return Skip(
+            who=CEILING,
+            place=_place(gpu, path),
+            benchmark="bw",
+            method=method,
+            sizes=[8],
+            message=message,
+        )
+
+    near, pair = "host-gpu near", "gpu-gpu nvlink"
+    gpu.skipped = [
+        skip(pair, "sm", "no NVRTC"),
+        skip(pair, "sm-pull", "no NVRTC"),
+        skip(near, "sm", "no NVRTC"),
+        skip(near, "cma", "not permitted"),
+    ]
+    assert wording.missing_methods(gpu) == [
+        "Ceilings of gpu-gpu nvlink, host-gpu near without sm, sm-pull: no NVRTC.",
+        "Ceilings of host-gpu near without cma: not permitted.",
+    ]
