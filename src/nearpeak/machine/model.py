@@ -57,7 +57,7 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     memory_bytes: int | None
     memory_gbs: float | None  # theoretical, of its own memory: bytes read and written
     host_link: str  # what joins it to the CPU: "pcie", "nvlink-c2c", "nvlink", "xgmi"
-    host_gbs: float | None  # theoretical, of that link, each way
+    host_gbs: float | None  # theoretical payload of that link, each way
 
 
 class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
@@ -68,7 +68,7 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     # "nvlink", "xgmi", "pcie-switch", "host-bridge" (through a CPU's root ports),
     # "cross-socket" (from one NUMA node to another)
     kind: str
-    gbs: float | None  # theoretical, each way, of all lanes together; null where unknown
+    gbs: float | None  # theoretical payload, each way, of all lanes; null where unknown
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
 
 

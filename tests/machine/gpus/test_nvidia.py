@@ -52,11 +52,9 @@ def test_two_h200(recorded: Recorded, put: Put, nvml: Any) -> None:
         memory_bytes=150754820096,
         memory_gbs=pytest.approx(4814.304),
         host_link="pcie",
-        host_gbs=pytest.approx(63.015, abs=0.001),
+        host_gbs=pytest.approx(57.614, abs=0.001),
     )
-    assert machine.gpu_links == [
-        GpuLink(one=0, other=1, kind="nvlink", gbs=pytest.approx(18 * 26.562))
-    ]
+    assert machine.gpu_links == [GpuLink(one=0, other=1, kind="nvlink", gbs=18 * 25.0)]
     assert machine.gpu_notes == []
     assert not machine.mps
 
@@ -75,17 +73,17 @@ def test_dgx_h100(recorded: Recorded) -> None:
     machine = from_sysfs(recorded("dgx-h100"))
     for gpu in machine.gpus:
         assert gpu.memory_gbs == pytest.approx(3352.32)
-        assert gpu.host_gbs == pytest.approx(63.015, abs=0.001)
+        assert gpu.host_gbs == pytest.approx(57.614, abs=0.001)
     for each in machine.gpu_links:
-        assert (each.kind, each.gbs) == ("nvlink", pytest.approx(478.116))
+        assert (each.kind, each.gbs) == ("nvlink", 450.0)
 
 
 def test_summit_has_nvlink_to_the_cpu_and_within_a_socket(recorded: Recorded) -> None:
     machine = from_sysfs(recorded("power9-ac922"))
-    assert {(gpu.host_link, gpu.host_gbs) for gpu in machine.gpus} == {("nvlink", 51.562)}
+    assert {(gpu.host_link, gpu.host_gbs) for gpu in machine.gpus} == {("nvlink", 50.0)}
     assert [gpu.numa_node for gpu in machine.gpus] == [0, 0, 0, 8, 8, 8]
-    assert link(machine, 0, 2) == ("nvlink", 51.562, None)
-    assert link(machine, 3, 4) == ("nvlink", 51.562, None)
+    assert link(machine, 0, 2) == ("nvlink", 50.0, None)
+    assert link(machine, 3, 4) == ("nvlink", 50.0, None)
     assert link(machine, 0, 3) == ("cross-socket", None, "the chipset does not support it")
 
 
@@ -96,7 +94,7 @@ def test_grace_hopper(recorded: Recorded) -> None:
 
 def test_pcie_only(recorded: Recorded) -> None:
     machine = from_sysfs(recorded("pcie-only"))
-    switch = pytest.approx(15.754, abs=0.001)
+    switch = pytest.approx(14.404, abs=0.001)
     assert link(machine, 0, 1) == ("pcie-switch", switch, None)
     assert link(machine, 2, 3) == ("pcie-switch", switch, None)
     assert link(machine, 1, 2) == ("cross-socket", None, "the chipset does not support it")
@@ -104,7 +102,7 @@ def test_pcie_only(recorded: Recorded) -> None:
 
 def test_the_board_limits_one_gpu(recorded: Recorded) -> None:
     (gpu,) = from_sysfs(recorded("one-gpu")).gpus
-    assert gpu.host_gbs == pytest.approx(15.754, abs=0.001)  # PCIe 3, though the GPU has 4
+    assert gpu.host_gbs == pytest.approx(14.404, abs=0.001)  # PCIe 3, though the GPU has 4
 
 
 @pytest.mark.parametrize(

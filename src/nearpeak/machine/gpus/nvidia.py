@@ -17,6 +17,10 @@ FACTS = nvml.FACTS
 DRIVER = "proc/driver/nvidia"
 MPS_CONTROL = "nvidia-cuda-mps-control"
 MPS_PIPES = "/tmp/nvidia-mps"  # where programs look for a daemon unless told otherwise
+# MB/s of one NVLink each way: NVML tells the rate of its bits, with what corrects errors; NVIDIA's
+# data sheets that of the data: V100 300 GB/s both ways by 6 links, A100 600 by 12, H100 900 by 18,
+# B200 1800 by 18.
+LANE_PAYLOAD = {25781: 25000, 26562: 25000, 53125: 50000}
 # nvmlGpuTopologyLevel_t, as nvml.py words it
 KINDS = {
     "internal": "pcie-switch",
@@ -153,7 +157,8 @@ def _lanes(facts: Tree, index: int, end: str) -> list[int | None]:
 
 
 def _gbs(lanes: list[int | None]) -> float | None:
-    known = [lane for lane in lanes if lane is not None]
+    """GB/s of payload, each way, of all lanes together."""
+    known = [LANE_PAYLOAD.get(lane, lane) for lane in lanes if lane is not None]
     return sum(known) / 1000 if lanes and len(known) == len(lanes) else None
 
 
