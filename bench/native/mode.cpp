@@ -73,6 +73,21 @@ void ModeOptions::add_to(CLI::App& app, const std::string& metrics_help,
                "record the best method alone, as if it were a library under test");
 }
 
+void ModeOptions::add_plateau(CLI::App& app) {
+  app.add_option_function<std::string>(
+      "--plateau", [this](const std::string& text) { plateau = parse_bytes(text); },
+      "one more size, of rates alone, beyond those of --sizes: 256M");
+}
+
+std::vector<std::size_t> ModeOptions::sizes_of(const BenchmarkInfo& benchmark) const {
+  auto out = common.ordered_sizes();
+  const bool rate = benchmark.metrics.front().better == "higher";
+  if (plateau > 0 && rate && std::find(out.begin(), out.end(), plateau) == out.end())
+    out.push_back(plateau);
+  std::erase_if(out, [&](std::size_t bytes) { return bytes < benchmark.smallest; });
+  return out;
+}
+
 void ModeOptions::check() const {
   common.ordered_sizes();
   common.window_at(1);
@@ -151,7 +166,7 @@ std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const 
   Alone alone;
   std::size_t most = 0;
   for (const Benchmark* benchmark : asked)
-    for (const std::size_t bytes : options.common.ordered_sizes()) {
+    for (const std::size_t bytes : options.sizes_of(benchmark->info)) {
       const CaseContext context =
           context_of(alone, options, {.cache_bytes = cache_bytes}, *benchmark, bytes);
       for (const std::uint64_t window : {std::uint64_t{1}, context.window})
@@ -164,9 +179,8 @@ void for_each_case(Group& group, const ModeOptions& options, const Ground& groun
                    const std::vector<const Benchmark*>& asked,
                    const std::function<void(const Benchmark&, const CaseContext&)>& measure) {
   for (const Benchmark* benchmark : asked)
-    for (const std::size_t bytes : options.common.ordered_sizes())
-      if (bytes >= benchmark->info.smallest)
-        measure(*benchmark, context_of(group, options, ground, *benchmark, bytes));
+    for (const std::size_t bytes : options.sizes_of(benchmark->info))
+      measure(*benchmark, context_of(group, options, ground, *benchmark, bytes));
 }
 
 }  // namespace nearpeak

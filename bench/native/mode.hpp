@@ -22,10 +22,15 @@ struct ModeOptions {
   std::vector<int> cpus;               // one for each process
   std::vector<std::string> metrics{};  // those asked for; empty: the usual ones
   std::vector<std::string> methods{};  // likewise; empty: all
+  std::size_t plateau = 0;             // bytes: one more size, of rates alone; 0: none
   bool as_library = false;  // the best alone is recorded, under the names of the benchmarks
 
   // `metrics_help`, `cpus_help`: what is said of those; without the latter there is no --cpus.
   void add_to(CLI::App& app, const std::string& metrics_help, const std::string& cpus_help);
+  // Of the modes that measure messages: --plateau.
+  void add_plateau(CLI::App& app);
+  // The sizes of a benchmark, in the order in which they are measured.
+  std::vector<std::size_t> sizes_of(const BenchmarkInfo& benchmark) const;
   // Throws BadInput for what no case may be measured with, while there is but one process to say
   // so: sizes, the window, a file that cannot be written.
   void check() const;

@@ -300,6 +300,9 @@ def make_results() -> Results:
                 latency_us=0.31,
                 asymptotic_gbs=11.5,
                 half_peak_bytes=3565.0,
+                smallest_bytes=8,
+                largest_bytes=1 << 20,
+                median_error=0.04,
                 worst_error=0.34,
             )
             for place in mpi_places

@@ -207,3 +207,23 @@ def test_a_record_of_another_study(plan: Any) -> None:
     first = StudyRecord(schema=2, id="other", nearpeak="0", started="now", seed=1)
     with pytest.raises(ValueError, match="two different studies"):
         Answers(plan).take(first)
+
+
+def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> None:
+    made = standins.small_plan(launches=2)
+    made.plateaus = {"host-host same-numa": 4096}
+    for planned in made.block(0):
+        answers = Answers(made)
+        answers.take(launch_record(made, planned, "run", "now"))
+        ceiling = planned.role == "ceiling"
+        record = samples(
+            launch=planned.launch,
+            size_bytes=4096,
+            axes={"reuse": "fixed"} if ceiling else AXES,
+            method="ring" if ceiling else None,
+        )
+        if ceiling:
+            answers.take(record)
+        else:
+            with pytest.raises(ValueError, match="4096 was not asked for"):
+                answers.take(record)

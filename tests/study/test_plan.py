@@ -14,7 +14,7 @@ from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
 from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import guess_cost
-from nearpeak.study.model import Contender, Plan, Template, Variant
+from nearpeak.study.model import PLATEAU_BLOCKS, Contender, Plan, Template, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import (
     GOAL_LAUNCHES,
@@ -363,3 +363,38 @@ def test_the_ceiling_in_the_place_of_a_library_takes_as_long_as_a_ceiling(
     plan = standins.small_plan(ceiling)
     costs = {one.role: guess_cost(plan, one) for one in plan.launches}
     assert costs["mpi"] == costs["ceiling"]
+
+
+def test_every_study_has_the_plateau_of_its_paths(standins: ModuleType) -> None:
+    plan = plan_for(standins, of("bw"), sizes=[8, 1024])
+    assert plan.plateaus == {
+        "host-host same-numa": 64 << 20,
+        "host-host tcp-loopback": 16 << 20,
+    }
+    assert "rates of ceilings at 16M,64M too" in "\n".join(summary(plan))
+    assert plan_for(standins, of("bw")).plateaus == {}  # whose sizes reach it
+    assert plan_for(standins, latency(), sizes=[8]).plateaus == {}  # which has no rates
+    small = plan_for(standins, of("bw"), budget_seconds=1)
+    assert max(small.sizes) == 1 << 20
+    assert small.plateaus["host-host same-numa"] == 64 << 20
+
+
+def test_ceilings_alone_measure_the_plateau_in_the_first_blocks(standins: ModuleType) -> None:
+    plan = plan_for(standins, of("bw"), sizes=[8])
+    for block in (0, PLATEAU_BLOCKS - 1, PLATEAU_BLOCKS):
+        for one in plan.block(block):
+            words = make_command(plan, one, TOOLS).argv
+            wanted = one.role == "ceiling" and one.path in plan.plateaus
+            assert ("--plateau" in words) == (wanted and block < PLATEAU_BLOCKS)
+            if "--plateau" in words:
+                size = {"host-host same-numa": "64M", "host-host tcp-loopback": "16M"}[one.path]
+                assert words[words.index("--plateau") + 1] == size
+
+
+def test_the_plateau_has_its_cost(standins: ModuleType) -> None:
+    plan = plan_for(standins, of("bw"), sizes=[8])
+    cost = {number: guess_cost(plan, one) for number, one in enumerate(plan.launches)}
+    plan.plateaus = {}
+    for number, one in enumerate(plan.launches):
+        more = cost[number].per_sample > guess_cost(plan, one).per_sample
+        assert more == (one.role == "ceiling" and one.path != "host-memory node0")

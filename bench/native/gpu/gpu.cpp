@@ -306,6 +306,7 @@ class GpuMode final : public Mode {
     options_.mode.common.with_device = true;
     std::string names;
     for (const GpuFact& fact : facts()) names += "," + fact.metric.name;
+    options_.mode.add_plateau(app);
     options_.mode.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr" + names,
                          "the CPUs, one for each process: 0,1");
     app.get_option("--cpus")->required();

@@ -315,6 +315,7 @@ class VerbsMode final : public Mode {
   std::vector<Axis> axes() const override { return common_axes(options_.common); }
   void add_options(CLI::App& app) override {
     options_.common.with_device = true;
+    options_.add_plateau(app);
     options_.add_to(app, "latency,bw,bibw", "");
     app.add_option("--peer", options_.peer,
                    "a launcher has started this process, as one of two ranks: the host of rank 0")

@@ -59,6 +59,16 @@ TEST_CASE("what a mode does not do is no option of it") {
   }
 }
 
+TEST_CASE("arrays and links have no plateau") {
+  for (Mode* mode : modes()) {
+    CLI::App app;
+    mode->add_options(app);
+    const bool messages = mode->name() != "memory" && mode->name() != "links";
+    if (!mode->metrics().empty())
+      CHECK((app.get_option_no_throw("--plateau") != nullptr) == messages);
+  }
+}
+
 TEST_CASE("methods are chosen by name from those known") {
   struct Named {
     std::string name;

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +41,6 @@ from nearpeak.study.model import staging
 
 P = TypeVar("P", TheoryRow, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
-FITS_WITHIN = 0.2  # of the measured value: worse, a model says nothing of its curve
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
@@ -96,7 +95,6 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         "curve_detail": names.detail,
         "staged": names.staged,
         "staging": staging,
-        "fits_within": FITS_WITHIN,
         "here_words": beside.here_words,
         "there_words": beside.there_words,
         "beside_lines": beside.lines,
@@ -201,6 +199,8 @@ def _fits(results: Results) -> list[Fit]:
             rank(fit.curve),
             fit.curve.figure,
             fit.who != CEILING,
+            fit.who,
+            fit.smallest_bytes,
         ),
     )
 
@@ -320,9 +320,9 @@ class _Data:
             first.setdefault(curve, cells[0])
         measured = Ceilings(results.ceilings)
         ceilings = {
-            f"{self._places[place]},{self._curves[curve]}": [
+            f"{self._places[place]},{self._curves[curve]}": _by_column(
                 self._ceiling(point) for point in measured.curve(place, curve)
-            ]
+            )
             for place, curve in self._cells
         }
         return {
@@ -342,7 +342,7 @@ class _Data:
                 for curve in self._curves
             ],
             "small_up_to": SMALL_LATENCY_UP_TO,
-            "cells": [self._cell(cell) for cell in results.cells],
+            "cells": _by_column(self._cell(cell) for cell in results.cells),
             "ceilings": ceilings,
             "comparisons": self._comparisons(),
             "buffers": list(self._buffers),
@@ -351,51 +351,49 @@ class _Data:
             "commands": self._commands.texts,
         }
 
-    def _cell(self, cell: Cell) -> list[Any]:
-        """One row; report.js names the columns in the same order."""
+    def _cell(self, cell: Cell) -> dict[str, Any]:
         low, high = cell.ci95 or cell.range or (None, None)
         fraction_low, fraction_high = cell.fraction_ci95 or cell.fraction_range or (None, None)
-        return [
-            self._who[cell.who],
-            self._places[cell.place],
-            self._curves[cell.case.curve],
-            cell.case.x,
-            _short(cell.median),
-            _short(low),
-            _short(high),
-            int(cell.ci95 is not None),
-            cell.launches,
-            _short(cell.ceiling.value) if cell.ceiling else None,
-            self._methods(cell.ceiling.method) if cell.ceiling else None,
-            _short(cell.fraction),
-            _short(fraction_low),
-            _short(fraction_high),
-            cell.status,
-            ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
-            self._commands(cell.command),
-            int(is_defect(cell)),
-            _short(cell.minimum),
-            _short(cell.p05),
-            _short(cell.p95),
-            _short(cell.first_use_us),
-            self._buffers[cell.case.buffers],
-            int(cell.fraction_ci95 is not None),
-            cell.fraction_blocks,
-        ]
+        return {
+            "who": self._who[cell.who],
+            "path": self._places[cell.place],
+            "variant": self._curves[cell.case.curve],
+            "buffers": self._buffers[cell.case.buffers],
+            "size": cell.case.x,
+            "median": _short(cell.median),
+            "low": _short(low),
+            "high": _short(high),
+            "isInterval": int(cell.ci95 is not None),
+            "launches": cell.launches,
+            "ceiling": _short(cell.ceiling.value) if cell.ceiling else None,
+            "method": self._methods(cell.ceiling.method) if cell.ceiling else None,
+            "fraction": _short(cell.fraction),
+            "fractionLow": _short(fraction_low),
+            "fractionHigh": _short(fraction_high),
+            "fractionIsInterval": int(cell.fraction_ci95 is not None),
+            "fractionBlocks": cell.fraction_blocks,
+            "status": cell.status,
+            "flags": ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
+            "defect": int(is_defect(cell)),
+            "minimum": _short(cell.minimum),
+            "p05": _short(cell.p05),
+            "p95": _short(cell.p95),
+            "firstUse": _short(cell.first_use_us),
+            "command": self._commands(cell.command),
+        }
 
-    def _ceiling(self, point: CeilingPoint) -> list[Any]:
+    def _ceiling(self, point: CeilingPoint) -> dict[str, Any]:
         low, high = point.ci95 or point.range
-        return [
-            point.case.x,
-            _short(point.value),
-            _short(low),
-            _short(high),
-            int(point.ci95 is not None),
-            self._methods(point.method),
-            point.launches,
-        ]
+        return {
+            "size": point.case.x,
+            "value": _short(point.value),
+            "low": _short(low),
+            "high": _short(high),
+            "isInterval": int(point.ci95 is not None),
+            "method": self._methods(point.method),
+        }
 
-    def _comparisons(self) -> list[list[Any]]:
+    def _comparisons(self) -> dict[str, list[Any]]:
         """The comparisons, each with the number of its row in the table of curves."""
 
         def compared(item: Comparison | CurveComparison, curve: Curve) -> tuple[object, ...]:
@@ -405,18 +403,27 @@ class _Data:
             compared(row.whole, row.whole.curve): number
             for number, row in enumerate(summary.verdict_rows(self._results))
         }
-        return [
-            [
-                rows[compared(item, item.case.curve)],
-                item.case.x,
-                _short(item.ratio),
-                _short(item.ci95[0]) if item.ci95 else None,
-                _short(item.ci95[1]) if item.ci95 else None,
-                _short(item.p_adjusted),
-                item.verdict,
-            ]
+        return _by_column(
+            {
+                "row": rows[compared(item, item.case.curve)],
+                "size": item.case.x,
+                "ratio": _short(item.ratio),
+                "low": _short(item.ci95[0]) if item.ci95 else None,
+                "high": _short(item.ci95[1]) if item.ci95 else None,
+                "p": _short(item.p_adjusted),
+                "verdict": item.verdict,
+            }
             for item in self._results.comparisons
-        ]
+        )
+
+
+def _by_column(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows of one kind as one list for each column, by its name: report.js makes rows of them."""
+    columns: dict[str, list[Any]] = {}
+    for row in rows:
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    return columns
 
 
 def _matrix(matrix: pairs.Matrix) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  // The columns of a cell and of a ceiling's point, as page.py writes them.
-  const C = { who: 0, path: 1, variant: 2, size: 3, median: 4, low: 5, high: 6, isInterval: 7,
-    launches: 8, ceiling: 9, method: 10, fraction: 11, fractionLow: 12, fractionHigh: 13,
-    status: 14, flags: 15, command: 16, defect: 17, minimum: 18, p05: 19, p95: 20, firstUse: 21, buffers: 22,
-    fractionIsInterval: 23, fractionBlocks: 24 };
-  const P = { size: 0, value: 1, low: 2, high: 3, isInterval: 4, method: 5, launches: 6 };
+  // page.py writes a list for each column, by its name: here a row is an object.
+  function rows(columns) {
+    const names = Object.keys(columns);
+    return (columns[names[0]] || []).map((_, index) => Object.fromEntries(names.map((name) => [name, columns[name][index]])));
+  }
+  const cells = rows(data.cells);
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
@@ -76,8 +76,8 @@
   // ---- charts ----
   const hidden = new Set();
   const groups = new Map(); // cells by "path,variant"
-  for (const cell of data.cells) {
-    const key = `${cell[C.path]},${cell[C.variant]}`;
+  for (const cell of cells) {
+    const key = `${cell.path},${cell.variant}`;
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(cell);
   }
@@ -109,27 +109,27 @@
     const asFraction = kind === "fraction";
     const traces = [];
     const places = [];
-    const ceiling = (data.ceilings[key] || []).filter((point) => wanted(kind, point[P.size]));
+    const ceiling = rows(data.ceilings[key] || {}).filter((point) => wanted(kind, point.size));
     if (!asFraction && ceiling.length) {
-      const points = ceiling.map((row) => ({ size: row[P.size], y: row[P.value], low: row[P.low], high: row[P.high], row }));
+      const points = ceiling.map((row) => ({ size: row.size, y: row.value, low: row.low, high: row.high, row }));
       points.forEach((point) => places.push(place(point.size)));
       traces.push(...curveTraces(points,
         { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: "ceiling" },
-        ({ row }) => `ceiling ${number(row[P.value])} ${variant.unit} by ${plain(data.methods[row[P.method]])}`
-          + ` ${spread(row[P.low], row[P.high], row[P.isInterval])}`, true));
+        ({ row }) => `ceiling ${number(row.value)} ${variant.unit} by ${plain(data.methods[row.method])}`
+          + ` ${spread(row.low, row.high, row.isInterval)}`, true));
     }
     data.contenders.forEach((contender, who) => {
       if (hidden.has(who)) return;
       const points = (groups.get(key) || [])
-        .filter((cell) => cell[C.who] === who && wanted(kind, cell[C.size]) && cell[C.median] !== null)
-        .filter((cell) => !asFraction || cell[C.fraction] !== null)
-        .filter((cell) => kind !== "large" || cell[C.median] > 0)
-        .sort((one, other) => one[C.size] - other[C.size])
+        .filter((cell) => cell.who === who && wanted(kind, cell.size) && cell.median !== null)
+        .filter((cell) => !asFraction || cell.fraction !== null)
+        .filter((cell) => kind !== "large" || cell.median > 0)
+        .sort((one, other) => one.size - other.size)
         .map((cell) => asFraction
-          ? { size: cell[C.size], y: 100 * cell[C.fraction], cell,
-            low: cell[C.fractionLow] === null ? null : 100 * cell[C.fractionLow],
-            high: cell[C.fractionHigh] === null ? null : 100 * cell[C.fractionHigh] }
-          : { size: cell[C.size], y: cell[C.median], low: cell[C.low], high: cell[C.high], cell });
+          ? { size: cell.size, y: 100 * cell.fraction, cell,
+            low: cell.fractionLow === null ? null : 100 * cell.fractionLow,
+            high: cell.fractionHigh === null ? null : 100 * cell.fractionHigh }
+          : { size: cell.size, y: cell.median, low: cell.low, high: cell.high, cell });
       if (!points.length) return;
       points.forEach((point) => places.push(place(point.size)));
       const colour = look.colours[contender.colour % PALETTE];
@@ -137,9 +137,9 @@
       traces.push(...curveTraces(points,
         { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
         ({ cell }) => {
-          const part = cell[C.fraction] === null ? "no ceiling" : `${percent(cell[C.fraction])} % of ceiling`;
-          return `${plain(brief(contender.label))} ${number(cell[C.median])} ${variant.unit}`
-            + ` ${spread(cell[C.low], cell[C.high], cell[C.isInterval])} · ${part}${cell[C.defect] ? " (defect of the ceiling)" : ""}`;
+          const part = cell.fraction === null ? "no ceiling" : `${percent(cell.fraction)} % of ceiling`;
+          return `${plain(brief(contender.label))} ${number(cell.median)} ${variant.unit}`
+            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? " (defect of the ceiling)" : ""}`;
         }, true));
     });
     return { traces, places, variant };
@@ -342,23 +342,23 @@
   }
 
   function cellRow(cell) {
-    const variant = data.variants[cell[C.variant]];
+    const variant = data.variants[cell.variant];
     const row = element("tr");
-    const name = element("th", data.contenders[cell[C.who]].label, "name");
+    const name = element("th", data.contenders[cell.who].label, "name");
     name.scope = "row";
-    const fraction = element("td", percent(cell[C.fraction]), cell[C.defect] ? "n bad" : "n");
-    if (cell[C.fractionLow] !== null) {
-      fraction.append(element("small", spread(100 * cell[C.fractionLow], 100 * cell[C.fractionHigh], cell[C.fractionIsInterval]),
-        cell[C.fractionIsInterval] ? "" : "note"));
+    const fraction = element("td", percent(cell.fraction), cell.defect ? "n bad" : "n");
+    if (cell.fractionLow !== null) {
+      fraction.append(element("small", spread(100 * cell.fractionLow, 100 * cell.fractionHigh, cell.fractionIsInterval),
+        cell.fractionIsInterval ? "" : "note"));
     }
-    const status = element("td", cell[C.status], cell[C.status] === "ok" ? "" : "bad");
-    if (cell[C.flags]) status.append(" ", element("small", cell[C.flags]));
-    const median = element("td", number(cell[C.median]), "n");
-    if (cell[C.low] !== null) {
-      median.append(element("small", spread(cell[C.low], cell[C.high], cell[C.isInterval]), cell[C.isInterval] ? "" : "note"));
+    const status = element("td", cell.status, cell.status === "ok" ? "" : "bad");
+    if (cell.flags) status.append(" ", element("small", cell.flags));
+    const median = element("td", number(cell.median), "n");
+    if (cell.low !== null) {
+      median.append(element("small", spread(cell.low, cell.high, cell.isInterval), cell.isInterval ? "" : "note"));
     }
-    const ceiling = element("td", number(cell[C.ceiling]), "n");
-    if (cell[C.method] !== null) ceiling.append(element("small", data.methods[cell[C.method]]));
+    const ceiling = element("td", number(cell.ceiling), "n");
+    if (cell.method !== null) ceiling.append(element("small", data.methods[cell.method]));
     const benchmark = element("td", `${variant.figure} `);
     benchmark.append(element("small", variant.detail));
     const button = element("button", "details", "plain small");
@@ -366,41 +366,41 @@
     button.setAttribute("aria-expanded", "false");
     button.addEventListener("click", () => toggleBelow(button, () => {
       const box = element("div", undefined, "command");
-      if (cell[C.p05] !== null) {
-        box.append(element("p", `Samples of all launches: 5 % below ${number(cell[C.p05])}, 95 % below ${number(cell[C.p95])},`
-          + ` smallest ${number(cell[C.minimum])} ${variant.unit}; first use ${number(cell[C.firstUse])} µs (median over launches).`));
+      if (cell.p05 !== null) {
+        box.append(element("p", `Samples of all launches: 5 % below ${number(cell.p05)}, 95 % below ${number(cell.p95)},`
+          + ` smallest ${number(cell.minimum)} ${variant.unit}; first use ${number(cell.firstUse)} µs (median over launches).`));
       }
-      if (cell[C.fraction] !== null) {
-        const blocks = cell[C.fractionBlocks];
+      if (cell.fraction !== null) {
+        const blocks = cell.fractionBlocks;
         box.append(element("p", `The part of the ceiling rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
       }
-      box.append(element("code", data.commands[cell[C.command]]), " ", copyButton());
+      box.append(element("code", data.commands[cell.command]), " ", copyButton());
       return box;
     }));
     const last = element("td");
     last.append(button);
-    row.append(name, element("td", data.paths[cell[C.path]]), benchmark, element("td", size(cell[C.size]), "n"),
-      median, element("td", variant.unit), element("td", String(cell[C.launches]), "n"), ceiling, fraction, status, last);
+    row.append(name, element("td", data.paths[cell.path]), benchmark, element("td", size(cell.size), "n"),
+      median, element("td", variant.unit), element("td", String(cell.launches), "n"), ceiling, fraction, status, last);
     return row;
   }
 
   const table = { box: document.getElementById("all-cells"), rows: document.getElementById("rows"), found: [], shown: 0 };
   const selects = Array.from(document.querySelectorAll("select[data-filter]"));
   const texts = []; // what the search looks at, made when it is first needed
-  const words = (cell) => [data.contenders[cell[C.who]].label, data.paths[cell[C.path]], data.variants[cell[C.variant]].label,
-    size(cell[C.size]), cell[C.size], cell[C.status], cell[C.flags], cell[C.method] === null ? "" : data.methods[cell[C.method]]].join(" ").toLowerCase();
+  const words = (cell) => [data.contenders[cell.who].label, data.paths[cell.path], data.variants[cell.variant].label,
+    size(cell.size), cell.size, cell.status, cell.flags, cell.method === null ? "" : data.methods[cell.method]].join(" ").toLowerCase();
   function showMore() {
     const part = table.found.slice(table.shown, table.shown + PAGE_OF_ROWS);
-    table.rows.append(...part.map((index) => cellRow(data.cells[index])));
+    table.rows.append(...part.map((index) => cellRow(cells[index])));
     table.shown += part.length;
-    document.getElementById("shown").textContent = `${table.shown} of ${table.found.length} matching cells shown, of ${data.cells.length}`;
+    document.getElementById("shown").textContent = `${table.shown} of ${table.found.length} matching cells shown, of ${cells.length}`;
     document.getElementById("more").hidden = table.shown >= table.found.length;
   }
   function filter() {
     const terms = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const picks = selects.filter((select) => select.value !== "").map((select) => [Number(select.dataset.filter), select.value]);
-    table.found = data.cells.map((_, index) => index).filter((index) => {
-      const cell = data.cells[index];
+    const picks = selects.filter((select) => select.value !== "").map((select) => [select.dataset.filter, select.value]);
+    table.found = cells.map((_, index) => index).filter((index) => {
+      const cell = cells[index];
       return picks.every(([column, value]) => String(cell[column]) === value) && terms.every((term) => texts[index].includes(term));
     });
     table.rows.replaceChildren();
@@ -409,12 +409,12 @@
   }
   table.box.addEventListener("toggle", () => {
     if (!table.box.open || texts.length) return;
-    data.cells.forEach((cell) => texts.push(words(cell)));
-    const names = [data.contenders.map((one) => one.label), data.paths, data.variants.map((one) => one.label)];
-    names[C.buffers] = data.buffers;
+    cells.forEach((cell) => texts.push(words(cell)));
+    const names = { who: data.contenders.map((one) => one.label), path: data.paths,
+      variant: data.variants.map((one) => one.label), buffers: data.buffers };
     for (const select of selects) {
-      const column = Number(select.dataset.filter);
-      for (const value of new Set(data.cells.map((cell) => cell[column]))) {
+      const column = select.dataset.filter;
+      for (const value of new Set(cells.map((cell) => cell[column]))) {
         const option = element("option", names[column] ? names[column][value] : value);
         option.value = String(value);
         select.append(option);
@@ -437,7 +437,7 @@
     }
     list.createTHead().append(head);
     const body = list.createTBody();
-    for (const [group, bytes, ratio, low, high, p, verdict] of data.comparisons) {
+    for (const { row: group, size: bytes, ratio, low, high, p, verdict } of rows(data.comparisons)) {
       if (group !== wantedGroup) continue;
       const row = element("tr");
       const first = element("th", size(bytes), "n");

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hockney's model for every curve over the sizes: of each cell's kind, and of the ceilings."""
+"""Hockney's model where it describes a curve over the sizes: of libraries, and of ceilings."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.results.model import CeilingPoint, Cell, Fit
-from nearpeak.statistics.fits import hockney
+from nearpeak.statistics.fits import by_protocol
 from nearpeak.study.benchmarks import Benchmark
 
 _RATES = ("us", "GB/s")  # units of what a time of one message follows from
@@ -16,7 +16,7 @@ Points = dict[tuple[Who, Place, Curve], list[tuple[int, float]]]  # size in byte
 def fit(
     cells: Iterable[Cell], ceilings: Iterable[CeilingPoint], benchmarks: Iterable[Benchmark]
 ) -> list[Fit]:
-    """One fit per curve that has enough sizes.
+    """Of each curve one fit, or one for each protocol; none where the model does not describe it.
 
     A rate that counts both ways is one of twice the bytes.
     """
@@ -33,8 +33,7 @@ def fit(
             _add(points, point.case.x, point.value, point.better, both)
     fits = []
     for (who, place, curve), points in curves.items():
-        found = hockney(*zip(*points, strict=True)) if points else None
-        if found is not None:
+        for found in by_protocol(*zip(*points, strict=True)) if points else []:
             fits.append(Fit(who=who, place=place, curve=curve, **found._asdict()))
     return fits
 

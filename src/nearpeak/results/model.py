@@ -112,7 +112,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
 
 
 class Fit(msgspec.Struct, kw_only=True):
-    """Hockney's model t(s) = latency + s / bandwidth of one curve over the sizes."""
+    """Hockney's model t(s) = latency + s / bandwidth of the sizes of one protocol of a curve."""
 
     who: Who  # CEILING for that of a ceiling
     place: Place
@@ -120,7 +120,10 @@ class Fit(msgspec.Struct, kw_only=True):
     latency_us: float
     asymptotic_gbs: float
     half_peak_bytes: float  # n_1/2 = latency * bandwidth
-    worst_error: float  # largest relative error of the model over the sizes
+    smallest_bytes: int  # of the sizes that it describes
+    largest_bytes: int
+    median_error: float  # relative, of the model over these sizes
+    worst_error: float
 
 
 class Comparison(msgspec.Struct, kw_only=True):

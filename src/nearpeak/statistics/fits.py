@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hockney's model of a curve: a latency and a bandwidth."""
+"""Hockney's model of a curve, a latency and a bandwidth: of all of it, or of two protocols."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 SOFT = 0.1  # relative error from which on an error counts linearly
 LEAST_SHARE = 1e-3  # of a parameter in the time of any size: below, nothing tells it
 CONVERGED = 1e-12  # relative step: far above rounding, far below what any figure shows
 MOST_STEPS = 1000
+DESCRIBES = 0.1  # median relative error: a model that errs by more says nothing of its curve
+LEAST_SIZES = 3  # of a segment
+
+Floats = NDArray[np.float64]
 
 
 class Hockney(NamedTuple):
@@ -19,7 +23,15 @@ class Hockney(NamedTuple):
     latency_us: float
     asymptotic_gbs: float
     half_peak_bytes: float
+    smallest_bytes: int  # of the sizes that it holds for
+    largest_bytes: int
+    median_error: float  # relative, over these sizes
     worst_error: float
+
+    def log_errors(self, sizes: Floats, times_us: Floats) -> Floats:
+        """Logarithms of the model's times over others."""
+        model = self.latency_us + sizes / (1e3 * self.asymptotic_gbs)
+        return np.asarray(np.log(model / times_us))
 
 
 def hockney(sizes: ArrayLike, times_us: ArrayLike) -> Hockney | None:
@@ -60,6 +72,54 @@ def hockney(sizes: ArrayLike, times_us: ArrayLike) -> Hockney | None:
         latency *= math.exp(min(max(first, -1), 1))  # at first, steps may be far too long
         us_per_byte *= math.exp(min(max(second, -1), 1))
         if max(abs(first), abs(second)) < CONVERGED:
-            worst = float(np.abs((latency + s * us_per_byte) / t - 1).max())
-            return Hockney(latency, 1e-3 / us_per_byte, latency / us_per_byte, worst)
+            off = np.abs((latency + s * us_per_byte) / t - 1)
+            return Hockney(
+                latency_us=latency,
+                asymptotic_gbs=1e-3 / us_per_byte,
+                half_peak_bytes=latency / us_per_byte,
+                smallest_bytes=int(s.min()),
+                largest_bytes=int(s.max()),
+                median_error=float(np.median(off)),
+                worst_error=float(off.max()),
+            )
     return None
+
+
+def by_protocol(sizes: ArrayLike, times_us: ArrayLike) -> list[Hockney]:
+    """Hockney's model of a curve; where one does not describe it, of its two protocols.
+
+    Libraries send small messages at once (eager) and agree on large ones first (rendezvous). The
+    size at which they change is that of the least squares of the logarithms over both parts, each
+    of `LEAST_SIZES` or more; that there are two must lower Schwarz's criterion (Annals of
+    Statistics 6 (1978) 461), as two parts always fit better than one. What does not describe its
+    sizes (`DESCRIBES`) is left out: the list may be empty.
+    """
+    order = np.argsort(np.asarray(sizes, dtype=float), kind="stable")
+    s, t = (np.asarray(values, dtype=float)[order] for values in (sizes, times_us))
+    whole = hockney(s, t)
+    if whole is not None and whole.median_error < DESCRIBES:
+        return [whole]
+    parts = [whole]
+    breaks = range(LEAST_SIZES, len(s) - LEAST_SIZES + 1)
+    if len(breaks) and t.min() > 0:
+        halves = {k: (hockney(s[:k], t[:k]), hockney(s[k:], t[k:])) for k in breaks}
+        squares = {
+            k: _squares(low, s[:k], t[:k]) + _squares(high, s[k:], t[k:])
+            for k, (low, high) in halves.items()
+        }
+        best = min(squares, key=lambda k: squares[k])
+        # Two parameters against four and the break.
+        if _criterion(squares[best], len(s), 5) < _criterion(_squares(whole, s, t), len(s), 2):
+            parts = list(halves[best])
+    return [part for part in parts if part is not None and part.median_error < DESCRIBES]
+
+
+def _squares(model: Hockney | None, s: Floats, t: Floats) -> float:
+    """Of the errors of the logarithms; without a model, of those of one time for all sizes."""
+    errors = np.log(t) - np.log(t).mean() if model is None else model.log_errors(s, t)
+    return float(np.sum(errors**2))
+
+
+def _criterion(squares: float, sizes: int, parameters: int) -> float:
+    """Schwarz's; a fit that is exact but for rounding is not better than another such one."""
+    return sizes * math.log(max(squares / sizes, CONVERGED)) + parameters * math.log(sizes)

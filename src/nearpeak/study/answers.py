@@ -146,7 +146,7 @@ class Answers:
                 self._take_samples(self._launch, record)
             elif isinstance(record, ProblemRecord) and self._launch.variants:
                 variant = self._variant(self._launch, record)
-                self._check_size(record)
+                self._check_size(self._launch, record)
                 metrics = self._plan.benchmark(variant).metrics
                 self._answered |= {
                     (record.benchmark, metric.name, record.size_bytes) for metric in metrics
@@ -190,7 +190,7 @@ class Answers:
             if not record.verified:
                 raise ValueError(f"size {record.size_bytes}: its data was not verified")
         if metric := self._metrics.get(record.metric):
-            self._check_size(record)
+            self._check_size(launch, record)
             if (record.unit, record.better) != (metric.unit, metric.better):
                 raise ValueError(f"{record.metric} is not of {record.unit}, {record.better} better")
         if not record.samples:
@@ -204,8 +204,9 @@ class Answers:
         self._measured.add(case)
         self._answered.add(name)
 
-    def _check_size(self, record: SamplesRecord | ProblemRecord) -> None:
-        if record.size_bytes not in self._plan.sizes:
+    def _check_size(self, launch: Template, record: SamplesRecord | ProblemRecord) -> None:
+        plateau = self._plan.plateaus.get(launch.path) if launch.role == "ceiling" else None
+        if record.size_bytes not in (*self._plan.sizes, plateau):
             raise ValueError(f"size {record.size_bytes} was not asked for")
 
     def _variant(self, launch: Template, record: SamplesRecord | ProblemRecord) -> Variant:

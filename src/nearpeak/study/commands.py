@@ -20,7 +20,14 @@ from nearpeak.study.buffers import (
     rank_devices,
     rank_ends,
 )
-from nearpeak.study.model import GPU_FACTS, LEAST_SAMPLES, Plan, PlannedLaunch, Template
+from nearpeak.study.model import (
+    GPU_FACTS,
+    LEAST_SAMPLES,
+    PLATEAU_BLOCKS,
+    Plan,
+    PlannedLaunch,
+    Template,
+)
 from nearpeak.study.plan import state_of
 from nearpeak.study.sizes import format_bytes, format_sizes
 
@@ -56,6 +63,7 @@ def make_command(
         return _local(path, tools, sampling)
     common = ["--sizes", format_sizes(plan.sizes), *sampling]
     if planned.role == "ceiling":
+        common += _plateau(plan, planned)
         return _ceiling(plan, planned, path, tools, [*_methods(planned), *common])
     assert planned.contender is not None
     contender = plan.contenders[planned.contender]
@@ -156,6 +164,13 @@ def _least_samples(planned: PlannedLaunch) -> list[str]:
     if planned.least_samples == LEAST_SAMPLES:  # as the programs have it themselves
         return []
     return ["--least-samples", str(planned.least_samples)]
+
+
+def _plateau(plan: Plan, planned: PlannedLaunch) -> list[str]:
+    plateau = plan.plateaus.get(planned.path)
+    if plateau is None or planned.block >= PLATEAU_BLOCKS:
+        return []
+    return ["--plateau", format_bytes(plateau)]
 
 
 def _methods(planned: PlannedLaunch) -> list[str]:

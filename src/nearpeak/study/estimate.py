@@ -91,13 +91,21 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
     cost = Cost(guess.start)
     for benchmark in [named(plan.benchmarks, name) for name in names]:
         pairs = len(path.ends) // 2
-        for size in plan.sizes:
+        for size in _sizes(plan, launch, benchmark):
             moved = guess.samples * pairs * _sample_bytes(plan, launch, benchmark, size)
             each = moved / (guess.gbs * 1e9)
             cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
         cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
     return cost
+
+
+def _sizes(plan: Plan, launch: Template, benchmark: Benchmark) -> list[int]:
+    """What a launch measures of a benchmark: of the rates of a ceiling, the plateau too."""
+    plateau = plan.plateaus.get(launch.path)
+    if plateau is None or launch.role != "ceiling" or benchmark.main.better != "higher":
+        return plan.sizes
+    return [*plan.sizes, plateau]
 
 
 def _sample_bytes(plan: Plan, launch: Template, benchmark: Benchmark, size: int) -> int:

@@ -20,6 +20,7 @@ SCHEMA = 3
 LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
+PLATEAU_BLOCKS = 6  # that measure where a path's ceiling ends to grow: for its interval
 Role = Literal["mpi", "ceiling"]
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
@@ -142,6 +143,8 @@ class Plan(msgspec.Struct, kw_only=True):
     awareness: list[Awareness] = []
     perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
     deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
+    # By path: bytes of a message from which its ceiling no longer grows, beyond `sizes`.
+    plateaus: dict[str, int] = {}
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is not there."""

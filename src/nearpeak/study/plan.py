@@ -45,6 +45,11 @@ IN_FLIGHT_BYTES = 64 * 1024**2
 GPU_IN_FLIGHT_BYTES = 256 * 1024**2  # the window of 64 is whole up to OMB's largest, 4 MiB
 IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 256 KiB,
 GPU_IN_FLIGHT_LEAST = 128 * 1024**2  # and here up to 2 MiB: less leaves a fast link idle at times
+# Bytes of a message from which a path carries no more: between GPUs (16 MiB reach 363, 512 MiB
+# 395.7 GB/s of NVLink between two H200), from or to the host's memory, and through a network.
+GPU_PLATEAU = 256 * 1024**2
+HOST_PLATEAU = 64 * 1024**2
+NETWORK_PLATEAU = 16 * 1024**2
 LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
 
@@ -125,6 +130,7 @@ def make_plan(
         deviation=deviation,
     )
     plan.launches = [one for path in plan.paths for one in _launches(plan, runs, path)]
+    plan.plateaus = _plateaus(plan)
     if plan.budget_seconds is not None:
         fit(plan, options)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
@@ -152,6 +158,26 @@ def fit(plan: Plan, options: Options) -> None:
         if expected_blocks(plan) >= enough:
             return
         plan.sizes = [0, *sorted(2**power for power in range(largest, -1, -step))]
+        plan.plateaus = _plateaus(plan)
+
+
+def _plateaus(plan: Plan) -> dict[str, int]:
+    """Of each path whose sizes end before: so that every study has the peak of a path.
+
+    Of two ends: with more of them, such messages would be too much memory.
+    """
+    found: dict[str, int] = {}
+    if not any(one.has_ceiling and one.main.better == "higher" for one in plan.benchmarks):
+        return found
+    for path in plan.paths:
+        if path.transport == "local" or len(path.ends) != 2:
+            continue
+        plateau = GPU_PLATEAU if {end.memory for end in path.ends} == {"gpu"} else HOST_PLATEAU
+        if path.transport == "network":
+            plateau = NETWORK_PLATEAU
+        if plateau > max(plan.sizes):
+            found[path.id] = plateau
+    return found
 
 
 def expected_blocks(plan: Plan) -> int:
@@ -264,7 +290,7 @@ def summary(plan: Plan) -> list[str]:
         "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
         "paths:      " + ", ".join(path.id for path in plan.paths),
         "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
-        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}), {slot}",
+        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}){_plateau_words(plan)}, {slot}",
         f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
         + (
             f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
@@ -289,6 +315,11 @@ def summary(plan: Plan) -> list[str]:
     if expected_blocks(plan) < LOOKS[0]:
         lines.append(f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval")
     return lines
+
+
+def _plateau_words(plan: Plan) -> str:
+    sizes = sorted(set(plan.plateaus.values()))
+    return f", rates of ceilings at {format_sizes(sizes)} too" if sizes else ""
 
 
 def _block_words(plan: Plan) -> str:

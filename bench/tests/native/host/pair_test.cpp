@@ -74,6 +74,21 @@ TEST_CASE("every method moves every size of every metric rightly") {
   }
 }
 
+TEST_CASE("the plateau is one more size, of rates alone") {
+  const RecordFile file;
+  ModeOptions options = short_pair("8,4096", file);
+  options.plateau = 1 << 20;
+  CHECK(run(options) == kGood);
+  std::set<std::string> there;
+  for (const auto& record : file.records("samples"))
+    if (record["size_bytes"] == 1 << 20) there.insert(record["metric"]);
+  CHECK(there == std::set<std::string>{"bw", "bibw"});
+  const Benchmark& bw = find_benchmark("bw");
+  CHECK(options.sizes_of(bw.info) == std::vector<std::size_t>{8, 4096, 1 << 20});
+  options.plateau = 4096;
+  CHECK(options.sizes_of(bw.info) == std::vector<std::size_t>{8, 4096});
+}
+
 TEST_CASE("more processes than CPUs take turns, each with its peer") {
   const RecordFile file;
   ModeOptions options = short_pair("8,40000", file);
