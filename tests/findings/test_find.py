@@ -9,6 +9,7 @@ import pytest
 
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
+from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Place
 
 
@@ -98,3 +99,9 @@ def test_a_finding_is_what_results_json_holds(by_hand: Any) -> None:
         "library": "openmpi",
         "settings": "default",
     }
+
+
+def test_every_finding_says_what_to_do(by_hand: Any) -> None:
+    assert all(kind.remedy.endswith(".") for kind in all_kinds())
+    (finding,) = found(by_hand, shared(by_hand, 100.0, 10.0))
+    assert finding.remedy == "Let ranks share a GPU in the faster of these two ways."

@@ -79,7 +79,7 @@ def _ratios(cells: list[Cell]) -> tuple[str, str]:
         return NOT_APPLICABLE, "no fraction is reported"
     return MET, (
         f"each of {shares} fractions stands beside its median and its ceiling; "
-        "a headline over several cells takes geometric means, and says so"
+        "no mean is taken over cells"
     )
 
 
