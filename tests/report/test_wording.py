@@ -28,6 +28,13 @@ def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None
     assert "(range " in loopback[1]  # of three launches
 
 
+def test_a_plateau_in_the_receivers_caches_says_so(plain: Results) -> None:
+    cache = msgspec.structs.replace(plain.machine.caches[0], cpus=[1])
+    plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])
+    text = _told(plain)["host-host same-numa"].sentences[0]
+    assert "plateau 16.9 GB/s (256 KiB, in the receiver's caches)" in text
+
+
 def test_who_is_first_is_said_where_it_is_known(plain: Results) -> None:
     told = _told(plain)
     assert told["host-host same-numa"].first == "First: openmpi and mpich tie in latency, bw."

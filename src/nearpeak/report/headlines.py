@@ -15,7 +15,14 @@ import numpy as np
 from nearpeak.findings.evidence import bare
 from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.observations.model import Block
-from nearpeak.report.summary import best_point, contenders, curves, default_curves, places
+from nearpeak.report.summary import (
+    best_point,
+    cached_in,
+    contenders,
+    curves,
+    default_curves,
+    places,
+)
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import CeilingPoint, Cell, Results
@@ -59,8 +66,8 @@ class Figure:
     better: Better
     ceiling: CeilingPoint | None  # of that case
     plateau: CeilingPoint | None  # of a rate: the best of its ceiling at any size
-    ranked: bool  # whether several libraries have launches enough for an order
-    first: tuple[Who, ...]  # those who may be the first: several are tied
+    plateau_cache: int | None  # bytes of the receiver's caches, where it is a message in them
+    first: tuple[Who, ...]  # who may be the first, several where tied; empty: nobody can tell
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,8 @@ class _Maker:
         self._known = contenders(results)
         self._native = {info.name for info in results.libraries if info.native}
         self._ceilings = Ceilings(results.ceilings)
+        self._machine = results.machine
+        self._paths = {path.place: path for path in results.paths}
         self._verdicts: Verdicts = {
             (frozenset({one.first, one.second}), one.place, one.case): one.verdict
             for one in results.comparisons
@@ -169,9 +178,13 @@ class _Maker:
             better=better,
             ceiling=self._ceilings.of(place, case),
             plateau=plateau,
-            ranked=scores is not None,
+            plateau_cache=self._cache(place, plateau),
             first=() if scores is None else self._first(rivals, scores),
         )
+
+    def _cache(self, place: Place, plateau: CeilingPoint | None) -> int | None:
+        path = self._paths.get(place)
+        return cached_in(self._machine, path, plateau) if path and plateau else None
 
     def _first(self, rivals: list[Cell], scores: list[list[float]]) -> tuple[Who, ...]:
         """Who is first in nearly all resamples of the blocks, and those whom no verdict sets apart

@@ -86,9 +86,10 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
         return f"{words}, above the ceiling, which is wrong there"
     if reached.of_plateau is not None and figure.plateau is not None:
         plateau = figure.plateau
+        cached = ", in the receiver's caches" if figure.plateau_cache else ""
         return (
             f"{words}, {percent(reached.of_plateau.value)} % of the ceiling's plateau"
-            f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)})"
+            f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
         )
     if cell.fraction is not None:
         return f"{words}, {percent(cell.fraction)} % of the ceiling"
