@@ -34,6 +34,16 @@ def test_no_figure_is_cut_off(plain: Results, width: int) -> None:
     assert "\x1b" not in text
 
 
+def test_long_ranges_stand_below_each_other(plain: Results) -> None:
+    for cell in plain.cells:
+        cell.ci95, cell.range = None, (0.01234, 0.05678)
+    lines = _printed(plain).splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert not any("latency" in line and "bw" in line and "64 MiB" in line for line in lines)
+    assert sum("range 0.0123 to 0.0568" in line for line in lines) > 2 * 2 * 3 - 1
+    assert "…" not in "".join(lines)
+
+
 def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
     text = " ".join(_printed(plain).split())
     assert "% of ceiling: of what the path carries without MPI at that same size" in text

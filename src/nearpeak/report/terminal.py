@@ -24,8 +24,8 @@ from nearpeak.study import awareness
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
-_ABREAST = 5  # columns that fit into 80 characters
 _WIDTH = 80
+_UNLIMITED = 10_000  # columns of a terminal in which nothing is folded
 _EMPTY = Value("", "text")
 
 
@@ -54,7 +54,7 @@ def print_summary(
             continue  # a matrix on the page, a line here
         console.print()
         console.print(_text(group.title, "bold"))
-        for table in _tables(group, figures(results)):
+        for table in _tables(group, figures(results), console):
             console.print(table)
     console.print()
     for line in _notes(results, found):
@@ -95,15 +95,17 @@ def _print_links(results: Results, console: Console) -> None:
     console.print(_text(said, "dim"))
 
 
-def _tables(group: Group, order: list[str]) -> Iterator[Table]:
-    """The tables of a group, each with as many figures as fit."""
+def _tables(group: Group, order: list[str], console: Console) -> Iterator[Table]:
+    """The tables of a group, each with as many figures side by side as fit."""
     section = tables.table_two([group], order)
-    start = width = 0
+    unlimited = console.options.update(width=_UNLIMITED)
+    start = end = 0
     for _, span in section.spans:
-        if width and width - start + span > _ABREAST:
-            yield _table(section, section.columns[start:width])
-            start = width
-        width += span
+        wider = _table(section, section.columns[start : end + span])
+        if end > start and console.measure(wider, options=unlimited).maximum > console.width:
+            yield _table(section, section.columns[start:end])
+            start = end
+        end += span
     if section.columns:
         yield _table(section, section.columns[start:])
 
