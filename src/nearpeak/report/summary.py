@@ -170,11 +170,11 @@ def table_one(results: Results) -> list[TheoryRow]:
 
 
 def cached_in(machine: Machine, path: Path, point: CeilingPoint) -> int | None:
-    """Bytes of the largest cache that the receiver's core has for itself, where a message of the
-    point fits into it and nobody writes what is sent: then little crosses the path
-    (docs/ceilings.md). None elsewhere."""
+    """Bytes of the largest cache that the receiver's core has for itself, where a message of a rate
+    fits into it and nobody writes what is sent: then little crosses the path (docs/ceilings.md).
+    None elsewhere."""
     case = point.case
-    if path.transport != "memory" or not all(on_host(case.buffers)) or not case.x:
+    if path.transport != "memory" or not all(on_host(case.buffers)) or point.better == "lower":
         return None
     if case.axes.get("touch", "none") != "none" or case.axes.get("reuse") == "rotating":
         return None
