@@ -45,10 +45,11 @@ def print_summary(
     if console.width < _WIDTH:
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
+    _print_links(results, console)
+    console.print()
     found = groups(results)
     for sentence in advice(results, found):
         console.print(_text(sentence))
-    _print_links(results, console)
     for group in found:
         if group.place.pair:
             continue  # a matrix on the page, a line here
