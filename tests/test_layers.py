@@ -17,6 +17,7 @@ LAYERS = [
     {"observations"},
     {"results"},
     {"findings"},
+    {"compare"},
     {"report"},
     {"bundle"},
     {"cli"},

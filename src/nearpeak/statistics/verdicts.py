@@ -16,7 +16,7 @@ What closed testing asks of all sets of sizes comes down to Hommel's p-values in
 (Biometrika 75 (1988) 383) and a step-down as Holm's over curves (`across`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,48 +56,83 @@ class Judged(NamedTuple):
     sizes: tuple[Verdict, ...]
 
 
-class _Tested(NamedTuple):
+class Tests(NamedTuple):
+    """What was tested of a curve, each test on its own."""
+
     shift: Comparison  # of the mean of all sizes
     sizes: list[Comparison]
-    p_shift: float  # adjusted for the two tests of a curve
-    p_curve: float
-    p_sizes: Floats  # adjusted inside the curve
 
-    @property
-    def last(self) -> float:
-        """The p-value with which the last of the curve's sizes is judged."""
-        return float(self.p_sizes.max())
+
+class Adjusted(NamedTuple):
+    """The p-values of a curve for everything that is tested with it."""
+
+    shift: float
+    curve: float  # that it differs at any size
+    sizes: tuple[float, ...]
 
 
 def judge(curves: Sequence[Curve]) -> list[Judged]:
     """Verdicts on all curves of a study: those of every pair of alternatives, at every place.
 
-    Of a size:
-    - equivalent: the whole interval lies within the margin, however sure a smaller difference is;
-    - faster, slower: otherwise, the adjusted p-value is below 5 % and the interval, which assumes
-      no distribution, leaves 1 out;
-    - undecided: anything else.
-
-    Of a curve: equivalent where all sizes are; faster or slower as of a size, by the mean over its
-    sizes, where no size is judged the other way; mixed where sizes are judged but that does not
-    hold; undecided otherwise.
+    By `verdict_of` and, of a whole curve, `whole`, within the margin of its metric.
     """
     tested = [_test(curve) for curve in curves]
-    last = [curve.last for curve in tested]
     judged = []
-    for i, (curve, found) in enumerate(zip(curves, tested, strict=True)):
-        others = np.array(last[:i] + last[i + 1 :])
-        p_shift, p_curve, *p_sizes = across(
-            [found.p_shift, found.p_curve, *found.p_sizes], others
-        ).tolist()
+    for curve, tests, p in zip(curves, tested, adjust(tested), strict=True):
         margin = goal(curve.better)
         sizes = tuple(
-            Verdict(comparison, p, _verdict(comparison.ci95, p, margin))
-            for comparison, p in zip(found.sizes, p_sizes, strict=True)
+            Verdict(size, p_size, verdict_of(size.ci95, p_size, margin))
+            for size, p_size in zip(tests.sizes, p.sizes, strict=True)
         )
-        whole = _whole(_verdict(found.shift.ci95, p_shift, margin), {s.verdict for s in sizes})
-        judged.append(Judged(Verdict(found.shift, p_curve, whole), sizes))
+        shift = verdict_of(tests.shift.ci95, p.shift, margin)
+        verdict = whole(shift, {size.verdict for size in sizes})
+        judged.append(Judged(Verdict(tests.shift, p.curve, verdict), sizes))
     return judged
+
+
+def verdict_of(ci95: Interval | None, p: float, margin: float) -> str:
+    """The verdict on a ratio, by its interval and its adjusted p-value.
+
+    - equivalent: the whole interval lies within the margin, however sure a smaller difference is;
+    - faster, slower: otherwise, the p-value is below 5 % and the interval leaves 1 out;
+    - undecided: anything else.
+    """
+    if ci95 is None:
+        return UNDECIDED
+    low, high = ci95
+    if 1 / (1 + margin) <= low and high <= 1 + margin:
+        return EQUIVALENT
+    if p < LEVEL and low > 1:
+        return FASTER
+    if p < LEVEL and high < 1:
+        return SLOWER
+    return UNDECIDED
+
+
+def whole(shift: str, sizes: Collection[str]) -> str:
+    """The verdict on a curve, by that on the mean of its sizes and those on each of them.
+
+    Equivalent where all sizes are; faster or slower as the mean is, where no size is judged the
+    other way; mixed where sizes are judged but that does not hold; undecided otherwise.
+    """
+    if set(sizes) == {EQUIVALENT}:
+        return EQUIVALENT
+    against = {FASTER: SLOWER, SLOWER: FASTER}
+    if shift in against and against[shift] not in sizes:
+        return shift
+    return MIXED if {FASTER, SLOWER}.intersection(sizes) else UNDECIDED
+
+
+def adjust(curves: Sequence[Tests]) -> list[Adjusted]:
+    """The p-values of all curves, by the closed test."""
+    inside = [_inside(tests) for tests in curves]
+    last = [max(one.sizes) for one in inside]  # with which the last of its sizes is judged
+    adjusted = []
+    for i, one in enumerate(inside):
+        others = np.array(last[:i] + last[i + 1 :])
+        shift, curve, *sizes = across([one.shift, one.curve, *one.sizes], others).tolist()
+        adjusted.append(Adjusted(shift, curve, tuple(sizes)))
+    return adjusted
 
 
 def within(p: ArrayLike, whole: float) -> Floats:
@@ -137,51 +172,34 @@ def across(p: ArrayLike, others: ArrayLike) -> Floats:
     return np.asarray(np.minimum((factors * least).max(axis=1), 1.0))
 
 
-def _test(curve: Curve) -> _Tested:
+def _test(curve: Curve) -> Tests:
     sizes = []
     for row in curve.log_ratios:
         present = ~np.isnan(row)
         sizes.append(paired(row[present], _of(curve.sessions, present)))
     present = np.asarray(~np.isnan(curve.log_ratios).all(axis=0))
-    shift = paired(_means(curve.log_ratios[:, present]), _of(curve.sessions, present))
-    p = np.array([size.p_value for size in sizes])
-    tests = 1 if len(p) == 1 else 2  # the mean of one size is that size
-    p_shift = tests * shift.p_value
-    p_curve = min(p_shift, tests * _simes(p))
-    return _Tested(shift, sizes, p_shift, p_curve, within(p, p_curve))
+    shift = paired(means(curve.log_ratios[:, present]), _of(curve.sessions, present))
+    return Tests(shift, sizes)
+
+
+def _inside(tests: Tests) -> Adjusted:
+    """The p-values adjusted for those of the same curve alone."""
+    p = np.array([size.p_value for size in tests.sizes])
+    count = 1 if len(p) == 1 else 2  # the mean of one size is that size
+    shift = count * tests.shift.p_value
+    curve = min(shift, count * _simes(p))
+    return Adjusted(shift, curve, tuple(within(p, curve).tolist()))
 
 
 def _simes(p: Floats) -> float:
     return float(np.min(np.sort(p) * len(p) / np.arange(1, len(p) + 1)))
 
 
-def _means(log_ratios: Floats) -> Floats:
-    """The mean over sizes in each block; one that a block lacks does not shift it."""
-    middles = np.nanmean(log_ratios, axis=1, keepdims=True)
-    return np.asarray(np.nanmean(log_ratios - middles, axis=0) + middles.mean())
+def means(rows: Floats) -> Floats:
+    """The mean of each column over the rows; a row that lacks it (nan) does not shift it."""
+    middles = np.nanmean(rows, axis=1, keepdims=True)
+    return np.asarray(np.nanmean(rows - middles, axis=0) + middles.mean())
 
 
 def _of(sessions: Sequence[int] | None, present: NDArray[np.bool_]) -> list[int] | None:
     return None if sessions is None else np.asarray(sessions)[present].tolist()
-
-
-def _verdict(ci95: Interval | None, p: float, margin: float) -> str:
-    if ci95 is None:
-        return UNDECIDED
-    low, high = ci95
-    if 1 / (1 + margin) <= low and high <= 1 + margin:
-        return EQUIVALENT
-    if p < LEVEL and low > 1:
-        return FASTER
-    if p < LEVEL and high < 1:
-        return SLOWER
-    return UNDECIDED
-
-
-def _whole(shift: str, sizes: set[str]) -> str:
-    if sizes == {EQUIVALENT}:
-        return EQUIVALENT
-    against = {FASTER: SLOWER, SLOWER: FASTER}
-    if shift in against and against[shift] not in sizes:
-        return shift
-    return MIXED if sizes & {FASTER, SLOWER} else UNDECIDED

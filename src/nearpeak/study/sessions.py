@@ -62,7 +62,7 @@ def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
     found = list(changes(*(msgspec.to_builtins(one) for one in (before, now))))
     found.sort(key=lambda change: (PARTS.index(change.part), change.name))
     return [
-        f"{change.part} {printable(change.name)}: " + " -> ".join(_shown(change.before, change.now))
+        f"{change.part} {printable(change.name)}: " + " -> ".join(shown(change.before, change.now))
         for change in found
     ]
 
@@ -105,8 +105,8 @@ def _last(folder: Path) -> SessionRecord | None:
     return max(sessions, key=lambda one: one.session, default=None)
 
 
-def _shown(old: str, new: str) -> tuple[str, str]:
-    """Two values in short; of long ones the first line that differs, or its end."""
+def shown(old: str, new: str) -> tuple[str, str]:
+    """Two values in short and printable; of long ones the first line that differs, or its end."""
     pairs = zip_longest(old.splitlines(), new.splitlines(), fillvalue=NOTHING)
     one, other = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
     same = next(

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak compare`: what became slower between studies."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearpeak.errors import UserError
+
+HELP = """Judge studies against earlier ones: what became slower, libraries and paths apart.
+
+OLD is the baseline; all that follow together are the new side. Each is a folder that `nearpeak
+study` wrote, or a folder full of such folders. Every run of a study counts as a session of its
+own: three of each side tell most changes from the scatter of sessions.
+
+Exit status: 0 nothing regressed; 1 something is surely slower, by more than the tolerance, or
+crashes, hangs or returns wrong data now; 2 bad input.
+
+Examples:
+
+  nearpeak compare before after
+
+  nearpeak compare baseline today --tolerance 10% --html compare.html --junit compare.xml
+
+  nearpeak compare old-driver/ new-driver-1 new-driver-2 new-driver-3 --json compare.json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("compare", help=HELP)(compare)
+
+
+def compare(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="The baseline.")],
+    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="The new side.")],
+    tolerance: Annotated[
+        str,
+        typer.Option(metavar="PERCENT", help="How much a new figure may be worse than an old one."),
+    ] = "5%",
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write it all as JSON.")
+    ] = None,
+    as_junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, for CI.")
+    ] = None,
+    as_html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page.")
+    ] = None,
+) -> None:
+    """Prints what changed and writes the files; exit status 1 where something regressed."""
+    from nearpeak.compare.build import compare as compared_sides
+    from nearpeak.compare.build import to_json
+    from nearpeak.compare.load import load_side
+    from nearpeak.files import write_whole
+    from nearpeak.report.compared.junit import to_junit
+    from nearpeak.report.compared.page import render
+    from nearpeak.report.compared.terminal import print_compared
+
+    allowed = parse_tolerance(tolerance)
+    found = compared_sides(load_side([old]), load_side(new), allowed)
+    forms = ((as_json, to_json), (as_junit, to_junit), (as_html, render))
+    texts = [(file, form(found)) for file, form in forms if file is not None]
+    for file, text in texts:
+        write_whole(file, text)
+    print_compared(found)
+    if found.regressed:
+        raise typer.Exit(1)
+
+
+def parse_tolerance(text: str) -> float:
+    """`5%` or `5` as 0.05; UserError for anything but 0 to less than 100 percent."""
+    try:
+        value = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise UserError(f"--tolerance {text!r} is no percentage below 100: give one like 5%")
+    return value

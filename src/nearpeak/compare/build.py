@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the studies of two sides to what changed between them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+import nearpeak
+from nearpeak.compare import differences
+from nearpeak.compare.figures import Figures, Key, gather
+from nearpeak.compare.judge import Both, Owner, judge
+from nearpeak.compare.load import Study
+from nearpeak.compare.model import SCHEMA, Compared, Lost, Session, Side, Unmatched
+from nearpeak.errors import UserError
+from nearpeak.identity import CEILING, Place, Who
+from nearpeak.results.model import Results
+
+WENT_WRONG = {"crashed", "hung", "wrong data", "failed"}  # states of a cell
+Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and session of it
+
+
+def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Compared:
+    """The new side against the old one, in all that both measured alike.
+
+    `tolerance`: how much worse a new figure may be, relative.
+
+    Raises:
+        UserError: the sides have nothing in common.
+    """
+    before, after = _sessions(old, "old"), _sessions(new, "new")
+    both, unmatched = _match(
+        gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))
+    )
+    if not both:
+        raise UserError(
+            f"{_named(old)} and {_named(new)} share nothing: compare studies of the same"
+            " libraries, paths, benchmarks and sizes"
+        )
+    sessions = [session for found in (before, after) for session in found.values()]
+    on_new = [session.side == "new" for session in sessions]
+    ceilings = {owner: cases for owner, cases in both.items() if owner[0] == CEILING}
+    libraries = {owner: cases for owner, cases in both.items() if owner[0] != CEILING}
+    found = Compared(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        tolerance=tolerance,
+        sessions=sessions,
+        differences=differences.find(old, new),
+        libraries=judge(libraries, on_new, tolerance),
+        ceilings=judge(ceilings, on_new, tolerance),
+        lost=_lost(old, new),
+        unmatched=unmatched,
+        regressed=False,
+    )
+    changes = (change for place in found.places for change in place.changes)
+    found.regressed = bool(found.lost) or any(change.regressed for change in changes)
+    return found
+
+
+def to_json(compared: Compared) -> str:
+    """The text of compare.json."""
+    return msgspec.json.format(msgspec.json.encode(compared), indent=1).decode() + "\n"
+
+
+def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Session]:
+    """Those in which something was measured, by study and number."""
+    return {
+        (index, session.session): Session(
+            side=side,
+            study=study.results.study,
+            folder=str(study.folder),
+            session=session.session,
+            started=session.started,
+            host=study.results.machine.hostname,
+        )
+        for index, study in enumerate(studies)
+        for session in study.results.sessions
+        if session.session in _measured(study.results)
+    }
+
+
+def _measured(results: Results) -> set[int]:
+    blocks = [cell.blocks for cell in results.cells] + [one.blocks for one in results.ceilings]
+    return {block.session for found in blocks for block in found}
+
+
+def _numbers(sessions: Mapping[tuple[int, int], Session], first: int) -> Numbers:
+    return {where: first + number for number, where in enumerate(sessions)}
+
+
+def _named(studies: Iterable[Study]) -> str:
+    return ", ".join(str(study.folder) for study in studies)
+
+
+def _match(
+    old: Mapping[Key, Figures], new: Mapping[Key, Figures]
+) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
+    """What both sides measured alike, and how much they did not."""
+    both: dict[Owner, list[Both]] = defaultdict(list)
+    unmatched: Counter[tuple[Who, Place, str]] = Counter()
+    for key in dict.fromkeys([*old, *new]):
+        who, place, case = key
+        if why := _apart(old.get(key), new.get(key)):
+            unmatched[who, place, why] += 1
+        else:
+            (kind,) = old[key].kinds
+            both[who, place].append(Both(case, kind, old[key], new[key]))
+    return both, [
+        Unmatched(who=who, place=place, why=why, cases=cases)
+        for (who, place, why), cases in unmatched.items()
+    ]
+
+
+def _apart(old: Figures | None, new: Figures | None) -> str:
+    """Why two figures cannot be compared; "" where they can."""
+    if new is None:
+        return "only the old side has it"
+    if old is None:
+        return "only the new side has it"
+    kinds = old.kinds | new.kinds
+    if len(kinds) == 1:
+        return ""
+    if len({kind.window for kind in kinds}) > 1:
+        return "measured with different numbers of messages in flight"
+    return "measured in different units"
+
+
+def _lost(old: Iterable[Study], new: Iterable[Study]) -> list[Lost]:
+    """What went wrong on the new side alone."""
+    before = _wrong(old)
+    measured = {
+        (cell.who, cell.place, cell.case)
+        for study in old
+        for cell in study.results.cells
+        if cell.median is not None
+    }
+    return [
+        Lost(who=who, place=place, case=case, status=status)
+        for (who, place, case), status in _wrong(new).items()
+        if (who, place, case) in measured and (who, place, case) not in before
+    ]
+
+
+def _wrong(studies: Iterable[Study]) -> dict[Key, str]:
+    return {
+        (cell.who, cell.place, cell.case): cell.status
+        for study in studies
+        for cell in study.results.cells
+        if cell.status in WENT_WRONG
+    }

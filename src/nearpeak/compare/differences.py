@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In what the machines, drivers, libraries and builds of both sides differ."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from nearpeak.compare.load import Study
+from nearpeak.compare.model import Difference
+from nearpeak.results.model import Results, SessionInfo
+from nearpeak.study.fingerprints import NOTHING, Fingerprint, changes
+
+
+def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
+    """All of them: of the machine, the driver, the libraries, the build.
+
+    What one side did not record is none, unless that side could not record it.
+    """
+    before, now = _side(old), _side(new)
+    recorded = all(_recorded(side) for side in (old, new))
+    return [
+        Difference(part=one.part, name=one.name, old=one.before, new=one.now)
+        for one in changes(before, now)
+        if recorded or NOTHING not in (one.before, one.now)
+    ]
+
+
+def _recorded(studies: Sequence[Study]) -> bool:
+    """Whether each session has a fingerprint: those of records before schema 3 have none."""
+    return all(session.fingerprint for study in studies for session in study.results.sessions)
+
+
+def _side(studies: Sequence[Study]) -> Fingerprint:
+    """Every value that the sessions of a side had."""
+    values: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    for study in studies:
+        for session in study.results.sessions:
+            for part, name, value in _facts(study.results, session):
+                values[part][name][value] = None
+    return {
+        part: {name: " or ".join(found) for name, found in names.items()}
+        for part, names in values.items()
+    }
+
+
+def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
+    """The fingerprint of a session, and of what an older one lacks what the study says itself."""
+    machine = results.machine
+    own = {
+        "machine": {
+            "host": machine.hostname,
+            "cpu": machine.cpu_model,
+            "kernel": machine.kernel,
+            **{f"gpu {gpu.uuid}": gpu.name for gpu in machine.gpus},
+        },
+        "driver": {},
+        "library": {f"{one.name} version": one.version_text.strip() for one in results.libraries},
+        "build": {"nearpeak": session.nearpeak},
+    }
+    for part in dict.fromkeys([*own, *session.fingerprint]):
+        for name, value in {**own.get(part, {}), **session.fingerprint.get(part, {})}.items():
+            yield part, name, value

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the figures of both sides to verdicts on what changed."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nearpeak.compare.figures import Figures, Kind, Launch
+from nearpeak.compare.model import CellChange, Change, CurveChange, PlaceChange, Ratio
+from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.observations.model import Floats
+from nearpeak.statistics import sides
+from nearpeak.statistics.sides import Columns, Group, JudgedCurve, JudgedGroup, Shift
+from nearpeak.statistics.verdicts import SLOWER, Verdict
+
+Owner = tuple[Who, Place]
+
+
+class Both(NamedTuple):
+    """One case that both sides measured alike."""
+
+    case: Case
+    kind: Kind
+    old: Figures
+    new: Figures
+
+
+class _Prepared(NamedTuple):
+    """One alternative at one place, as rows of logarithms."""
+
+    who: Who
+    place: Place
+    curves: list[tuple[Curve, list[Both]]]
+    launches: list[Launch]
+    columns: Columns
+
+
+def judge(
+    both: Mapping[Owner, Sequence[Both]], new: Sequence[bool], tolerance: float
+) -> list[PlaceChange]:
+    """Verdicts on alternatives of one kind, which share one error rate (`statistics.sides`).
+
+    `new`: of each session, whether it is on the new side.
+    """
+    prepared = [_prepare(owner, cases, new) for owner, cases in both.items()]
+    groups = [
+        Group([_rows(cases, one.launches) for _, cases in one.curves], one.columns)
+        for one in prepared
+    ]
+    judged = sides.judge(groups, tolerance)
+    return [_place(one, found, tolerance) for one, found in zip(prepared, judged, strict=True)]
+
+
+def _prepare(owner: Owner, cases: Sequence[Both], new: Sequence[bool]) -> _Prepared:
+    curves: dict[Curve, list[Both]] = {}
+    for one in cases:
+        curves.setdefault(one.case.curve, []).append(one)
+    launches = sorted({at for one in cases for at in (*one.old.values, *one.new.values)})
+    columns = Columns(np.array([launch.session for launch in launches]), np.array(new))
+    in_order = [
+        (curve, sorted(found, key=lambda one: one.case.x)) for curve, found in curves.items()
+    ]
+    return _Prepared(*owner, in_order, launches, columns)
+
+
+def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
+    """Logarithms, cases x launches, turned so that more is better; nan: not measured."""
+    rows = []
+    for one in cases:
+        sign = 1.0 if one.kind.better == "higher" else -1.0
+        rows.append(sign * _logarithms({**one.old.values, **one.new.values}, launches))
+    return np.array(rows)
+
+
+def _logarithms(values: Mapping[Launch, float], launches: Sequence[Launch]) -> Floats:
+    return np.log([values.get(launch, np.nan) for launch in launches])
+
+
+def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange:
+    return PlaceChange(
+        who=one.who,
+        place=one.place,
+        change=_change(judged.group, judged.shift, tolerance),
+        of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
+        curves=[
+            CurveChange(
+                curve=curve,
+                change=_change(found.curve, found.shift, tolerance),
+                of_ceiling=_of_ceiling(cases, one),
+                cells=_cells(cases, found, tolerance),
+            )
+            for (curve, cases), found in zip(one.curves, judged.curves, strict=True)
+        ],
+    )
+
+
+def _cells(cases: Sequence[Both], judged: JudgedCurve, tolerance: float) -> list[CellChange]:
+    return [
+        CellChange(
+            case=one.case,
+            change=_change(verdict, shift, tolerance),
+            unit=one.kind.unit,
+            old=float(np.median(list(one.old.values.values()))),
+            new=float(np.median(list(one.new.values.values()))),
+        )
+        for one, verdict, shift in zip(cases, judged.sizes, judged.shifts, strict=True)
+    ]
+
+
+def _change(judged: Verdict, shift: Shift, tolerance: float) -> Change:
+    found = judged.comparison
+    return Change(
+        ratio=found.ratio,
+        ci95=found.ci95,
+        p_value=found.p_value,
+        p_adjusted=judged.p_adjusted,
+        verdict=judged.verdict,
+        regressed=judged.verdict == SLOWER and found.ratio < 1 / (1 + tolerance),
+        history=[None if np.isnan(value) else value for value in shift.history.tolist()],
+    )
+
+
+def _of_ceiling(cases: Sequence[Both], one: _Prepared) -> Ratio | None:
+    """The mean over those cases whose fractions both sides have."""
+    rows = [
+        _logarithms({**case.old.of_ceiling, **case.new.of_ceiling}, one.launches)
+        for case in cases
+        if case.old.of_ceiling and case.new.of_ceiling
+    ]
+    if not rows:
+        return None
+    found = sides.shift(sides.mean_row(np.array(rows)), one.columns).comparison
+    return Ratio(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value)

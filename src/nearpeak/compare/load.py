@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A side of a comparison: studies, one by one or a folder full of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.errors import UserError
+from nearpeak.observations.study import load
+from nearpeak.results.build import summarise
+from nearpeak.results.model import Results
+
+PLAN = "plan.json"  # what makes a folder a study's
+
+
+class Study(NamedTuple):
+    """A study, and where it lies."""
+
+    folder: Path
+    results: Results
+
+
+def load_side(folders: Iterable[Path]) -> list[Study]:
+    """All studies of a side, in order of their start.
+
+    A folder that is no study's stands for the studies in it.
+
+    Raises:
+        UserError: no study there, one that cannot be read, or the same one twice.
+    """
+    studies = [
+        Study(folder, summarise(load(folder))) for given in folders for folder in _studies(given)
+    ]
+    _check_different(studies)
+    return sorted(studies, key=lambda study: study.results.started)
+
+
+def _studies(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; give folders that `nearpeak study` wrote")
+    if (folder / PLAN).is_file():
+        yield folder
+        return
+    inner = [one for one in sorted(folder.iterdir()) if (one / PLAN).is_file()]
+    if not inner:
+        raise UserError(
+            f"{folder}: neither a study nor a folder of studies (no {PLAN} there, nor one folder"
+            " below); give folders that `nearpeak study` wrote"
+        )
+    yield from inner
+
+
+def _check_different(studies: Sequence[Study]) -> None:
+    """A copy would count as one more session, and make sure what is not."""
+    known: dict[tuple[str, str], Path] = {}
+    for study in studies:
+        name = (study.results.study, study.results.started)
+        if name in known:
+            raise UserError(
+                f"{known[name]} and {study.folder} are the same study: give it once on a side"
+            )
+        known[name] = study.folder

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compare.json (docs/compare.md): how a new side of studies stands to an old one."""
+
+from typing import Literal
+
+import msgspec
+
+from nearpeak.identity import Case, Curve, Place, Who
+
+SCHEMA = 1
+Side = Literal["old", "new"]
+
+
+class Session(msgspec.Struct, kw_only=True):
+    """One run of one study, on one side."""
+
+    side: Side
+    study: str  # id
+    folder: str
+    session: int  # in its study
+    started: str
+    host: str
+
+
+class Difference(msgspec.Struct, kw_only=True):
+    """Something of the machines, drivers, libraries or builds that is not the same."""
+
+    part: str  # "machine", "driver", "library", "build"
+    name: str
+    old: str  # each value of the side once, joined by " or "
+    new: str
+
+
+class Ratio(msgspec.Struct, kw_only=True):
+    """New to old, above 1: the new side is better, whatever is better of the metric."""
+
+    ratio: float  # of the means over sessions
+    ci95: tuple[float, float] | None
+    p_value: float  # not adjusted for other comparisons
+
+
+class Change(Ratio, kw_only=True):
+    """A ratio, and the verdict on it."""
+
+    p_adjusted: float  # for all comparisons of its kind: of libraries, or of ceilings
+    verdict: str  # on the new side: "faster", "slower", "equivalent", "undecided", "mixed"
+    regressed: bool  # slower, and the ratio is worse than the tolerance
+    # Of each session of `Compared.sessions`: to the mean of the old side. Null: not measured there.
+    history: list[float | None]
+
+
+class CellChange(msgspec.Struct, kw_only=True):
+    """One case."""
+
+    case: Case
+    change: Change
+    unit: str
+    old: float  # median over all launches of the side, in the unit
+    new: float
+
+
+class CurveChange(msgspec.Struct, kw_only=True):
+    """One curve: the mean over its cases, which are judged after it."""
+
+    curve: Curve
+    change: Change
+    of_ceiling: Ratio | None  # the same of the fractions of the ceiling, where both sides have it
+    cells: list[CellChange]
+
+    @property
+    def changes(self) -> list[Change]:
+        """Its own, and those of its cases."""
+        return [self.change, *(cell.change for cell in self.cells)]
+
+
+class PlaceChange(msgspec.Struct, kw_only=True):
+    """A library at one place, or its ceiling: the mean over its curves, judged after it."""
+
+    who: Who  # CEILING for what the path carries without MPI
+    place: Place
+    change: Change
+    of_ceiling: Ratio | None
+    curves: list[CurveChange]
+
+    @property
+    def changes(self) -> list[Change]:
+        """Its own, those of its curves and of their cases."""
+        return [self.change, *(change for curve in self.curves for change in curve.changes)]
+
+
+class Lost(msgspec.Struct, kw_only=True):
+    """A case that the old side measured, and that went wrong on the new side."""
+
+    who: Who
+    place: Place
+    case: Case
+    status: str  # "crashed", "hung", "wrong data", "failed"
+
+
+class Unmatched(msgspec.Struct, kw_only=True):
+    """What cannot be compared of an alternative at one place."""
+
+    who: Who
+    place: Place
+    why: str
+    cases: int
+
+
+class Compared(msgspec.Struct, kw_only=True):
+    """The whole of compare.json."""
+
+    schema: int
+    nearpeak: str  # the version that compared
+    tolerance: float  # how much a new figure may be worse than an old one, relative
+    sessions: list[Session]  # of the old side, then of the new one, each in order of their start
+    differences: list[Difference]
+    libraries: list[PlaceChange]
+    ceilings: list[PlaceChange]
+    lost: list[Lost]
+    unmatched: list[Unmatched]
+    regressed: bool  # whether anything is, or was lost
+
+    @property
+    def places(self) -> list[PlaceChange]:
+        """Of libraries and of ceilings."""
+        return self.libraries + self.ceilings
+
+    def count(self, side: Side) -> int:
+        """How many sessions a side has."""
+        return sum(session.side == side for session in self.sessions)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as JUnit XML, for CI systems: a suite for each place, a test case for each curve.
+
+A test fails where its curve, or a size of it, regressed; it is skipped where nothing can be told.
+"""
+
+from collections.abc import Iterable
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from nearpeak.compare.model import Change, Compared, CurveChange, Lost, PlaceChange
+from nearpeak.identity import Place
+from nearpeak.numbers import number, printable, size, unit
+from nearpeak.report.compared import words
+from nearpeak.results.names import label
+from nearpeak.statistics.verdicts import UNDECIDED
+
+
+def to_junit(compared: Compared) -> str:
+    """The file, whole."""
+    root = Element("testsuites", name="nearpeak compare")
+    lost = [one.place for one in compared.lost]
+    for place in dict.fromkeys([*(one.place for one in compared.places), *lost]):
+        suite = SubElement(root, "testsuite", name=_text(place.path))
+        for one in compared.places:
+            if one.place == place:
+                _of_place(suite, one)
+        _lost(suite, place, compared.lost)
+        _count(suite)
+    _count(root)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _of_place(suite: Element, found: PlaceChange) -> None:
+    name = words.who_label(found.who)
+    _case(suite, name, "all curves", found.change, [found.change], [])
+    for curve in found.curves:
+        _case(suite, name, label(curve.curve), curve.change, curve.changes, _sizes(curve))
+
+
+def _sizes(curve: CurveChange) -> Iterable[str]:
+    for cell in curve.cells:
+        if cell.change.regressed:
+            yield (
+                f"{size(cell.case.x)}: {number(cell.old)} -> {number(cell.new)} {unit(cell.unit)},"
+                f" {words.sentence(cell.change)}"
+            )
+
+
+def _case(
+    suite: Element,
+    who: str,
+    name: str,
+    change: Change,
+    judged: Iterable[Change],
+    details: Iterable[str],
+) -> None:
+    case = SubElement(suite, "testcase", classname=_text(who), name=_text(name))
+    if any(one.regressed for one in judged):
+        failure = SubElement(case, "failure", type="regression", message=words.sentence(change))
+        failure.text = "\n".join(details)
+    elif change.verdict == UNDECIDED:
+        SubElement(case, "skipped", message=words.sentence(change))
+
+
+def _lost(suite: Element, place: Place, found: Iterable[Lost]) -> None:
+    here = [one for one in found if one.place == place]
+    for sentence in words.lost(here):
+        case = SubElement(suite, "testcase", classname="no longer measured", name=_text(sentence))
+        SubElement(case, "failure", type="lost", message=_text(sentence))
+
+
+def _count(element: Element) -> None:
+    for name, path in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+        element.set(name, str(sum(1 for _ in element.iter(path))))
+
+
+def _text(text: str) -> str:
+    """Text that XML can hold: it has no control characters."""
+    return printable(text)

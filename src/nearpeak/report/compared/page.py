@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a comparison: one file that loads nothing and runs no script."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from nearpeak import numbers
+from nearpeak.compare.model import Change, Compared, PlaceChange
+from nearpeak.identity import Place
+from nearpeak.report.compared import words
+from nearpeak.results import names
+
+_HERE = Path(__file__).parent
+_CSS = _HERE.parent / "report.css"
+_WIDTH, _HEIGHT, _EDGE = 132, 30, 4  # of the drawing of a history, in px
+_NARROW = 0.02  # of a logarithm: a history that spans less is drawn as if it spanned so much
+
+
+def render(compared: Compared) -> str:
+    """The page, whole."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": numbers.number,
+        "percent": numbers.percent,
+        "size": numbers.size,
+        "count": numbers.count,
+        "unit": numbers.unit,
+        "probability": numbers.probability,
+    }
+
+    def drawn(change: Change) -> Markup:
+        return draw(change.history, compared)
+
+    environment.globals |= {
+        "who_label": words.who_label,
+        "interval": numbers.interval,
+        "curve_label": names.label,
+        "drawn": drawn,
+    }
+    return environment.get_template("compare.html.j2").render(
+        compared=compared,
+        places=_by_place(compared),
+        differences=words.differences(compared),
+        sessions=words.sessions(compared),
+        conclusion=words.conclusion(compared),
+        lost=list(words.lost(compared.lost)),
+        unmatched=words.unmatched(compared),
+        css=Markup(_CSS.read_text(encoding="utf-8")),
+    )
+
+
+def _by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
+    places = dict.fromkeys(one.place for one in compared.places)
+    return [(place, [one for one in compared.places if one.place == place]) for place in places]
+
+
+def draw(history: Sequence[float | None], compared: Compared) -> Markup:
+    """The sessions in order as dots, as SVG: upwards is better, logarithmic.
+
+    A line at the mean of the old side, a broken one where the tolerance ends. Numbers alone get
+    into it.
+    """
+    worst = -math.log1p(compared.tolerance)
+    heights = [None if value is None else math.log(value) for value in history]
+    known = [0.0, worst, *(height for height in heights if height is not None)]
+    low, high = min(known), max(max(known), min(known) + _NARROW)
+
+    def down(height: float) -> str:
+        return f"{_EDGE + (_HEIGHT - 2 * _EDGE) * (high - height) / (high - low):.1f}"
+
+    step = (_WIDTH - 2 * _EDGE) / max(1, len(history) - 1)
+    split = compared.count("old")
+    parts = [
+        f'<line class="mean" x1="0" x2="{_WIDTH}" y1="{down(0)}" y2="{down(0)}"/>',
+        f'<line class="limit" x1="0" x2="{_WIDTH}" y1="{down(worst)}" y2="{down(worst)}"/>',
+    ]
+    for number, height in enumerate(heights):
+        if height is None:
+            continue
+        kind = "old" if number < split else "new"
+        across = f"{_EDGE + step * number:.1f}"
+        parts.append(f'<circle class="{kind}" cx="{across}" cy="{down(height)}" r="2.5"/>')
+    told = ", ".join(numbers.number(value) for value in history)
+    return Markup(
+        f'<svg class="history" role="img" width="{_WIDTH}" height="{_HEIGHT}"'
+        f' viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-label="Each session to the mean of the old side:'
+        f' {told}">{"".join(parts)}</svg>'
+    )

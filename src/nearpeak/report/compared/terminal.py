@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison in the terminal: what differs, what changed on each path, and the conclusion."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from nearpeak.compare.model import Change, Compared, CurveChange, PlaceChange
+from nearpeak.console import PlainConsole
+from nearpeak.numbers import number, size, unit
+from nearpeak.report.compared import words
+from nearpeak.results.names import label
+from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
+
+_SHOWN = 12  # lines of each list; the page has all of them
+_WIDTH = 80
+_BARS = "▁▂▃▄▅▆▇█"
+_NARROW = 0.02  # relative: a history that spans less is drawn as if it spanned so much
+
+
+def print_compared(compared: Compared, console: PlainConsole | None = None) -> None:
+    """Prints a comparison; its last line says whether anything regressed.
+
+    Never narrower than 80 columns: a line that wraps is better than a figure cut off.
+    """
+    console = console or PlainConsole()
+    if console.width < _WIDTH:
+        console.width = _WIDTH
+    console.print(f"Before: {words.side(compared, 'old')}")
+    console.print(f"Now:    {words.side(compared, 'new')}")
+    for line in _differences(compared):
+        console.print(line)
+    console.print(words.sessions(compared), style="yellow")
+    for place, group in groupby(
+        sorted(compared.places, key=lambda one: one.place), key=lambda one: one.place
+    ):
+        console.print()
+        console.print(place.path, style="bold")
+        console.print(_table(list(group), compared))
+    console.print()
+    console.print(
+        "new/old: above 1 the new side is better, in latency too; with its 95 % interval. fraction:"
+        " the same of the part of the ceiling. history: each session, old | new.",
+        style="dim",
+    )
+    for title, lines in (
+        ("Regressed:", _regressed(compared)),
+        ("No longer measured well:", list(words.lost(compared.lost))),
+        ("Not compared:", words.unmatched(compared)),
+    ):
+        _list(console, title, lines)
+    console.print(words.conclusion(compared), style="bold red" if compared.regressed else "bold")
+
+
+def history(change: Change, compared: Compared) -> str:
+    """A bar for each session, those of the old side before a line."""
+    measured = [value for value in change.history if value is not None]
+    low, high = min(measured), max(measured)
+    span = max(high - low, _NARROW)
+    middle = (high + low) / 2
+    bars = [
+        " " if value is None else _BARS[min(7, int(8 * ((value - middle) / span + 0.5)))]
+        for value in change.history
+    ]
+    split = compared.count("old")
+    return "".join(bars[:split]) + "|" + "".join(bars[split:])
+
+
+def _differences(compared: Compared) -> Iterator[Text | str]:
+    found = words.differences(compared)
+    if not found:
+        yield "Nothing that is recorded of machine, driver, libraries and build differs."
+        return
+    yield Text("What differs between them:", style="bold")
+    yield from (f"  {line}" for line in found[:_SHOWN])
+    if len(found) > _SHOWN:
+        yield f"  and {len(found) - _SHOWN} more: see --html or --json"
+
+
+def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
+    table.add_column("", overflow="fold", min_width=14)
+    table.add_column("new/old", no_wrap=True)
+    table.add_column("fraction", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("history", overflow="fold")
+    for place in places:
+        _row(table, words.who_label(place.who), place, compared)
+        shown = [one for one in place.curves if _worth_a_line(one)]
+        for curve in shown[:_SHOWN]:
+            _row(table, f"  {label(curve.curve)}", curve, compared)
+        if rest := len(place.curves) - len(shown[:_SHOWN]):
+            others = [one for one in place.curves if one not in shown[:_SHOWN]]
+            table.add_row(f"  {rest} other curves", "", "", _verdicts(others), "", style="dim")
+    return table
+
+
+def _worth_a_line(curve: CurveChange) -> bool:
+    return curve.change.verdict not in (EQUIVALENT, UNDECIDED) or any(
+        change.regressed for change in curve.changes
+    )
+
+
+def _verdicts(curves: Iterable[CurveChange]) -> str:
+    kinds = [curve.change.verdict for curve in curves]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def _row(table: Table, name: str, found: PlaceChange | CurveChange, compared: Compared) -> None:
+    change = found.change
+    style = {SLOWER: "red", FASTER: "green"}.get(change.verdict, "")
+    fraction = "" if found.of_ceiling is None else number(found.of_ceiling.ratio)
+    verdict = Text(change.verdict + ("!" if change.regressed else ""), style=style)
+    table.add_row(name, words.ratio(change), fraction, verdict, history(change, compared))
+
+
+def _regressed(compared: Compared) -> list[str]:
+    """Of each place that regressed: itself, or the curves and sizes that did."""
+    found = []
+    for place in compared.places:
+        where = f"{words.who_label(place.who)} on {place.place.path}"
+        if place.change.regressed:
+            found.append(f"{where}, all curves: {words.sentence(place.change)}")
+        for curve in place.curves:
+            if curve.change.regressed:
+                found.append(f"{where}, {label(curve.curve)}: {words.sentence(curve.change)}")
+                continue
+            found += [
+                f"{where}, {label(curve.curve)} at {size(cell.case.x)}: {number(cell.old)} ->"
+                f" {number(cell.new)} {unit(cell.unit)}, {words.sentence(cell.change)}"
+                for cell in curve.cells
+                if cell.change.regressed
+            ]
+    return found
+
+
+def _list(console: PlainConsole, title: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    console.print(title, style="bold")
+    for line in lines[:_SHOWN]:
+        console.print(f"  {line}")
+    if len(lines) > _SHOWN:
+        console.print(f"  and {len(lines) - _SHOWN} more: see --html or --json", style="dim")

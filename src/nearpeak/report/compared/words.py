@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the terminal, the page and JUnit all say of a comparison."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from statistics import median
+
+from nearpeak.compare.model import Change, Compared, CurveChange, Lost, PlaceChange, Side
+from nearpeak.identity import CEILING, Who
+from nearpeak.numbers import count, interval, number, percent, probability, size
+from nearpeak.results.names import label
+from nearpeak.study.sessions import shown
+
+ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
+
+
+def who_label(who: Who) -> str:
+    """A library with its settings, or `ceiling`."""
+    return "ceiling" if who == CEILING else who.label
+
+
+def conclusion(compared: Compared) -> str:
+    """Whether anything regressed, in one sentence."""
+    tolerance = f"{percent(compared.tolerance)} %"
+    if not compared.regressed:
+        return f"Nothing regressed: nothing is sure to be slower by more than {tolerance}."
+    places = [one for one in compared.places if any(change.regressed for change in one.changes)]
+    names = ", ".join(f"{who_label(one.who)} on {one.place.path}" for one in places)
+    parts = [f"{names} slower by more than {tolerance}"] if places else []
+    if compared.lost:
+        parts.append(f"{count(len(compared.lost), 'case')} no longer measured well")
+    return f"Regressed: {'; '.join(parts)}."
+
+
+def side(compared: Compared, which: Side) -> str:
+    """`3 sessions of 2 studies (a, b)`."""
+    own = [session for session in compared.sessions if session.side == which]
+    folders = list(dict.fromkeys(session.folder for session in own))
+    return f"{count(len(own), 'session')} ({', '.join(folders)})"
+
+
+def sure_from(compared: Compared) -> float | None:
+    """How much worse a library or ceiling at one place must be for half of them to be sure of it.
+
+    Half the interval, not adjusted for other comparisons; None where nothing can be told.
+    """
+    widths = [
+        one.change.ratio / one.change.ci95[0] - 1
+        for one in compared.places
+        if one.change.ci95 is not None
+    ]
+    return median(widths) if widths else None
+
+
+def sessions(compared: Compared) -> str:
+    """What so many sessions can tell, and what they cannot."""
+    old, new = compared.count("old"), compared.count("new")
+    told = sure_from(compared)
+    if told is None:
+        return (
+            "One launch of each says nothing of how launches and sessions scatter, so nothing is"
+            f" judged: measure {ENOUGH} sessions of each side."
+        )
+    reach = f"differences below about {percent(told)} % cannot be told from their scatter"
+    if old == new == 1:
+        return (
+            "One session of each side: sessions of one machine differ by a few percent too, so"
+            f" {reach}. Measure {ENOUGH} sessions of each side to tell more."
+        )
+    words = f"{count(old, 'session')} before, {new} now: {reach}"
+    return f"{words}." if min(old, new) >= ENOUGH else f"{words}; {ENOUGH} of each tell more."
+
+
+def differences(compared: Compared) -> list[str]:
+    """`driver nvidia: 580.159 -> 590.1`, in short, of everything that is not the same."""
+    return [
+        f"{one.part} {one.name}: {' -> '.join(shown(one.old, one.new))}"
+        for one in compared.differences
+    ]
+
+
+def ratio(change: Change) -> str:
+    """`0.909 [0.88, 0.94]`."""
+    return f"{number(change.ratio)} {interval(change.ci95)}".rstrip()
+
+
+def sentence(change: Change) -> str:
+    """The verdict on a change with its figures."""
+    return (
+        f"{change.verdict}: {ratio(change)} times as good as before"
+        f" (adjusted p {probability(change.p_adjusted)})"
+    )
+
+
+def cause(place: PlaceChange | CurveChange) -> str:
+    """How the fraction of the ceiling changed: whether the path changed with the library."""
+    if place.of_ceiling is None:
+        return ""
+    found = place.of_ceiling
+    return f"{number(found.ratio)} {interval(found.ci95)}".rstrip()
+
+
+def lost(found: list[Lost]) -> Iterator[str]:
+    """One sentence for each curve that has lost cases."""
+    order = sorted(found, key=lambda one: (one.place, one.who, one.case.curve, one.status))
+    for (place, who, curve, status), cases in groupby(
+        order, key=lambda one: (one.place, one.who, one.case.curve, one.status)
+    ):
+        sizes = ", ".join(size(one.case.x) for one in cases)
+        yield f"{who_label(who)} on {place.path}, {label(curve)}: {status} at {sizes}"
+
+
+def unmatched(compared: Compared) -> list[str]:
+    """What is not compared, and why."""
+    return [
+        f"{who_label(one.who)} on {one.place.path}: {count(one.cases, 'case')}: {one.why}"
+        for one in compared.unmatched
+    ]
