@@ -116,6 +116,7 @@ def _change(judged: Verdict, shift: Shift, tolerance: float) -> Change:
         p_value=found.p_value,
         p_adjusted=judged.p_adjusted,
         verdict=judged.verdict,
+        alone=shift.alone,
         regressed=judged.verdict == SLOWER and found.ratio < 1 / (1 + tolerance),
         history=[None if np.isnan(value) else value for value in shift.history.tolist()],
     )

@@ -44,6 +44,8 @@ class Change(Ratio, kw_only=True):
 
     p_adjusted: float  # for all comparisons of its kind: of libraries, or of ceilings
     verdict: str  # on the new side: "faster", "slower", "equivalent", "undecided", "mixed"
+    # The interval that there would be if sessions were all alike: by the scatter of launches alone.
+    alone: tuple[float, float] | None
     regressed: bool  # slower, and the ratio is worse than the tolerance
     # Of each session of `Compared.sessions`: to the mean of the old side. Null: not measured there.
     history: list[float | None]

@@ -10,21 +10,29 @@ errors and power).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from nearpeak.statistics.comparisons import Comparison
-from nearpeak.statistics.sessions import Part, t_test
-from nearpeak.statistics.verdicts import Adjusted, Floats, Tests, Verdict, adjust, means, verdict_of
+from nearpeak.statistics.intervals import LEVEL, Interval
+from nearpeak.statistics.sessions import Error, Part, t_test
+from nearpeak.statistics.verdicts import (
+    Adjusted,
+    Floats,
+    Tests,
+    Verdict,
+    across,
+    adjust,
+    means,
+    verdict_of,
+)
 from nearpeak.statistics.verdicts import whole as whole_of
 
-SESSION_SCATTER = 0.03  # relative: the prior's standard deviation of a session,
+SESSION_SCATTER = 0.02  # relative: the prior's standard deviation of a session,
 PRIOR_FREEDOM = 4.0  # worth as many degrees of freedom
-LEVEL = 0.95  # of intervals
 _OF_MEDIANS = math.pi / 2  # how many times the variance of a mean that of a median is, where normal
 
 
@@ -39,6 +47,7 @@ class Shift(NamedTuple):
     """The new side against the old one."""
 
     comparison: Comparison  # new / old; the interval is Student's
+    alone: Interval | None  # the interval that there would be if sessions were all alike
     history: Floats  # of each session: how many times better than the old side; nan: not measured
 
 
@@ -71,12 +80,14 @@ class JudgedGroup(NamedTuple):
 def judge(groups: Sequence[Group], margin: float) -> list[JudgedGroup]:
     """Verdicts on all groups, their curves and the sizes of these, by `verdicts.verdict_of`.
 
-    A false "differs" stands in at most 5 % of comparisons. Inside a group the closed test of
-    `verdicts` judges curves and sizes. The group is tested by the mean of its curves and by the
-    least of their p-values, twice the smaller of the two; its curves are judged no surer than it
-    is. Groups are adjusted for one another by Bonferroni's method.
+    The closed test of `verdicts` with one more level: a false "differs" stands in at most 5 % of
+    comparisons. A group is tested by the mean of its curves and by the least of their p-values,
+    twice the smaller of the two, and its curves are judged no surer than it is. Groups together are
+    tested by Bonferroni, as curves are.
     """
-    return [_judge(group, margin, len(groups)) for group in groups]
+    tested = [_test(group) for group in groups]
+    last = [max(size for curve in one.curves for size in curve.sizes) for one in tested]
+    return [_judge(one, margin, last[:i] + last[i + 1 :]) for i, one in enumerate(tested)]
 
 
 def mean_row(rows: Floats) -> Floats:
@@ -93,23 +104,18 @@ def shift(row: Floats, columns: Columns) -> Shift:
     The p-value is 1, and there is no interval, where nothing says how far launches or sessions
     scatter: one session of each side, with one launch.
     """
-    values, explained = _sessions(row, columns)
+    values, launches = _sessions(row, columns)
     measured = ~np.isnan(values)
     old, new = values[measured & ~columns.new], values[measured & columns.new]
     difference = float(new.mean() - old.mean())
-    history = np.exp(values - old.mean())
-    uncertain = _uncertain(old, new, explained)
-    if uncertain is None:
-        return Shift(Comparison(math.exp(difference), None, 1.0), history)
-    reach = math.sqrt(uncertain.variance) * float(
-        special.stdtrit(uncertain.freedom, (1 + LEVEL) / 2)
-    )
-    bounds = math.exp(difference - reach), math.exp(difference + reach)
-    p = t_test(difference, uncertain)
-    return Shift(Comparison(math.exp(difference), bounds, p), history)
+    share = 1 / len(old) + 1 / len(new)
+    error = _error(old, new, launches)
+    p = 1.0 if error is None else t_test(difference, _of_mean(error, share))
+    ratio = Comparison(math.exp(difference), _around(difference, error, share), p)
+    return Shift(ratio, _around(difference, launches, share), np.exp(values - old.mean()))
 
 
-def _sessions(row: Floats, columns: Columns) -> tuple[Floats, float | None]:
+def _sessions(row: Floats, columns: Columns) -> tuple[Floats, Part | None]:
     """The value of each session, and how much of its variance the scatter of launches explains.
 
     None where no session has two launches.
@@ -125,22 +131,43 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, float | None]:
         squares += float(np.sum((launches - launches.mean()) ** 2))
         freedom += len(launches) - 1
         shares.append((_OF_MEDIANS if len(launches) > 2 else 1.0) / len(launches))
-    return values, squares / freedom * float(np.mean(shares)) if freedom else None
+    explained = Part(squares / freedom * float(np.mean(shares)), freedom) if freedom else None
+    return values, explained
 
 
-def _uncertain(old: Floats, new: Floats, explained: float | None) -> Part | None:
-    """Of the difference of both means. Sessions of either side are taken to scatter alike."""
+def _error(old: Floats, new: Floats, launches: Part | None) -> Part | None:
+    """The variance of a session's value. Sessions of either side are taken to scatter alike."""
     freedom = float(len(old) + len(new) - 2)
     squares = sum(float(np.sum((side - side.mean()) ** 2)) for side in (old, new))
-    if explained is not None:
-        squares += PRIOR_FREEDOM * (SESSION_SCATTER**2 + explained)
+    if launches is not None:
+        squares += PRIOR_FREEDOM * (SESSION_SCATTER**2 + launches.variance)
         freedom += PRIOR_FREEDOM
-    if not freedom:
+    return Part(squares / freedom, freedom) if freedom else None
+
+
+def _of_mean(error: Part, share: float) -> Part:
+    return Part(error.variance * share, error.freedom)
+
+
+def _around(difference: float, error: Part | None, share: float) -> Interval | None:
+    if error is None:
         return None
-    return Part(squares / freedom * (1 / len(old) + 1 / len(new)), freedom)
+    reach = Error(_of_mean(error, share)).reach(LEVEL)
+    return math.exp(difference - reach), math.exp(difference + reach)
 
 
-def _judge(group: Group, margin: float, groups: int) -> JudgedGroup:
+class _Tested(NamedTuple):
+    """A group with the p-values inside it."""
+
+    together: Shift
+    shifts: list[Shift]  # of the curves
+    sizes: list[list[Shift]]
+    p_shift: float
+    p_group: float
+    curves: list[Adjusted]
+
+
+def _test(group: Group) -> _Tested:
     rows = [mean_row(curve) for curve in group.curves]
     shifts = [shift(row, group.columns) for row in rows]
     sizes = [[shift(row, group.columns) for row in curve] for curve in group.curves]
@@ -152,39 +179,36 @@ def _judge(group: Group, margin: float, groups: int) -> JudgedGroup:
         ]
     )
     count = 1 if len(rows) == 1 else 2  # the mean of one curve is that curve
-    least = min(p.curve for p in inside)
     p_shift = count * together.comparison.p_value
-    p_group = min(p_shift, count * least)
-
-    def adjusted(p: float) -> float:
-        return min(1.0, groups * max(p, p_group))
-
-    curves = tuple(
-        _curve(one, of, p, margin, adjusted)
-        for one, of, p in zip(shifts, sizes, inside, strict=True)
-    )
-    verdict = whole_of(
-        verdict_of(together.comparison.ci95, adjusted(p_shift), margin),
-        {one.curve.verdict for one in curves},
-    )
-    return JudgedGroup(Verdict(together.comparison, adjusted(p_group), verdict), curves, together)
-
-
-def _curve(
-    mean: Shift,
-    sizes: Sequence[Shift],
-    p: Adjusted,
-    margin: float,
-    adjusted: Callable[[float], float],
-) -> JudgedCurve:
-    found = tuple(
-        Verdict(
-            size.comparison, adjusted(own), verdict_of(size.comparison.ci95, adjusted(own), margin)
+    least = min(p_shift, count * min(p.curve for p in inside))
+    curves = [
+        Adjusted(
+            max(p.shift, least), max(p.curve, least), tuple(max(size, least) for size in p.sizes)
         )
-        for size, own in zip(sizes, p.sizes, strict=True)
-    )
-    verdict = whole_of(
-        verdict_of(mean.comparison.ci95, adjusted(p.shift), margin), {one.verdict for one in found}
-    )
-    judged = Verdict(mean.comparison, adjusted(p.curve), verdict)
-    return JudgedCurve(judged, found, mean, tuple(sizes))
+        for p in inside
+    ]
+    return _Tested(together, shifts, sizes, p_shift, least, curves)
+
+
+def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGroup:
+    """`others`: of each other group the largest p-value of any of its sizes."""
+
+    def verdict(found: Comparison, p: float) -> Verdict:
+        (adjusted,) = across([p], others).tolist()
+        return Verdict(found, adjusted, verdict_of(found.ci95, adjusted, margin))
+
+    def over(found: Comparison, p_shift: float, p: float, parts: Iterable[Verdict]) -> Verdict:
+        """By the verdicts on the mean of all parts and on each of them."""
+        kind = whole_of(verdict(found, p_shift).verdict, {part.verdict for part in parts})
+        return verdict(found, p)._replace(verdict=kind)
+
+    curves = []
+    for mean, shifts, p in zip(tested.shifts, tested.sizes, tested.curves, strict=True):
+        sizes = tuple(
+            verdict(one.comparison, own) for one, own in zip(shifts, p.sizes, strict=True)
+        )
+        curve = over(mean.comparison, p.shift, p.curve, sizes)
+        curves.append(JudgedCurve(curve, sizes, mean, tuple(shifts)))
+    found = tested.together
+    group = over(found.comparison, tested.p_shift, tested.p_group, [one.curve for one in curves])
+    return JudgedGroup(group, tuple(curves), found)

@@ -9,6 +9,7 @@ from nearpeak.compare.model import Change, Compared, CurveChange, Lost, PlaceCha
 from nearpeak.identity import CEILING, Who
 from nearpeak.numbers import count, interval, number, percent, probability, size
 from nearpeak.results.names import label
+from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
 
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
@@ -61,14 +62,31 @@ def sessions(compared: Compared) -> str:
             "One launch of each says nothing of how launches and sessions scatter, so nothing is"
             f" judged: measure {ENOUGH} sessions of each side."
         )
-    reach = f"differences below about {percent(told)} % cannot be told from their scatter"
-    if old == new == 1:
-        return (
-            "One session of each side: sessions of one machine differ by a few percent too, so"
-            f" {reach}. Measure {ENOUGH} sessions of each side to tell more."
-        )
-    words = f"{count(old, 'session')} before, {new} now: {reach}"
-    return f"{words}." if min(old, new) >= ENOUGH else f"{words}; {ENOUGH} of each tell more."
+    words = (
+        f"{count(old, 'session')} before, {new} now: half of the differences below"
+        f" {percent(told)} % cannot be told from how sessions scatter."
+    )
+    if min(old, new) < ENOUGH:
+        words += f" Measure {ENOUGH} sessions of each side to tell more."
+    return " ".join(filter(None, [words, _unexplained(compared)]))
+
+
+def _unexplained(compared: Compared) -> str:
+    """What launches do not explain, and sessions may."""
+    curves = [curve.change for one in compared.places for curve in one.curves]
+    open_ones = [
+        change
+        for change in curves
+        if change.verdict == UNDECIDED
+        and change.alone is not None
+        and not change.alone[0] <= 1 <= change.alone[1]
+    ]
+    if not open_ones:
+        return ""
+    return (
+        f"{len(open_ones)} of {count(len(curves), 'curve')} are undecided though they differ by"
+        " more than launches scatter: that may be the sessions."
+    )
 
 
 def differences(compared: Compared) -> list[str]:
