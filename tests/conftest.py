@@ -98,3 +98,11 @@ def make_study(tmp_path: Path) -> Callable[..., Any]:
     file = Path(__file__).parent / "observations" / "made_study.py"
     made = load_helper("made_study", file)
     return lambda *libraries: made.Study(tmp_path / "study", list(libraries or ("alpha",)))
+
+
+@pytest.fixture
+def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
+    """Makes study folders to compare (tests/compare/made_sides.py); called with a name."""
+    assert make_study
+    made = load_helper("made_sides", Path(__file__).parent / "compare" / "made_sides.py")
+    return lambda name, **options: made.study(tmp_path / name, **options)

@@ -32,7 +32,7 @@ from nearpeak.statistics.verdicts import (
 from nearpeak.statistics.verdicts import whole as whole_of
 
 SESSION_SCATTER = 0.02  # relative: the prior's standard deviation of a session,
-PRIOR_FREEDOM = 4.0  # worth as many degrees of freedom
+PRIOR_FREEDOM = 2.0  # worth as many degrees of freedom
 _OF_MEDIANS = math.pi / 2  # how many times the variance of a mean that of a median is, where normal
 
 

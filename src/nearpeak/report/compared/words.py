@@ -41,9 +41,9 @@ def side(compared: Compared, which: Side) -> str:
 
 
 def sure_from(compared: Compared) -> float | None:
-    """How much worse a library or ceiling at one place must be for half of them to be sure of it.
+    """The median over libraries and ceilings of how far their intervals reach, relative.
 
-    Half the interval, not adjusted for other comparisons; None where nothing can be told.
+    Not adjusted for other comparisons; None where nothing can be told.
     """
     widths = [
         one.change.ratio / one.change.ci95[0] - 1
@@ -63,8 +63,8 @@ def sessions(compared: Compared) -> str:
             f" judged: measure {ENOUGH} sessions of each side."
         )
     words = (
-        f"{count(old, 'session')} before, {new} now: half of the differences below"
-        f" {percent(told)} % cannot be told from how sessions scatter."
+        f"{count(old, 'session')} before, {new} now: changes below about {percent(told)} %"
+        " cannot be told from how launches and sessions scatter."
     )
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."

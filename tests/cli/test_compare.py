@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak compare`: exit status, files, bad input."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from nearpeak.cli.compare import parse_tolerance
+from nearpeak.cli.main import main
+from nearpeak.errors import UserError
+
+MakeSides = Callable[..., Path]
+Compare = Callable[..., tuple[int, str, str]]
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def compare(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Compare:
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["nearpeak", "compare", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def test_a_planted_loss_is_in_all_that_is_written(
+    compare: Compare, make_sides: MakeSides, tmp_path: Path
+) -> None:
+    (tmp_path / "baseline").mkdir()
+    for day in (1, 2, 3):
+        make_sides(f"baseline/{day}", day=day)
+    new = [make_sides(f"new{day}", day=day, factor=1 / 1.1) for day in (4, 5, 6)]
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "junit", "html")}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    code, out, err = compare(tmp_path / "baseline", *new, *options)
+    assert (code, err) == (1, "")
+    assert out.strip().splitlines()[-1].startswith("Regressed: alpha on host-host same-numa")
+    assert json.loads(files["json"].read_text())["regressed"] is True
+    assert ElementTree.parse(files["junit"]).getroot().get("failures") != "0"
+    assert "Regressed: alpha on host-host same-numa" in files["html"].read_text()
+    code, out, _ = compare(tmp_path / "baseline", *new, "--tolerance", "20%")
+    assert code == 0
+    assert "Nothing regressed" in out
+
+
+def test_a_recorded_study_beside_itself(compare: Compare) -> None:
+    folder = EXAMPLES / "h200x2-settings"
+    code, out, err = compare(folder, folder)
+    assert (code, err) == (0, "")
+    assert "Nothing regressed" in out
+    assert "slower" not in out.replace("slower by more than", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nowhere", "nowhere"), "nowhere: no such folder"),
+        ((".", "."), ".: neither a study nor a folder of studies"),
+        (("nowhere", "nowhere", "--tolerance", "much"), "--tolerance 'much' is no percentage"),
+        (("nowhere",), "Missing argument 'NEW...'"),
+    ],
+)
+def test_bad_input_is_one_line(
+    compare: Compare,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = compare(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"nearpeak: {message}")
+    assert err.count("\n") == 1
+
+
+def test_where_nothing_can_be_written_nothing_is_said(
+    compare: Compare, make_sides: MakeSides, tmp_path: Path
+) -> None:
+    one = make_sides("one", blocks=1)
+    code, out, err = compare(one, one, "--json", tmp_path / "missing" / "x.json")
+    assert (code, out) == (2, "")
+    assert "cannot write" in err
+
+
+def test_tolerances() -> None:
+    assert [parse_tolerance(text) for text in ("5%", "5", " 0.5 % ", "0")] == [0.05, 0.05, 0.005, 0]
+    for text in ("", "-1%", "100", "nan", "5%%"):
+        with pytest.raises(UserError):
+            parse_tolerance(text)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Study folders to compare, made by hand: every number in them is invented, none was measured."""
+
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import numpy as np
+
+BLOCKS = 6
+RATES = {1024: 1.0, 4096: 3.0, 16384: 8.0}  # GB/s
+TIMES = {1024: 2.0, 4096: 2.5, 16384: 4.0}  # us: a launch measures all sizes of its study
+
+
+def study(
+    folder: Path,
+    *,
+    day: int = 1,
+    factor: float = 1.0,
+    path_factor: float = 1.0,
+    libraries: Iterable[str] = ("alpha",),
+    crashed: Collection[str] = (),
+    scatter: float = 0.01,
+    blocks: int = BLOCKS,
+    **fingerprint: str,
+) -> Path:
+    """A study that was measured in one session.
+
+    `day`: of its start, which also seeds the scatter of its launches; `factor`: how fast libraries
+    are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed; `fingerprint`:
+    of the driver.
+    """
+    made = sys.modules["made_study"].Study(folder, list(libraries))
+    made.records[0].started = made.records[1].started = f"2026-01-{day:02}"
+    made.records[1].fingerprint.driver.update(fingerprint)
+    chance = np.random.default_rng(day)
+
+    def noise() -> float:
+        return float(np.exp(scatter * chance.normal()))
+
+    for block in range(blocks):
+        shared = noise()
+        made.ceiling(
+            block,
+            {("bw", "ring", size): 10.0 * path_factor * noise() for size in RATES}
+            | {("latency", "flag", size): 1.0 / path_factor * noise() for size in TIMES},
+        )
+        for library in libraries:
+            speed = factor * shared
+            if library in crashed:
+                made.launch(block, library, "bw", status="crashed")
+            else:
+                rates = {size: rate * speed * noise() for size, rate in RATES.items()}
+                made.launch(block, library, "bw", rates)
+            times = {size: time / speed * noise() for size, time in TIMES.items()}
+            made.launch(block, library, "latency", times)
+    return Path(made.write())

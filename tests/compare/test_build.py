@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a comparison says of studies whose truth is known."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.compare.model import Compared
+from nearpeak.errors import UserError
+from nearpeak.identity import CEILING, Who
+
+MakeSides = Callable[..., Path]
+
+
+def three(make_sides: MakeSides, name: str, first: int, **options: object) -> list[Path]:
+    return [make_sides(f"{name}{day}", day=day, **options) for day in range(first, first + 3)]
+
+
+def compared(old: list[Path], new: list[Path], tolerance: float = 0.05) -> Compared:
+    return compare(load_side(old), load_side(new), tolerance)
+
+
+def test_a_slower_library_regressed_and_the_path_did_not(make_sides: MakeSides) -> None:
+    old = three(make_sides, "old", 1)
+    new = three(make_sides, "new", 4, factor=1 / 1.1)
+    found = compared(old, new)
+    assert found.regressed
+    [library] = found.libraries
+    assert (library.who, library.change.verdict) == (Who("alpha"), "slower")
+    assert library.change.regressed
+    assert library.change.ratio == pytest.approx(1 / 1.1, rel=0.03)
+    assert library.of_ceiling is not None
+    assert library.of_ceiling.ratio == pytest.approx(1 / 1.1, rel=0.03)
+    assert {curve.curve.benchmark for curve in library.curves} == {"bw", "latency"}
+    assert {curve.change.verdict for curve in library.curves} == {"slower"}
+    [ceiling] = found.ceilings
+    assert (ceiling.who, ceiling.of_ceiling) == (CEILING, None)
+    assert not any(change.regressed for change in ceiling.changes)
+    assert [session.side for session in found.sessions] == ["old"] * 3 + ["new"] * 3
+    assert len(library.change.history) == 6
+    assert max(found.libraries[0].change.history[3:]) < min(library.change.history[:3])  # type: ignore[type-var]
+
+
+def test_a_slower_path_is_told_from_a_slower_library(make_sides: MakeSides) -> None:
+    old = three(make_sides, "old", 1)
+    found = compared(old, three(make_sides, "new", 4, factor=0.8, path_factor=0.8))
+    assert found.ceilings[0].change.regressed
+    assert found.libraries[0].change.regressed
+    assert found.libraries[0].of_ceiling is not None
+    assert found.libraries[0].of_ceiling.ratio == pytest.approx(1, rel=0.03)
+
+
+def test_within_the_tolerance_nothing_regressed(make_sides: MakeSides) -> None:
+    old = three(make_sides, "old", 1)
+    found = compared(old, three(make_sides, "new", 4, factor=1 / 1.1), tolerance=0.3)
+    assert not found.regressed
+    assert found.libraries[0].change.verdict == "equivalent"
+
+
+def test_one_session_each_leaves_a_small_loss_open(make_sides: MakeSides) -> None:
+    found = compared([make_sides("old", day=1)], [make_sides("new", day=2, factor=1 / 1.1)])
+    assert not found.regressed
+    change = found.libraries[0].change
+    assert change.verdict == "undecided"
+    assert change.alone is not None
+    assert change.alone[1] < 1  # launches alone would have told it
+
+
+def test_the_same_study_on_both_sides(make_sides: MakeSides) -> None:
+    one = make_sides("one")
+    found = compared([one], [one])
+    assert not found.regressed
+    assert not found.differences
+    assert {change.ratio for place in found.places for change in place.changes} == {1.0}
+
+
+def test_what_crashes_now_is_lost(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=("alpha", "beta"))
+    new = make_sides("new", day=2, libraries=("alpha", "beta"), crashed=("beta",))
+    found = compared([old], [new])
+    assert found.regressed
+    assert {(one.who.library, one.case.benchmark, one.status) for one in found.lost} == {
+        ("beta", "bw", "crashed")
+    }
+    assert len(found.lost) == 3
+    assert not compared([new], [new]).lost  # it did before, too
+
+
+def test_what_one_side_lacks_is_not_compared(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=("alpha", "beta"))
+    found = compared([old], [make_sides("new", day=2)])
+    [one] = found.unmatched
+    assert (one.who, one.cases, one.why) == (Who("beta"), 6, "only the old side has it")
+
+
+def test_another_window_is_another_measurement(make_sides: MakeSides) -> None:
+    sides = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    for study in sides[1]:
+        for cell in study.results.cells:
+            if cell.case.benchmark == "bw":
+                cell.window = 1
+    found = compare(*sides, 0.05)
+    [one] = found.unmatched
+    assert (one.cases, one.why) == (3, "measured with different numbers of messages in flight")
+
+
+def test_nothing_in_common_is_an_error(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    for study in new:
+        study.results.cells, study.results.ceilings = [], []
+    with pytest.raises(UserError, match="share nothing: compare studies of the same"):
+        compare(old, new, 0.05)

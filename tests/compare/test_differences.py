@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In what both sides differ."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.compare.differences import find
+from nearpeak.compare.load import load_side
+
+MakeSides = Callable[..., Path]
+
+
+def test_each_value_of_a_side_is_named_once(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day, blocks=1, nvidia="550") for day in (1, 2)]
+    new = [
+        make_sides("new3", day=3, blocks=1, nvidia="550", cuda="13"),
+        make_sides("new4", day=4, blocks=1, nvidia="560"),
+    ]
+    found = find(load_side(old), load_side(new))
+    assert [(one.part, one.name, one.old, one.new) for one in found] == [
+        ("driver", "nvidia", "550", "550 or 560"),
+        ("driver", "cuda", "none", "13"),
+    ]
+
+
+def test_what_could_not_be_recorded_is_no_difference(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", blocks=1)])
+    new = load_side([make_sides("new", day=2, blocks=1, nvidia="560")])
+    old[0].results.sessions[0].fingerprint = {}  # as of records of schema 2
+    results = new[0].results
+    results.machine = msgspec.structs.replace(results.machine, kernel="6.1")
+    found = find(old, new)
+    assert [(one.name, one.old, one.new) for one in found] == [("kernel", "6.0", "6.1")]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A side: one study, several, or a folder of them; and what is none."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.compare.load import load_side
+from nearpeak.errors import UserError
+
+MakeSides = Callable[..., Path]
+
+
+def test_studies_come_in_the_order_of_their_start(make_sides: MakeSides, tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    later = make_sides("many/a", day=3, blocks=1)
+    earlier = make_sides("many/b", day=2, blocks=1)
+    (tmp_path / "many" / "notes").mkdir()
+    assert [one.folder for one in load_side([tmp_path / "many"])] == [earlier, later]
+    first = make_sides("first", day=1, blocks=1)
+    assert [one.folder for one in load_side([later, first])] == [first, later]
+
+
+def test_what_is_no_study_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing: no such folder"):
+        load_side([tmp_path / "nothing"])
+    with pytest.raises(UserError, match="neither a study nor a folder of studies"):
+        load_side([tmp_path])
+
+
+def test_a_study_counts_once(make_sides: MakeSides, tmp_path: Path) -> None:
+    one = make_sides("one", blocks=1)
+    shutil.copytree(one, tmp_path / "copy")
+    with pytest.raises(UserError, match="are the same study: give it once"):
+        load_side([one, tmp_path / "copy"])
+
+
+def test_another_schema_is_named(make_sides: MakeSides) -> None:
+    one = make_sides("one", blocks=1)
+    file = one / "plan.json"
+    file.write_bytes(file.read_bytes().replace(b'"schema":3', b'"schema":9', 1))
+    with pytest.raises(UserError, match=r"plan\.json"):
+        load_side([one])

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JUnit XML of comparisons."""
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.report.compared.junit import to_junit
+
+MakeSides = Callable[..., Path]
+
+
+def junit(old: list[Path], new: list[Path]) -> ElementTree.Element:
+    return ElementTree.fromstring(to_junit(compare(load_side(old), load_side(new), 0.05)))
+
+
+def test_a_regression_is_a_failure_of_its_curves(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day) for day in (1, 2, 3)]
+    root = junit(old, [make_sides(f"new{day}", day=day, factor=0.8) for day in (4, 5, 6)])
+    [suite] = root
+    assert suite.get("name") == "host-host same-numa"
+    failed = {
+        (one.get("classname"), one.get("name")) for one in suite if one.find("failure") is not None
+    }
+    assert failed == {
+        ("alpha", "all curves"),
+        ("alpha", "bw (H,H, calls=blocking, reuse=fixed)"),
+        ("alpha", "latency (H,H, calls=blocking, reuse=fixed)"),
+    }
+    assert (root.get("tests"), root.get("failures")) == ("6", "3")
+    texts = [one.text or "" for one in root.iter("failure")]
+    assert any(text.startswith("1 KiB: ") for text in texts)
+
+
+def test_what_cannot_be_told_is_skipped_and_a_crash_is_a_failure(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=("alpha", "be<ta\x1b"))
+    new = make_sides("new", day=2, libraries=("alpha", "be<ta\x1b"), crashed=("be<ta\x1b",))
+    root = junit([old], [new])
+    assert int(root.get("skipped", "0")) > 0
+    [lost] = [one for one in root.iter("testcase") if one.get("classname") == "no longer measured"]
+    assert "be<ta\ufffd on host-host same-numa, bw" in lost.get("name", "")
+    assert "crashed at 1 KiB, 4 KiB, 16 KiB" in lost.get("name", "")
+    assert lost.find("failure") is not None

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a comparison: whole, escaped, and without scripts."""
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.report.compared.page import draw, render
+
+MakeSides = Callable[..., Path]
+NASTY = "<script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, _attrs: object) -> None:
+        self.seen.append(tag)
+        if tag not in ("meta", "link", "line", "circle"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("line", "circle"):
+            assert self.open.pop() == tag
+
+
+def test_every_name_is_escaped_and_no_script_runs(make_sides: MakeSides) -> None:
+    libraries = ("alpha", NASTY)
+    old = load_side([make_sides("old", libraries=libraries)])
+    new = make_sides("new", day=2, libraries=libraries, crashed=(NASTY,), nvidia=NASTY)
+    compared = compare(old, load_side([new]), 0.05)
+    compared.sessions[0].folder = NASTY
+    text = render(compared)
+    tags = Tags(text)
+    assert tags.open == []
+    assert "script" not in tags.seen
+    assert "default-src 'none'" in text
+    assert text.count("&lt;script&gt;alert(1)") >= 4
+    assert "What differs between both sides" in text
+    assert "driver nvidia: none -&gt; &lt;script" in text
+    assert (
+        text.index("driver nvidia")
+        < text.index("Regressed:")
+        < text.index("host-host same-numa</h2>")
+    )
+
+
+def test_a_history_has_a_dot_for_each_session(make_sides: MakeSides) -> None:
+    old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2)])
+    compared = compare(old, load_side([make_sides("new", day=3, factor=0.5)]), 0.05)
+    change = compared.libraries[0].change
+    drawn = draw(change.history, compared)
+    assert drawn.count('class="old"') == 2
+    assert drawn.count('class="new"') == 1
+    assert draw([1.0, None, 0.5], compared).count("<circle") == 2
+    assert "–" in draw([1.0, None, 0.5], compared)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison in the terminal."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.compare.model import Compared
+from nearpeak.console import PlainConsole
+from nearpeak.report.compared.terminal import history, print_compared
+
+MakeSides = Callable[..., Path]
+
+
+def printed(compared: Compared, width: int = 80) -> str:
+    stream = io.StringIO()
+    print_compared(compared, PlainConsole(file=stream, width=width))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_regression_is_named_and_ends_the_output(make_sides: MakeSides, width: int) -> None:
+    old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2, 3)])
+    new = [make_sides(f"new{day}", day=day, factor=0.8, nvidia="9") for day in (4, 5, 6)]
+    text = printed(compare(old, load_side(new), 0.05), width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= max(80, width)
+    assert text.index("driver nvidia: none -> 9") < text.index("host-host same-numa")
+    assert any(line.split()[0] == "alpha" and "slower!" in line for line in lines if line.strip())
+    words = " ".join(text.split())
+    assert "Regressed: alpha on host-host same-numa" in words
+    assert words.endswith("Regressed: alpha on host-host same-numa slower by more than 5.00 %.")
+
+
+def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old")])
+    new = load_side([make_sides("new", day=2, factor=1 / 1.08)])
+    words = " ".join(printed(compare(old, new, 0.05)).split())
+    assert "Nothing that is recorded of machine, driver, libraries and build differs." in words
+    assert "1 session before, 1 now: changes below about" in words
+    assert "undecided though they differ by more than launches scatter" in words
+    assert words.endswith("nothing is sure to be slower by more than 5.00 %.")
+
+
+def test_names_steer_no_terminal(make_sides: MakeSides) -> None:
+    libraries = ("[red]x[/red]\x1b[31m",)
+    old = load_side([make_sides("old", libraries=libraries)])
+    text = printed(compare(old, old, 0.05))
+    assert "[red]x[/red]" in text.replace("\n", "")
+    assert "\x1b" not in text
+
+
+def test_a_history_is_drawn_against_its_own_range(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old")])
+    compared = compare(old, load_side([make_sides("new", day=2)]), 0.05)
+    change = compared.libraries[0].change
+    change.history = [1.0, 0.5]
+    assert history(change, compared) == "█|▁"
+    change.history = [1.0, None]
+    assert history(change, compared) == "▅| "

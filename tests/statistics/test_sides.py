@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sides with sessions: known values, what cannot be told, and error rates by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from nearpeak.statistics.sides import (
+    PRIOR_FREEDOM,
+    SESSION_SCATTER,
+    Columns,
+    Group,
+    judge,
+    mean_row,
+    shift,
+)
+
+Floats = NDArray[np.float64]
+NAN = float("nan")
+
+
+def columns(old: int, new: int, launches: int) -> Columns:
+    sessions = np.repeat(np.arange(old + new), launches)
+    return Columns(sessions, np.arange(old + new) >= old)
+
+
+def test_a_shift_worked_by_hand() -> None:
+    # Sessions 0.0 and 0.2, then 0.4 and 0.6, each with launches 0.1 below and above.
+    middles = np.repeat([0.0, 0.2, 0.4, 0.6], 2)
+    row = middles + np.tile([-0.1, 0.1], 4)
+    found = shift(row, columns(2, 2, 2))
+    launches = 4 * 0.02 / 4 / 2  # a session's mean of two launches: squares / freedom / 2
+    squares = 0.02 + 0.02 + PRIOR_FREEDOM * (SESSION_SCATTER**2 + launches)
+    freedom = 2 + PRIOR_FREEDOM
+    error = math.sqrt(squares / freedom * (1 / 2 + 1 / 2))
+    reach = stats.t.ppf(0.975, freedom) * error
+    assert found.comparison.ratio == pytest.approx(math.exp(0.4))
+    assert found.comparison.ci95 == pytest.approx((math.exp(0.4 - reach), math.exp(0.4 + reach)))
+    assert found.comparison.p_value == pytest.approx(2 * stats.t.sf(0.4 / error, freedom))
+    reach = stats.t.ppf(0.975, 4) * math.sqrt(launches)
+    assert found.alone == pytest.approx((math.exp(0.4 - reach), math.exp(0.4 + reach)))
+    assert found.history == pytest.approx(np.exp([-0.1, 0.1, 0.3, 0.5]))
+
+
+def test_one_session_of_each_side_rests_on_the_prior() -> None:
+    row = np.array([0.0, 0.0, 0.05, 0.05])
+    found = shift(row, columns(1, 1, 2))
+    error = SESSION_SCATTER * math.sqrt(2)
+    assert found.comparison.p_value == pytest.approx(2 * stats.t.sf(0.05 / error, PRIOR_FREEDOM))
+    assert found.alone == pytest.approx((math.exp(0.05), math.exp(0.05)))
+
+
+def test_one_launch_of_each_side_says_nothing() -> None:
+    found = shift(np.array([0.0, 1.0]), columns(1, 1, 1))
+    assert (found.comparison.ci95, found.comparison.p_value, found.alone) == (None, 1.0, None)
+    [judged] = judge([Group([np.array([[0.0, 1.0]])], columns(1, 1, 1))], 0.05)
+    assert judged.group.verdict == "undecided"
+
+
+def test_one_launch_a_session_is_a_plain_t_test() -> None:
+    old, new = [0.0, 0.1, 0.3], [0.5, 0.6, 0.9]
+    found = shift(np.array(old + new), columns(3, 3, 1))
+    assert found.comparison.p_value == pytest.approx(stats.ttest_ind(old, new).pvalue)
+    assert found.alone is None
+
+
+def test_what_a_session_lacks_is_left_out() -> None:
+    row = np.array([0.0, 0.2, NAN, NAN, 0.4, NAN])
+    found = shift(row, columns(2, 1, 2))
+    assert found.comparison.ratio == pytest.approx(math.exp(0.3))
+    assert np.isnan(found.history).tolist() == [False, True, False]
+    rows = np.array([[0.0, NAN, 2.0], [1.0, NAN, 3.0]])
+    assert mean_row(rows) == pytest.approx([0.5, NAN, 2.5], nan_ok=True)
+
+
+def groups(
+    chance: np.random.Generator, where: Columns, sessions: float, loss: float, count: int = 2
+) -> list[Group]:
+    """Groups of 2 curves with 3 sizes; launches scatter by 3 %, sessions by so much."""
+    common = sessions * chance.normal(size=len(where.new)) - loss * where.new
+    return [
+        Group(
+            [
+                common[where.sessions] + 0.03 * chance.normal(size=(3, len(where.sessions)))
+                for _ in range(2)
+            ],
+            where,
+        )
+        for _ in range(count)
+    ]
+
+
+def any_slower(found: list[Group]) -> bool:
+    return any(
+        one.verdict == "slower"
+        for judged in judge(found, 0.05)
+        for curve in judged.curves
+        for one in (judged.group, curve.curve, *curve.sizes)
+    )
+
+
+@pytest.mark.parametrize("sessions", [1, 3])
+def test_sessions_alone_are_hardly_ever_called_slower(sessions: int) -> None:
+    chance = np.random.default_rng(1)
+    where = columns(sessions, sessions, 6)
+    found = sum(any_slower(groups(chance, where, 0.03, 0.0)) for _ in range(40))
+    assert found <= 2
+
+
+def test_a_loss_of_a_tenth_is_found_with_three_sessions_each() -> None:
+    chance = np.random.default_rng(1)
+    where = columns(3, 3, 6)
+    assert sum(any_slower(groups(chance, where, 0.01, 0.1)) for _ in range(20)) >= 18
+
+
+def test_no_curve_is_surer_than_its_group_and_no_size_than_its_curve() -> None:
+    chance = np.random.default_rng(2)
+    for _ in range(5):
+        for one in judge(groups(chance, columns(2, 2, 4), 0.02, 0.05), 0.05):
+            for curve in one.curves:
+                assert curve.curve.p_adjusted >= one.group.p_adjusted
+                assert all(size.p_adjusted >= curve.curve.p_adjusted for size in curve.sizes)
+
+
+def test_small_sure_differences_are_equivalent() -> None:
+    row = np.repeat([0.0, 0.001, 0.02, 0.021], 20) + 1e-4 * np.tile([1, -1], 40)
+    where = columns(2, 2, 20)
+    [judged] = judge([Group([row[None, :]], where)], 0.1)
+    assert judged.group.verdict == "equivalent"
