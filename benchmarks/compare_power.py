@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates `nearpeak compare`: how often it errs and finds: a table of docs/methodology.md.
+"""Simulates `nearpeak compare`: how often it errs and finds: the table of docs/compare.md.
 
 Usage: python benchmarks/compare_power.py
 
 One library on 2 places, 3 curves of 8 sizes each, 6 launches a session. Half the variance of a
 launch is shared by all its sizes; half of that of a session by all curves, half is of each curve's
-own. In half of the studies the library loses nothing, in the others 10 % everywhere or on a single
-curve. Nothing is measured; the seed is fixed.
+own. The library loses nothing, 10 % everywhere, or 10 % on a single curve of one place. Nothing is
+measured; the seed is fixed.
 """
 
 import sys

@@ -30,7 +30,7 @@ NEARPEAK = (sys.executable, "-c", "from nearpeak.cli.main import main; main()")
 STUDY = (
     *("--benchmark", "latency", "--benchmark", "bw", "--sizes", "4K,16K,64K"),
     *("--paths", "host-host same-numa"),
-    *("--launches", "8", "--slot-ms", "20"),
+    *("--launches", "6", "--slot-ms", "20"),
 )
 SHIM = Path(__file__).with_name("slow_mpi.c")
 PLAIN, SLOWED = "plain", "slowed"

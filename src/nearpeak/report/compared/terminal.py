@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison in the terminal: what differs, what changed on each path, and the conclusion."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -9,9 +10,10 @@ from rich.text import Text
 
 from nearpeak.compare.model import Change, Compared, CurveChange, PlaceChange
 from nearpeak.console import PlainConsole
-from nearpeak.numbers import number, size, unit
+from nearpeak.identity import Curve
+from nearpeak.numbers import count, number, size, unit
 from nearpeak.report.compared import words
-from nearpeak.results.names import label
+from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
 
 _SHOWN = 12  # lines of each list; the page has all of them
@@ -89,12 +91,24 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
     for place in places:
         _row(table, words.who_label(place.who), place, compared)
         shown = [one for one in place.curves if _worth_a_line(one)]
+        called = _called(place)
         for curve in shown[:_SHOWN]:
-            _row(table, f"  {label(curve.curve)}", curve, compared)
+            _row(table, f"  {called[curve.curve]}", curve, compared)
         if rest := len(place.curves) - len(shown[:_SHOWN]):
             others = [one for one in place.curves if one not in shown[:_SHOWN]]
-            table.add_row(f"  {rest} other curves", "", "", _verdicts(others), "", style="dim")
+            table.add_row(
+                f"  {count(rest, 'other curve')}", "", "", _verdicts(others), "", style="dim"
+            )
     return table
+
+
+def _called(place: PlaceChange) -> dict[Curve, str]:
+    """The curves in short where that is clear, else in full."""
+    short = Counter(case(one.curve) for one in place.curves)
+    return {
+        one.curve: case(one.curve) if short[case(one.curve)] == 1 else label(one.curve)
+        for one in place.curves
+    }
 
 
 def _worth_a_line(curve: CurveChange) -> bool:
@@ -121,14 +135,15 @@ def _regressed(compared: Compared) -> list[str]:
     found = []
     for place in compared.places:
         where = f"{words.who_label(place.who)} on {place.place.path}"
+        called = _called(place)
         if place.change.regressed:
             found.append(f"{where}, all curves: {words.sentence(place.change)}")
         for curve in place.curves:
             if curve.change.regressed:
-                found.append(f"{where}, {label(curve.curve)}: {words.sentence(curve.change)}")
+                found.append(f"{where}, {called[curve.curve]}: {words.sentence(curve.change)}")
                 continue
             found += [
-                f"{where}, {label(curve.curve)} at {size(cell.case.x)}: {number(cell.old)} ->"
+                f"{where}, {called[curve.curve]} at {size(cell.case.x)}: {number(cell.old)} ->"
                 f" {number(cell.new)} {unit(cell.unit)}, {words.sentence(cell.change)}"
                 for cell in curve.cells
                 if cell.change.regressed
