@@ -29,37 +29,33 @@ def to_junit(compared: Compared) -> str:
         _count(suite)
     _count(root)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def _of_place(suite: Element, found: PlaceChange) -> None:
     name = words.who_label(found.who)
-    _case(suite, name, "all curves", found.change, [found.change], [])
+    _case(suite, name, "all curves", found.change, [])
     for curve in found.curves:
-        _case(suite, name, label(curve.curve), curve.change, curve.changes, _sizes(curve))
+        _case(suite, name, label(curve.curve), curve.change, _regressed(curve))
 
 
-def _sizes(curve: CurveChange) -> Iterable[str]:
-    for cell in curve.cells:
-        if cell.change.regressed:
-            yield (
-                f"{size(cell.case.x)}: {number(cell.old)} -> {number(cell.new)} {unit(cell.unit)},"
-                f" {words.sentence(cell.change)}"
-            )
+def _regressed(curve: CurveChange) -> list[str]:
+    """A line for each size that did."""
+    return [
+        f"{size(cell.case.x)}: {number(cell.old)} -> {number(cell.new)} {unit(cell.unit)},"
+        f" {words.sentence(cell.change)}"
+        for cell in curve.cells
+        if cell.change.regressed
+    ]
 
 
-def _case(
-    suite: Element,
-    who: str,
-    name: str,
-    change: Change,
-    judged: Iterable[Change],
-    details: Iterable[str],
-) -> None:
+def _case(suite: Element, who: str, name: str, change: Change, sizes: list[str]) -> None:
     case = SubElement(suite, "testcase", classname=_text(who), name=_text(name))
-    if any(one.regressed for one in judged):
-        failure = SubElement(case, "failure", type="regression", message=words.sentence(change))
-        failure.text = "\n".join(details)
+    if change.regressed or sizes:
+        message = words.sentence(change) if change.regressed else sizes[0]
+        failure = SubElement(case, "failure", type="regression", message=message)
+        failure.text = "\n".join(sizes)
     elif change.verdict == UNDECIDED:
         SubElement(case, "skipped", message=words.sentence(change))
 

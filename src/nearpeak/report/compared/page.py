@@ -31,7 +31,6 @@ def render(compared: Compared) -> str:
     )
     environment.filters |= {
         "number": numbers.number,
-        "percent": numbers.percent,
         "size": numbers.size,
         "count": numbers.count,
         "unit": numbers.unit,
@@ -44,7 +43,7 @@ def render(compared: Compared) -> str:
     environment.globals |= {
         "who_label": words.who_label,
         "interval": numbers.interval,
-        "curve_label": names.label,
+        "curve_detail": names.detail,
         "drawn": drawn,
     }
     return environment.get_template("compare.html.j2").render(
@@ -52,6 +51,7 @@ def render(compared: Compared) -> str:
         places=_by_place(compared),
         differences=words.differences(compared),
         sessions=words.sessions(compared),
+        tolerance=words.tolerance(compared),
         conclusion=words.conclusion(compared),
         lost=list(words.lost(compared.lost)),
         unmatched=words.unmatched(compared),

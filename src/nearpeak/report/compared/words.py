@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from statistics import median
 
-from nearpeak.compare.model import Change, Compared, CurveChange, Lost, PlaceChange, Side
+from nearpeak.compare.model import Change, Compared, Lost, Side
 from nearpeak.identity import CEILING, Who
 from nearpeak.numbers import count, interval, number, percent, probability, size
 from nearpeak.results.names import label
@@ -22,22 +22,28 @@ def who_label(who: Who) -> str:
 
 def conclusion(compared: Compared) -> str:
     """Whether anything regressed, in one sentence."""
-    tolerance = f"{percent(compared.tolerance)} %"
+    allowed = tolerance(compared)
     if not compared.regressed:
-        return f"Nothing regressed: nothing is sure to be slower by more than {tolerance}."
+        return f"Nothing regressed: nothing is sure to be slower by more than {allowed}."
     places = [one for one in compared.places if any(change.regressed for change in one.changes)]
     names = ", ".join(f"{who_label(one.who)} on {one.place.path}" for one in places)
-    parts = [f"{names} slower by more than {tolerance}"] if places else []
+    parts = [f"{names}: slower by more than {allowed}"] if places else []
     if compared.lost:
         parts.append(f"{count(len(compared.lost), 'case')} no longer measured well")
     return f"Regressed: {'; '.join(parts)}."
 
 
+def tolerance(compared: Compared) -> str:
+    """`5 %`."""
+    return f"{100 * compared.tolerance:.6g} %"
+
+
 def side(compared: Compared, which: Side) -> str:
-    """`3 sessions of 2 studies (a, b)`."""
+    """`3 sessions in study-1 and 2 other folders`."""
     own = [session for session in compared.sessions if session.side == which]
     folders = list(dict.fromkeys(session.folder for session in own))
-    return f"{count(len(own), 'session')} ({', '.join(folders)})"
+    others = f" and {count(len(folders) - 1, 'other folder')}" if len(folders) > 1 else ""
+    return f"{count(len(own), 'session')} in {folders[0]}{others}"
 
 
 def sure_from(compared: Compared) -> float | None:
@@ -104,18 +110,7 @@ def ratio(change: Change) -> str:
 
 def sentence(change: Change) -> str:
     """The verdict on a change with its figures."""
-    return (
-        f"{change.verdict}: {ratio(change)} times as good as before"
-        f" (adjusted p {probability(change.p_adjusted)})"
-    )
-
-
-def cause(place: PlaceChange | CurveChange) -> str:
-    """How the fraction of the ceiling changed: whether the path changed with the library."""
-    if place.of_ceiling is None:
-        return ""
-    found = place.of_ceiling
-    return f"{number(found.ratio)} {interval(found.ci95)}".rstrip()
+    return f"{change.verdict}, new/old {ratio(change)}, adjusted p {probability(change.p_adjusted)}"
 
 
 def lost(found: list[Lost]) -> Iterator[str]:
