@@ -28,7 +28,7 @@ from nearpeak.libraries.build import compiler
 
 NEARPEAK = (sys.executable, "-c", "from nearpeak.cli.main import main; main()")
 STUDY = (
-    *("--benchmark", "latency", "--benchmark", "bw", "--sizes", "4K,16K,64K"),
+    *("--benchmark", "latency", "--benchmark", "bw", "--sizes", "16K"),
     *("--paths", "host-host same-numa"),
     *("--launches", "6", "--slot-ms", "20"),
 )

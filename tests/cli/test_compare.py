@@ -64,7 +64,7 @@ def test_a_recorded_study_beside_itself(compare: Compare) -> None:
         (("nowhere", "nowhere"), "nowhere: no such folder"),
         ((".", "."), ".: neither a study nor a folder of studies"),
         (("nowhere", "nowhere", "--tolerance", "much"), "--tolerance 'much' is no percentage"),
-        (("nowhere",), "Missing argument 'NEW...'"),
+        (("nowhere",), "Missing argument 'NEW'"),
     ],
 )
 def test_bad_input_is_one_line(

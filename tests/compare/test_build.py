@@ -86,6 +86,7 @@ def test_what_crashes_now_is_lost(make_sides: MakeSides) -> None:
         ("beta", "bw", "crashed")
     }
     assert len(found.lost) == 3
+    assert found.unmatched == []
     assert not compared([new], [new]).lost  # it did before, too
 
 

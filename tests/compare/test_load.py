@@ -39,7 +39,7 @@ def test_a_study_counts_once(make_sides: MakeSides, tmp_path: Path) -> None:
 
 def test_another_schema_is_named(make_sides: MakeSides) -> None:
     one = make_sides("one", blocks=1)
-    file = one / "plan.json"
+    file = one / "records.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"schema":3', b'"schema":9', 1))
-    with pytest.raises(UserError, match=r"plan\.json"):
+    with pytest.raises(UserError, match="schema 9"):
         load_side([one])

@@ -8,22 +8,22 @@ import typer
 
 from nearpeak.errors import UserError
 
-HELP = """Judge studies against earlier ones: what became slower, libraries and paths apart.
+HELP = """Judge studies against earlier ones: what became slower.
 
-OLD is the baseline; all that follow together are the new side. Each is a folder that `nearpeak
-study` wrote, or a folder full of such folders. Every run of a study counts as a session of its
-own: three of each side tell most changes from the scatter of sessions.
+OLD is the baseline, all that follow together are the new side. Each is a
+folder of `nearpeak study`, or a folder full of them. Every run of a study is
+a session: three of each side tell most changes from the scatter of sessions.
 
-Exit status: 0 nothing regressed; 1 something is surely slower, by more than the tolerance, or
-crashes, hangs or returns wrong data now; 2 bad input.
+Exit status: 0 nothing regressed; 1 something is surely slower, by more than
+the tolerance, or crashes, hangs or returns wrong data now; 2 bad input.
 
 Examples:
 
   nearpeak compare before after
 
-  nearpeak compare baseline today --tolerance 10% --html compare.html --junit compare.xml
+  nearpeak compare baseline today --html compare.html --junit compare.xml
 
-  nearpeak compare old-driver/ new-driver-1 new-driver-2 new-driver-3 --json compare.json
+  nearpeak compare old-driver new-1 new-2 new-3 --tolerance 10%
 """
 
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The baseline.")],
-    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="The new side.")],
+    new: Annotated[list[Path], typer.Argument(metavar="NEW", help="The new side.")],
     tolerance: Annotated[
         str,
         typer.Option(metavar="PERCENT", help="How much a new figure may be worse than an old one."),

@@ -2,7 +2,7 @@
 """From the studies of two sides to what changed between them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -29,10 +29,13 @@ def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Com
         UserError: the sides have nothing in common.
     """
     before, after = _sessions(old, "old"), _sessions(new, "new")
+    lost = _lost(old, new)
     both, unmatched = _match(
-        gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))
+        gather(old, _numbers(before, 0)),
+        gather(new, _numbers(after, len(before))),
+        {(one.who, one.place, one.case) for one in lost},
     )
-    if not both:
+    if not both and not lost:
         raise UserError(
             f"{_named(old)} and {_named(new)} share nothing: compare studies of the same"
             " libraries, paths, benchmarks and sizes"
@@ -49,7 +52,7 @@ def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Com
         differences=differences.find(old, new),
         libraries=judge(libraries, on_new, tolerance),
         ceilings=judge(ceilings, on_new, tolerance),
-        lost=_lost(old, new),
+        lost=lost,
         unmatched=unmatched,
         regressed=False,
     )
@@ -94,16 +97,17 @@ def _named(studies: Iterable[Study]) -> str:
 
 
 def _match(
-    old: Mapping[Key, Figures], new: Mapping[Key, Figures]
+    old: Mapping[Key, Figures], new: Mapping[Key, Figures], lost: Collection[Key]
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
-    """What both sides measured alike, and how much they did not."""
+    """What both sides measured alike, and how much they did not, apart from what was lost."""
     both: dict[Owner, list[Both]] = defaultdict(list)
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
     for key in dict.fromkeys([*old, *new]):
         who, place, case = key
-        if why := _apart(old.get(key), new.get(key)):
+        why = _apart(old.get(key), new.get(key))
+        if why and key not in lost:
             unmatched[who, place, why] += 1
-        else:
+        if not why:
             (kind,) = old[key].kinds
             both[who, place].append(Both(case, kind, old[key], new[key]))
     return both, [

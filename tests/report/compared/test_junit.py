@@ -43,3 +43,13 @@ def test_what_cannot_be_told_is_skipped_and_a_crash_is_a_failure(make_sides: Mak
     assert "be<ta\ufffd on host-host same-numa, bw" in lost.get("name", "")
     assert "crashed at 1 KiB, 4 KiB, 16 KiB" in lost.get("name", "")
     assert lost.find("failure") is not None
+
+
+def test_a_size_alone_makes_its_curve_fail(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old")])
+    compared = compare(old, load_side([make_sides("new", day=2)]), 0.05)
+    curve = compared.libraries[0].curves[0]
+    curve.cells[1].change.regressed = True
+    [failure] = ElementTree.fromstring(to_junit(compared)).iter("failure")
+    assert (failure.get("message") or "").startswith("4 KiB: ")
+    assert failure.text == failure.get("message")

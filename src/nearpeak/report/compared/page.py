@@ -9,8 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from nearpeak import numbers
-from nearpeak.compare.model import Change, Compared, PlaceChange
-from nearpeak.identity import Place
+from nearpeak.compare.model import Change, Compared
 from nearpeak.report.compared import words
 from nearpeak.results import names
 
@@ -48,7 +47,7 @@ def render(compared: Compared) -> str:
     }
     return environment.get_template("compare.html.j2").render(
         compared=compared,
-        places=_by_place(compared),
+        places=words.by_place(compared),
         differences=words.differences(compared),
         sessions=words.sessions(compared),
         tolerance=words.tolerance(compared),
@@ -57,11 +56,6 @@ def render(compared: Compared) -> str:
         unmatched=words.unmatched(compared),
         css=Markup(_CSS.read_text(encoding="utf-8")),
     )
-
-
-def _by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
-    places = dict.fromkeys(one.place for one in compared.places)
-    return [(place, [one for one in compared.places if one.place == place]) for place in places]
 
 
 def draw(history: Sequence[float | None], compared: Compared) -> Markup:

@@ -3,7 +3,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 
 from rich.table import Table
 from rich.text import Text
@@ -35,12 +34,10 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     for line in _differences(compared):
         console.print(line)
     console.print(words.sessions(compared), style="yellow")
-    for place, group in groupby(
-        sorted(compared.places, key=lambda one: one.place), key=lambda one: one.place
-    ):
+    for place, group in words.by_place(compared):
         console.print()
         console.print(place.path, style="bold")
-        console.print(_table(list(group), compared))
+        console.print(_table(group, compared))
     console.print()
     console.print(
         "new/old: above 1 the new side is better, in latency too; with its 95 % interval. fraction:"

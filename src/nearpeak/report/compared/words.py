@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from statistics import median
 
-from nearpeak.compare.model import Change, Compared, Lost, Side
-from nearpeak.identity import CEILING, Who
+from nearpeak.compare.model import Change, Compared, Lost, PlaceChange, Side
+from nearpeak.identity import CEILING, Place, Who
 from nearpeak.numbers import count, interval, number, percent, probability, size
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
@@ -18,6 +18,12 @@ ENOUGH = 3  # sessions of a side: from then on those measured say more than what
 def who_label(who: Who) -> str:
     """A library with its settings, or `ceiling`."""
     return "ceiling" if who == CEILING else who.label
+
+
+def by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
+    """The libraries of each place, then its ceiling, in the order of the studies."""
+    places = dict.fromkeys(one.place for one in compared.places)
+    return [(place, [one for one in compared.places if one.place == place]) for place in places]
 
 
 def conclusion(compared: Compared) -> str:

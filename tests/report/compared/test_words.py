@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all forms of a comparison say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.report.compared import words
+
+MakeSides = Callable[..., Path]
+
+
+def test_sides_are_named_in_short(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day, blocks=2) for day in (1, 2, 3)]
+    new = make_sides("new", day=4, blocks=2)
+    found = compare(load_side(old), load_side([new]), 0.025)
+    assert words.side(found, "old") == f"3 sessions in {old[0]} and 2 other folders"
+    assert words.side(found, "new") == f"1 session in {new}"
+    assert words.tolerance(found) == "2.5 %"
+    assert "3 sessions before, 1 now: changes below about" in words.sessions(found)
+    assert "Measure 3 sessions of each side to tell more." in words.sessions(found)
+
+
+def test_one_launch_of_each_side_is_told_as_such(make_sides: MakeSides) -> None:
+    old, new = make_sides("old", blocks=1), make_sides("new", day=2, blocks=1, factor=0.5)
+    found = compare(load_side([old]), load_side([new]), 0.05)
+    assert words.sessions(found).startswith("One launch of each says nothing of how launches")
+    assert not found.regressed
+
+
+def test_what_is_lost_and_what_is_not_compared(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=("alpha", "beta", "gamma"))
+    new = make_sides("new", day=2, libraries=("alpha", "beta"), crashed=("beta",))
+    found = compare(load_side([old]), load_side([new]), 0.05)
+    assert list(words.lost(found.lost)) == [
+        "beta on host-host same-numa, bw (H,H, calls=blocking, reuse=fixed): crashed at 1 KiB,"
+        " 4 KiB, 16 KiB"
+    ]
+    assert words.unmatched(found) == [
+        "gamma on host-host same-numa: 6 cases: only the old side has it"
+    ]
+    assert words.conclusion(found) == "Regressed: 3 cases no longer measured well."
