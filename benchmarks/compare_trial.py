@@ -27,11 +27,7 @@ from nearpeak.compare.model import Compared
 from nearpeak.libraries.build import compiler
 
 NEARPEAK = (sys.executable, "-c", "from nearpeak.cli.main import main; main()")
-STUDY = (
-    *("--benchmark", "latency", "--benchmark", "bw", "--sizes", "16K"),
-    *("--paths", "host-host same-numa"),
-    *("--launches", "6", "--slot-ms", "20"),
-)
+STUDY = ("--paths", "host-host same-numa", "--slot-ms", "20")
 SHIM = Path(__file__).with_name("slow_mpi.c")
 PLAIN, SLOWED = "plain", "slowed"
 
@@ -48,7 +44,7 @@ class Told(NamedTuple):
     ratio: float  # of the library
 
 
-def measure(folder: Path, mpi: str, turns: int, share: float) -> None:
+def measure(folder: Path, study: list[str], turns: int, share: float) -> None:
     """A plain and a slowed study in each turn."""
     shim = folder / "libslow_mpi.so"
     subprocess.run(
@@ -61,7 +57,7 @@ def measure(folder: Path, mpi: str, turns: int, share: float) -> None:
             target = folder / f"{kind}-{turn:02}"
             if (target / "results.json").exists():
                 continue
-            words = [*NEARPEAK, "study", "--mpi", mpi, *STUDY, "-o", str(target)]
+            words = [*NEARPEAK, "study", *study, *STUDY, "-o", str(target)]
             # Preloaded in either case, so that the share alone makes the difference.
             slower = {"LD_PRELOAD": str(shim.resolve()), "NEARPEAK_SLOWER": str(shares[kind])}
             subprocess.run(
@@ -118,11 +114,18 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=22, help="a plain and a slowed study each")
     parser.add_argument("--sessions", type=int, default=3, help="of each side of a comparison")
     parser.add_argument("--share", type=float, default=0.1, help="of each call's time on top")
+    parser.add_argument("--benchmarks", default="latency,bw", help="as `nearpeak study` has it,")
+    parser.add_argument("--sizes", default="4K,16K", help="this")
+    parser.add_argument("--launches", default="8", help="and this")
     parser.add_argument("-o", "--output", type=Path, required=True, help="a folder for all of it")
     options = parser.parse_args()
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)
-    measure(folder, options.mpi, options.turns, options.share)
+    study = [
+        *("--mpi", options.mpi, "--benchmarks", options.benchmarks),
+        *("--sizes", options.sizes, "--launches", options.launches),
+    ]
+    measure(folder, study, options.turns, options.share)
     plain = sorted(one.parent for one in folder.glob(f"{PLAIN}-*/results.json"))
     slowed = sorted(one.parent for one in folder.glob(f"{SLOWED}-*/results.json"))
     count = options.sessions

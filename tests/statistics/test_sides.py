@@ -32,9 +32,11 @@ def test_a_shift_worked_by_hand() -> None:
     middles = np.repeat([0.0, 0.2, 0.4, 0.6], 2)
     row = middles + np.tile([-0.1, 0.1], 4)
     found = shift(row, columns(2, 2, 2))
-    launches = 4 * 0.02 / 4 / 2  # a session's mean of two launches: squares / freedom / 2
-    squares = 0.02 + 0.02 + PRIOR_FREEDOM * (SESSION_SCATTER**2 + launches)
-    freedom = 2 + PRIOR_FREEDOM
+    launches = 4 * 0.02 / 4 / 2 * math.pi / 3  # squares / freedom / launches of a session
+    variance = SESSION_SCATTER**2 + launches
+    prior = variance**2 / (SESSION_SCATTER**4 / PRIOR_FREEDOM + launches**2 / 4)
+    squares = 0.02 + 0.02 + prior * variance
+    freedom = 2 + prior
     error = math.sqrt(squares / freedom * (1 / 2 + 1 / 2))
     reach = stats.t.ppf(0.975, freedom) * error
     assert found.comparison.ratio == pytest.approx(math.exp(0.4))
@@ -51,6 +53,14 @@ def test_one_session_of_each_side_rests_on_the_prior() -> None:
     error = SESSION_SCATTER * math.sqrt(2)
     assert found.comparison.p_value == pytest.approx(2 * stats.t.sf(0.05 / error, PRIOR_FREEDOM))
     assert found.alone == pytest.approx((math.exp(0.05), math.exp(0.05)))
+
+
+def test_a_launch_far_off_hardly_moves_its_session() -> None:
+    plain = np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.05] * 2)
+    off = plain.copy()
+    off[5] = 5.0
+    found = shift(off, columns(1, 1, 6)).comparison.ratio
+    assert found == pytest.approx(shift(plain, columns(1, 1, 6)).comparison.ratio, rel=0.02)
 
 
 def test_one_launch_of_each_side_says_nothing() -> None:
