@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nearpeak.statistics.sides import (
+    MOST_FREEDOM,
     PRIOR_FREEDOM,
     SESSION_SCATTER,
     Columns,
@@ -35,6 +36,7 @@ def test_a_shift_worked_by_hand() -> None:
     launches = 4 * 0.02 / 4 / 2 * math.pi / 3  # squares / freedom / launches of a session
     variance = SESSION_SCATTER**2 + launches
     prior = variance**2 / (SESSION_SCATTER**4 / PRIOR_FREEDOM + launches**2 / 4)
+    prior = min(prior, MOST_FREEDOM)
     squares = 0.02 + 0.02 + prior * variance
     freedom = 2 + prior
     error = math.sqrt(squares / freedom * (1 / 2 + 1 / 2))

@@ -32,7 +32,8 @@ from nearpeak.statistics.verdicts import (
 from nearpeak.statistics.verdicts import whole as whole_of
 
 SESSION_SCATTER = 0.02  # relative: the prior's standard deviation of sessions,
-PRIOR_FREEDOM = 2.0  # worth as many degrees of freedom
+PRIOR_FREEDOM = 2.0  # known with as many degrees of freedom;
+MOST_FREEDOM = 4.0  # with what launches add to it: soon outweighed where sessions scatter more
 _OF_MIDDLE = math.pi / 3  # times the variance of a mean: of Hodges and Lehmann's, where normal
 
 
@@ -151,8 +152,9 @@ def _error(old: Floats, new: Floats, launches: Part | None) -> Part | None:
     squares = sum(float(np.sum((side - side.mean()) ** 2)) for side in (old, new))
     if launches is not None:
         prior = added(Part(SESSION_SCATTER**2, PRIOR_FREEDOM), launches)
-        squares += prior.freedom * prior.variance
-        freedom += prior.freedom
+        worth = min(prior.freedom, MOST_FREEDOM)
+        squares += worth * prior.variance
+        freedom += worth
     return Part(squares / freedom, freedom) if freedom else None
 
 
