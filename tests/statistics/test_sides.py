@@ -137,6 +137,21 @@ def test_no_curve_is_surer_than_its_group_and_no_size_than_its_curve() -> None:
                 assert all(size.p_adjusted >= curve.curve.p_adjusted for size in curve.sizes)
 
 
+@pytest.mark.parametrize(("sessions", "verdict"), [(1, "undecided"), (3, "slower")])
+def test_what_a_control_did_too_is_no_change_of_one_session(sessions: int, verdict: str) -> None:
+    where = columns(sessions, sessions, 6)
+    lost = np.where(where.new[where.sessions], -0.5, 0.0)
+    chance = np.random.default_rng(3)
+    curve = lost + 0.01 * chance.normal(size=(2, len(lost)))
+    control = 0.01 * chance.normal(size=(2, len(lost)))
+    [judged] = judge([Group([curve], where, [control])], 0.05)
+    assert judged.group.verdict == verdict
+    [judged] = judge([Group([curve], where, [curve])], 0.05)
+    assert judged.group.verdict == "slower"
+    [judged] = judge([Group([curve], where, [np.full_like(curve, NAN)])], 0.05)
+    assert judged.group.verdict == "slower"
+
+
 def test_small_sure_differences_are_equivalent() -> None:
     row = np.repeat([0.0, 0.001, 0.02, 0.021], 20) + 1e-4 * np.tile([1, -1], 40)
     where = columns(2, 2, 20)

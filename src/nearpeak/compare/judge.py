@@ -45,7 +45,11 @@ def judge(
     """
     prepared = [_prepare(owner, cases, new) for owner, cases in both.items()]
     groups = [
-        Group([_rows(cases, one.launches) for _, cases in one.curves], one.columns)
+        Group(
+            [_rows(cases, one.launches) for _, cases in one.curves],
+            one.columns,
+            [_fractions(cases, one.launches) for _, cases in one.curves],
+        )
         for one in prepared
     ]
     judged = sides.judge(groups, tolerance)
@@ -71,6 +75,13 @@ def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
         sign = 1.0 if one.kind.better == "higher" else -1.0
         rows.append(sign * _logarithms({**one.old.values, **one.new.values}, launches))
     return np.array(rows)
+
+
+def _fractions(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
+    """Of the ceiling, likewise."""
+    return np.array(
+        [_logarithms({**case.old.of_ceiling, **case.new.of_ceiling}, launches) for case in cases]
+    )
 
 
 def _logarithms(values: Mapping[Launch, float], launches: Sequence[Launch]) -> Floats:
@@ -124,12 +135,9 @@ def _change(judged: Verdict, shift: Shift, tolerance: float) -> Change:
 
 def _of_ceiling(cases: Sequence[Both], one: _Prepared) -> Ratio | None:
     """The mean over those cases whose fractions both sides have."""
-    rows = [
-        _logarithms({**case.old.of_ceiling, **case.new.of_ceiling}, one.launches)
-        for case in cases
-        if case.old.of_ceiling and case.new.of_ceiling
-    ]
-    if not rows:
+    both = [case for case in cases if case.old.of_ceiling and case.new.of_ceiling]
+    if not both:
         return None
-    found = sides.shift(sides.mean_row(np.array(rows)), one.columns).comparison
+    row = sides.mean_row(_fractions(both, one.launches))
+    found = sides.shift(row, one.columns).comparison
     return Ratio(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value)

@@ -59,6 +59,8 @@ class Group(NamedTuple):
     # lacks the launch. Each size has a launch of either side.
     curves: Sequence[Floats]
     columns: Columns
+    # Of each curve, alike: the same against something measured beside it, nan where there was none.
+    controls: Sequence[Floats] = ()
 
 
 class JudgedCurve(NamedTuple):
@@ -85,6 +87,10 @@ def judge(groups: Sequence[Group], margin: float) -> list[JudgedGroup]:
     comparisons. A group is tested by the mean of its curves and by the least of their p-values,
     twice the smaller of the two, and its curves are judged no surer than it is. Groups together are
     tested by Bonferroni, as curves are.
+
+    Where a side has but one session, a change must also be one of the controls, the larger p-value
+    of both counts: what a session did to everything is then no change (an intersection-union test;
+    Berger, Technometrics 24 (1982) 295).
     """
     tested = [_test(group) for group in groups]
     last = [max(size for curve in one.curves for size in curve.sizes) for one in tested]
@@ -94,8 +100,10 @@ def judge(groups: Sequence[Group], margin: float) -> list[JudgedGroup]:
 def mean_row(rows: Floats) -> Floats:
     """The mean over the rows in each launch (`verdicts.means`); nan where all lack it."""
     found = np.full(rows.shape[1], np.nan)
-    present = ~np.isnan(rows).all(axis=0)
-    found[present] = means(rows[:, present])
+    measured = ~np.isnan(rows)
+    present = measured.any(axis=0)
+    if present.any():
+        found[present] = means(rows[np.ix_(measured.any(axis=1), present)])
     return found
 
 
@@ -169,6 +177,19 @@ def _around(difference: float, error: Part | None, share: float) -> Interval | N
     return math.exp(difference - reach), math.exp(difference + reach)
 
 
+def _controlled(row: Floats, control: Floats, columns: Columns) -> Shift:
+    """The shift of a row, as sure as its control where a side has but one session."""
+    found = shift(row, columns)
+    measured = ~np.isnan(control)
+    known = columns.new[columns.sessions[measured]]
+    if min(np.sum(columns.new), np.sum(~columns.new)) > 1 or known.all() or not known.any():
+        return found
+    other = shift(control, columns).comparison
+    alike = (other.ratio > 1) == (found.comparison.ratio > 1)
+    p = max(found.comparison.p_value, other.p_value) if alike else 1.0
+    return found._replace(comparison=found.comparison._replace(p_value=p))
+
+
 class _Tested(NamedTuple):
     """A group with the p-values inside it."""
 
@@ -181,10 +202,19 @@ class _Tested(NamedTuple):
 
 
 def _test(group: Group) -> _Tested:
-    rows = [mean_row(curve) for curve in group.curves]
-    shifts = [shift(row, group.columns) for row in rows]
-    sizes = [[shift(row, group.columns) for row in curve] for curve in group.curves]
-    together = shift(mean_row(np.array(rows)), group.columns)
+    controls = group.controls or [np.full_like(curve, np.nan) for curve in group.curves]
+    pairs = list(zip(group.curves, controls, strict=True))
+    rows = [(mean_row(curve), mean_row(control)) for curve, control in pairs]
+    shifts = [_controlled(*row, group.columns) for row in rows]
+    sizes = [
+        [_controlled(*row, group.columns) for row in zip(curve, control, strict=True)]
+        for curve, control in pairs
+    ]
+    together = _controlled(
+        mean_row(np.array([row for row, _ in rows])),
+        mean_row(np.array([control for _, control in rows])),
+        group.columns,
+    )
     inside = adjust(
         [
             Tests(one.comparison, [size.comparison for size in of])
