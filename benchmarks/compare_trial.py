@@ -84,7 +84,7 @@ def told(folder: Path, old: list[Path], new: list[Path]) -> Told:
     ]
     return Told(
         status=ran.returncode,
-        terminal=ran.stdout.strip().splitlines()[-1].startswith("Regressed:"),
+        terminal="\nRegressed: " in ran.stdout,
         page="<b>Regressed:" in files["html"].read_text(encoding="utf-8"),
         junit=ElementTree.parse(files["junit"]).getroot().get("failures") != "0",
         cells=len(cells),
