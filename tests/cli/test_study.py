@@ -101,7 +101,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--hosts", "a,b", "--remote-shell", "/nowhere/ssh"), "host 'a' cannot be reached"),
         (("--paths", "host-host same-nuam"), "did you mean 'host-host same-numa'?"),
         (("--paths", "host-host cross-numa"), "host-host cross-numa: the machine has one NUMA"),
-        (("--paths", "host-memory node0"), "no path for MPI is left"),
+        (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),
         (("missing.toml",), "cannot read the study file missing.toml"),
         (("--resume",), "no study to resume in study"),
         (("--force",), "--force goes with --resume alone"),
