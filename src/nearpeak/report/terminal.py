@@ -74,9 +74,9 @@ def _text(text: str, style: str = "") -> Text:
 
 def _study(results: Results) -> str:
     state = "" if results.complete else ", not complete"
-    if results.failures:
-        state += f", {count(len(results.failures), 'launch')} failed"
     why = f": {results.ended}" if results.ended else ""
+    if results.failures:
+        why += f"; {count(len(results.failures), 'launch')} failed"
     return f"Study {results.study} on {results.machine.hostname}{state}{why}"
 
 
