@@ -55,9 +55,16 @@ Examples:
 
     nearpeak study --mpi mpich --require "host-host same-numa:bw:16M>=0.5"
 
-Exit status: 0 if all was measured, also with less precision than aimed for; 1 if a launch crashed,
-hung, received wrong data or failed, or a requirement was missed; 2 for bad input; 128 plus its
-number for a signal (130: Ctrl-C).
+Exit status:
+
+    0    every launch ended well, and every requirement is met
+
+    1    a launch crashed, hung, received wrong data or failed, or a
+         requirement is missed: the last line says which
+
+    2    bad input
+
+    130  Ctrl-C; 128 + N for another signal N
 """
 DEFAULT_FOLDER = "study"
 
