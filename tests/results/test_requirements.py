@@ -3,6 +3,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -119,6 +120,16 @@ def test_what_was_not_measured_is_missed(results: Results) -> None:
     )
     assert judged(results, f"alpha,{SAME}:bw:8>=0.1")["alpha"].words == (
         "missed it: no ceiling of bw at 8 B was measured"
+    )
+
+
+def test_of_a_library_that_is_only_staged_that_is_said(results: Results) -> None:
+    for cell in results.cells:
+        if cell.who.library == "beta":
+            axes = {**cell.case.axes, "staging": "pinned"}
+            cell.case = msgspec.structs.replace(cell.case, axes=axes)
+    assert judged(results, f"{SAME}:bw:8>=0.9")["beta"].words == (
+        "missed it: bw at 8 B was not measured, but staged by the benchmark"
     )
 
 

@@ -162,8 +162,12 @@ def judge(requirement: Requirement, results: Results) -> list[Judgement]:
         if x is None:
             x = _best_x(ceilings.curve(place, curve))
         for who in owners:
-            cell = None if x is None else cells.get((who, place, curve.at(x)))
-            met, words = _judged(requirement, curve, x, cell)
+            if x is None:
+                met, words = False, f"missed it: no ceiling of {case(curve)} was measured"
+            elif (cell := cells.get((who, place, curve.at(x)))) is None:
+                met, words = False, f"missed it: {_absent((who, place, curve.at(x)), cells)}"
+            else:
+                met, words = _judged(requirement, cell)
             found.append(Judgement(requirement, who, met, words))
     return found
 
@@ -192,17 +196,23 @@ def _best_x(points: list[CeilingPoint]) -> int | None:
     return min(points, key=lambda point: (point.case.x == 0, point.case.x)).case.x
 
 
-def _judged(
-    requirement: Requirement, curve: Curve, x: int | None, cell: Cell | None
-) -> tuple[bool, str]:
+def _absent(key: Key, cells: Iterable[Key]) -> str:
+    """Why there is no cell where other libraries have one."""
+    who, place, what = key
+    staged = any(
+        (one, where, other.figure, other.buffers) == (who, place, what.figure, what.buffers)
+        for one, where, other in cells
+        if staging(other.axes) is not None
+    )
+    why = ", but staged by the benchmark" if staged else ""
+    return f"{case(what)} at {size(what.x)} was not measured{why}"
+
+
+def _judged(requirement: Requirement, cell: Cell) -> tuple[bool, str]:
     """Whether the median of the fraction reaches what is wanted, and what to say of it."""
-    what = case(curve)
-    if x is None:
-        return False, f"missed it: no ceiling of {what} was measured"
-    where = f"{what} at {size(x)}"
-    if cell is None or cell.median is None:
-        why = "" if cell is None or cell.status == "ok" else f" ({cell.status})"
-        return False, f"missed it: {where} was not measured{why}"
+    where = f"{case(cell.case)} at {size(cell.case.x)}"
+    if cell.median is None:
+        return False, f"missed it: {where} was not measured ({cell.status})"
     if cell.fraction is None:
         return False, f"missed it: no ceiling of {where} was measured"
     span = cell.fraction_ci95 or cell.fraction_range or (cell.fraction, cell.fraction)
