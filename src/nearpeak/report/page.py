@@ -24,7 +24,17 @@ from nearpeak.files import write_whole
 from nearpeak.findings.build import build_results
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.machine.provenance import told
-from nearpeak.report import beside, drift, failures, headlines, pairs, sessions, summary, tables, wording
+from nearpeak.report import (
+    beside,
+    drift,
+    failures,
+    headlines,
+    pairs,
+    sessions,
+    summary,
+    tables,
+    wording,
+)
 from nearpeak.report.advice import advice
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published

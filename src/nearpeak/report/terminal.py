@@ -202,8 +202,8 @@ def _failures(results: Results) -> Iterator[Text]:
     if not results.failures:
         return
     yield _text(f"{count(len(results.failures), 'launch')} failed:", "bold red")
-    groups = failures.alike(results.failures)
-    for group in groups[:_SHOWN]:
+    alike_ones = failures.alike(results.failures)
+    for group in alike_ones[:_SHOWN]:
         item = group.first
         who = "ceiling" if item.who == CEILING else item.who.label
         where = " ".join([who, item.place.path, *group.benchmarks])
@@ -212,7 +212,7 @@ def _failures(results: Results) -> Iterator[Text]:
         yield _text(f"  launch {item.launch}{alike}, {where}: {item.status}: {group.message}")
         if item.log:
             yield _text(f"    {item.log}", "dim")
-    yield from _more(len(groups))
+    yield from _more(len(alike_ones))
 
 
 def _defects(results: Results) -> Iterator[Text]:
