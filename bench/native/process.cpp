@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -46,6 +47,13 @@ void check_cpus(const std::vector<int>& cpus) {
       throw BadInput("CPU " + std::to_string(cpu) + " cannot be used: this process may run on " +
                      all);
     }
+  auto sorted = cpus;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    std::cerr << "nearpeak-native: several processes share CPU " + std::to_string(*twice) +
+                     " and take turns on it: what they reach is no ceiling\n"
+              << std::flush;
 }
 
 void bind_to_cpu(int cpu) {

@@ -9,7 +9,8 @@
 
 namespace nearpeak {
 
-// Throws BadInput where this process may not use one of the CPUs.
+// Throws BadInput where this process may not use one of the CPUs, of one process each; says on
+// stderr where several share one.
 void check_cpus(const std::vector<int>& cpus);
 
 // Binds the calling thread to one CPU and looks whether it came to be. Memory that it writes first

@@ -9,11 +9,11 @@ from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
 from nearpeak.machine import doctor
-from nearpeak.machine.finding import Finding
+from nearpeak.machine.model import Diagnosis
 
-OK = Finding(severity="ok", id="cores", message="8 cores")
-WARN = Finding(severity="warn", id="governor", message="[red]slow", hint="make it fast")
-BAD = Finding(severity="bad", id="load", message="busy", hint="wait")
+OK = Diagnosis(severity="ok", id="cores", message="8 cores")
+WARN = Diagnosis(severity="warn", id="governor", message="[red]slow", hint="make it fast")
+BAD = Diagnosis(severity="bad", id="load", message="busy", hint="wait")
 
 
 def run(*words: str) -> Result:
@@ -23,7 +23,7 @@ def run(*words: str) -> Result:
 @pytest.mark.parametrize(("findings", "status"), [([OK, WARN], 0), ([OK, WARN, BAD], 1)])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_only_what_is_bad_fails(
-    monkeypatch: pytest.MonkeyPatch, findings: list[Finding], status: int, form: list[str]
+    monkeypatch: pytest.MonkeyPatch, findings: list[Diagnosis], status: int, form: list[str]
 ) -> None:
     monkeypatch.setattr(doctor, "examine", lambda **_: findings)
     result = run(*form)

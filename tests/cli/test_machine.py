@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from nearpeak.cli.main import build_app
 from nearpeak.errors import UserError
 from nearpeak.machine import discover as discovery
-from nearpeak.machine.model import Nic
+from nearpeak.machine.model import Nic, Provenance
 from nearpeak.machine.sysfs import from_sysfs
 
 MACHINES = Path(__file__).parent.parent / "machines"
@@ -55,11 +55,28 @@ def test_json() -> None:
 
 
 def test_hosts() -> None:
-    told = json.loads(run("--json", "--hosts", f"{os.uname().nodename},192.0.2.99"))
+    hosts = f"{os.uname().nodename},192.0.2.99"
+    told = json.loads(run("--json", "--hosts", hosts, "--remote-shell", "true"))
     path = next(path for path in told["paths"] if path["id"] == "host-host two-nodes")
     assert [end["host"] for end in path["ends"]] == [os.uname().nodename, "192.0.2.99"]
     with pytest.raises(UserError, match="name two"):
         run("--hosts", "alone")
+    with pytest.raises(UserError, match=r"host '192\.0\.2\.99' cannot be reached"):
+        run("--hosts", hosts, "--remote-shell", "false")
+
+
+def test_firmware_drivers_and_settings(
+    pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import msgspec
+
+    pretend("one-gpu")
+    provenance = Provenance(bios="Acme 1.2", nvidia_driver="580.1", adapter_firmware={"m": "28.1"})
+    found = msgspec.structs.replace(discovery.discover(), provenance=provenance)
+    monkeypatch.setattr(discovery, "discover", lambda: found)
+    told = run().splitlines()
+    for line in ("BIOS: Acme 1.2", "NVIDIA driver: 580.1", "Firmware of m: 28.1"):
+        assert line in told
 
 
 def test_a_large_machine(pretend: Callable[[str], None]) -> None:

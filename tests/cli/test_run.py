@@ -40,6 +40,11 @@ def test_run_prints_its_line_and_the_programs_exit_status(
         (("latency", "--mpi", "one", "--calls=x"), "calls cannot be 'x'"),
         (("latency", "--mpi", "one", "--sizes", "x"), "'x' is no size"),
         (("latency", "--mpi", "one", "--path", "x"), "unknown path 'x'"),
+        (
+            ("latency", "--mpi", "one", "--path", "host-memory node0"),
+            "host-memory node0: one memory and the cores that use it, where ceilings are measured"
+            " and no MPI; choose a path between ranks: host-host same-numa, host-host tcp-loop",
+        ),
         (("latency", "--mpi", "one", "--hosts", "a"), "name two different hosts"),
         (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
     ],

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.discover import discover
+from nearpeak.machine.model import Diagnosis
 from nearpeak.study import prepare, progress
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord
@@ -101,11 +102,21 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--hosts", "a,b", "--remote-shell", "/nowhere/ssh"), "host 'a' cannot be reached"),
         (("--paths", "host-host same-nuam"), "did you mean 'host-host same-numa'?"),
         (("--paths", "host-host cross-numa"), "host-host cross-numa: the machine has one NUMA"),
-        (("--paths", "host-memory node0"), "no path for MPI is left"),
+        (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),
         (("missing.toml",), "cannot read the study file missing.toml"),
         (("--resume",), "no study to resume in study"),
         (("--force",), "--force goes with --resume alone"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
+        (("--require", "bw>=0.9"), "--require: 'bw>=0.9' is no requirement: write"),
+        (
+            ("--require", "host-host same-nuam:bw>=0.9"),
+            "no path 'host-host same-nuam'; did you mean 'host-host same-numa'?",
+        ),
+        (("--require", "host-host same-numa:bw:3>=0.9"), "bw is not measured at 3 B there"),
+        (
+            ("--require", "host-all 4:allreduce>=0.9", "--benchmarks", "allreduce"),
+            "allreduce has no ceiling to be a fraction of",
+        ),
         (("-o", "/proc/nowhere"), "cannot make the folder /proc/nowhere"),
     ],
 )
@@ -234,3 +245,78 @@ def test_the_exit_status_names_the_signal(
     code, out, _ = nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2", "-o", "there")
     assert code == 128 + number
     assert f"interrupted: ended by {number.name}" in out
+
+
+def broken(tmp_path: Path, mode: str) -> tuple[str, ...]:
+    """A study of a library whose launches go wrong."""
+    file = tmp_path / "broken.toml"
+    file.write_text(
+        'benchmarks = ["latency"]\nsizes = "8,100"\npaths = ["host-host same-numa"]\n'
+        '[[library]]\nmpi = "one"\n'
+        f'[[library.settings]]\nname = "broken"\nenv = {{ NEARPEAK_FAKE = "{mode}" }}\n'
+    )
+    return str(file), "--launches", "2", "--seed", "5", "-o", "there"
+
+
+def test_a_library_that_crashes_everywhere_ends_with_status_1(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    last = "Exit status 1: one@broken: 2 launches crashed, and nothing was measured"
+    code, out, err = nearpeak("study", *broken(tmp_path, "crash"))
+    assert (code, err, out.splitlines()[-1]) == (1, "", last)
+    assert "and 1 more alike, one@broken host-host same-numa latency: crashed: " in " ".join(
+        out.split()
+    )
+    code, out, err = nearpeak("report", "there")
+    assert (code, err, out.splitlines()[-1]) == (1, "", last)
+    code, out, _ = nearpeak("study", "--resume", "-o", "there")
+    assert (code, out.splitlines()[-1]) == (1, last)
+    page = (tmp_path / "there" / "report.html").read_text()
+    assert "Complete: all 2 blocks were run; 2 launches failed" in page
+    assert "and 1 more</small>" in page
+
+
+def test_wrong_data_has_status_1_though_the_rest_was_measured(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    code, out, _ = nearpeak("study", *broken(tmp_path, "wrong"))
+    assert code == 1
+    assert out.splitlines()[-1].startswith(
+        "Exit status 1: one@broken: 2 launches received wrong data"
+    )
+
+
+def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    low, high = (f"host-host same-numa:latency:100>={fraction}" for fraction in ("0.2", "1"))
+    code, out, err = nearpeak("study", *broken(tmp_path, "noisy"), "--require", low)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")
+    for words in (("report", "there"), ("study", "--resume", "-o", "there")):
+        code, out, _ = nearpeak(*words, "--require", low, "--require", high)
+        assert code == 1
+        *_, first, second, last = out.splitlines()
+        assert first.startswith(f"Required {low}: one@broken met it: ")
+        assert second.startswith(f"Required {high}: one@broken missed it")
+        assert last == "Exit status 1: 1 of 2 requirements missed"
+        code, _, err = nearpeak(*words, "--require", "nowhere:bw>=0.9")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "the study has no path 'nowhere'; there are: host-host same-numa" in err
+
+
+def test_what_doctor_found_is_kept_and_shown(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = [
+        Diagnosis(severity="bad", id="load", message="too much load", hint="end it"),
+        Diagnosis(severity="ok", id="cores", message="all is well"),
+    ]
+    monkeypatch.setattr(prepare, "examine", lambda **_: said)
+    code, out, _ = nearpeak("study", *SMALL, "--launches", "2", "-o", "there")
+    assert code == 0
+    assert "doctor:     too much load; end it\n" in out
+    machine = json.loads((tmp_path / "there" / "machine.json").read_text())
+    assert [one["id"] for one in machine["diagnoses"]] == ["load", "cores"]
+    assert machine["schema"] == 2
+    page = (tmp_path / "there" / "report.html").read_text()
+    assert "load: too much load" in page
+    assert "all is well" not in page

@@ -10,13 +10,13 @@ import pytest
 
 from nearpeak.machine import doctor
 from nearpeak.machine.doctor import examine, user_settings_files
-from nearpeak.machine.finding import Finding
+from nearpeak.machine.model import Diagnosis
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]
 
 
-def find(root: Path, name: str, ranks: int = 2, files: list[Path] | None = None) -> Finding:
+def find(root: Path, name: str, ranks: int = 2, files: list[Path] | None = None) -> Diagnosis:
     findings = examine(root, ranks, files or [])
     return next(finding for finding in findings if finding.id == name)
 
@@ -200,7 +200,7 @@ def test_steal_time(recorded: Recorded, put: Put) -> None:
 def test_this_machine() -> None:
     findings = examine()
     assert {"cores", "shared-memory", "single-copy"} <= {finding.id for finding in findings}
-    assert msgspec.json.decode(msgspec.json.encode(findings), type=list[Finding]) == findings
+    assert msgspec.json.decode(msgspec.json.encode(findings), type=list[Diagnosis]) == findings
 
 
 def test_an_adapter_wants_perftest(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

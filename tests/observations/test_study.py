@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -327,6 +328,25 @@ def test_files_missing_or_damaged(make_study: MakeStudy, name: str) -> None:
     file.unlink()
     with pytest.raises(UserError, match=f"no {re.escape(name)} there"):
         load(study.folder)
+
+
+def test_a_machine_of_a_later_schema_is_refused(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / "machine.json"
+    plain = msgspec.json.decode(file.read_bytes())
+    for schema, said in ((2, None), (3, "machine.json: schema 3, this nearpeak reads schema 2")):
+        file.write_bytes(msgspec.json.encode({**plain, "schema": schema}))
+        unsealed(study.folder)
+        if said is None:
+            assert load(study.folder).machine.schema == schema
+        else:
+            with pytest.raises(UserError, match=said):
+                load(study.folder)
+    del plain["schema"], plain["provenance"], plain["diagnoses"]  # as it was before schema 2
+    file.write_bytes(msgspec.json.encode(plain))
+    unsealed(study.folder)
+    assert load(study.folder).machine.schema == 1
 
 
 def test_records_of_a_launch_that_never_began(make_study: MakeStudy) -> None:

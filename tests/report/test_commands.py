@@ -63,7 +63,7 @@ def test_report_beside_nothing_known_writes_nothing(app: typer.Typer, tmp_path: 
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("--csv", "library,settings,"), ("--latex", "% needs"), ("--json", '{\n "schema"')],
+    [("--csv", "study,started,"), ("--latex", "% needs"), ("--json", '{\n "schema"')],
 )
 def test_export_writes_to_stdout_or_a_file(
     app: typer.Typer, tmp_path: Path, form: str, start: str

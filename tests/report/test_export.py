@@ -30,6 +30,16 @@ def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> 
         )
 
 
+def test_rows_of_several_studies_can_be_joined(plain: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
+    host = plain.machine.hostname
+    assert {(row["study"], row["started"], row["host"], row["nearpeak"]) for row in rows} == {
+        (plain.study, plain.started, host, plain.nearpeak)
+    }
+    versions = {library.name: library.version for library in plain.libraries}
+    assert {row["library"]: row["library_version"] for row in rows} == versions
+
+
 def test_csv_columns_are_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
     assert [name for name in COLUMNS if f"`{name}`" not in text] == []

@@ -13,6 +13,7 @@ import msgspec
 
 from nearpeak.identity import Case
 from nearpeak.libraries.model import Settings
+from nearpeak.machine.model import Diagnosis, Provenance
 from nearpeak.observations.model import Block
 from nearpeak.report import beside, headlines, summary, tables
 from nearpeak.report.page import render, write_page
@@ -141,6 +142,18 @@ def test_a_range_is_said_to_be_no_interval(results: Results) -> None:
     assert "range 2.71 to 2.85" in words
 
 
+def test_provenance_and_what_doctor_said_are_there(plain: Results) -> None:
+    provenance = Provenance(bios="Acme <2.4>", nvidia_driver="580.1")
+    said = [Diagnosis(severity="warn", id="turbo", message="it is on & hot", hint="-")]
+    plain.machine = msgspec.structs.replace(plain.machine, provenance=provenance, diagnoses=said)
+    words = _words(_read(plain))
+    assert "BIOS Acme <2.4> NVIDIA driver 580.1 Doctor warn turbo: it is on & hot" in words
+    plain.machine = msgspec.structs.replace(
+        plain.machine, diagnoses=[msgspec.structs.replace(said[0], severity="ok")]
+    )
+    assert "Doctor found nothing that spoils a measurement" in _words(_read(plain))
+
+
 def test_everything_that_went_wrong_is_there(results: Results) -> None:
     words = _words(_read(results))
     for part in (
@@ -154,7 +167,7 @@ def test_everything_that_went_wrong_is_there(results: Results) -> None:
         "host-host same-numa: blocks 4 to 6 carried 28.0 % less than the others.",
         "too few blocks to tell",
         "driver nvidia: 560.2, before it 550.1",
-        "Not complete: ended by SIGINT",
+        "Not complete: ended by SIGINT; 2 launches failed",
         "✗ not met",
         "✓ met",
     ):

@@ -4,6 +4,7 @@
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -75,6 +76,19 @@ def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     assert lines[2] == "host-host same-numa: inside node 0 openmpi 11.9 of 14.0 GB/s 85.0 %"
     assert lines[4].startswith("host-memory node0: inside node 0 ceiling")
     assert lines[5].startswith("bw of 64 MiB, one direction: the best library")
+
+
+def test_launches_that_failed_alike_are_told_once(results: Results) -> None:
+    first = results.failures[0]
+    results.failures += [
+        msgspec.structs.replace(first, launch=90 + number, log=f"logs/{90 + number}.txt")
+        for number in range(20)
+    ]
+    text = " ".join(_printed(results).split())
+    assert "; 22 launches failed" in text
+    assert f"launch {first.launch} and 20 more alike, " in text
+    assert f"{first.log}" in text
+    assert "logs/90.txt" not in text
 
 
 def test_names_are_printed_as_they_are(plain: Results) -> None:

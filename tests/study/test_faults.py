@@ -149,7 +149,11 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
         env = f'LD_PRELOAD = "{fault}", NEARPEAK_FAULT = "{kind}"'
         text += f'[[library.settings]]\nname = "{kind}"\nenv = {{ {env} }}\n'
     code, out, err = command.run(study_file(tmp_path, text))
-    assert (code, err) == (0, "")
+    assert (code, err) == (1, "")
+    assert out.splitlines()[-1].startswith("Exit status 1: ")
+    for words in ("crash: 2 launches crashed", "hang: 2 launches hung"):
+        assert f"{name}@{words}" in out.splitlines()[-1]
+    assert f"{name}@corrupt: 2 launches received wrong data" in out.splitlines()[-1]
     assert command.left_behind() == []
 
     begins = {one.launch: one for one in command.records(LaunchRecord)}
@@ -176,6 +180,30 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
         assert (command.folder / end.log).exists(), launch
     assert (command.folder / "report.html").exists()
     assert str(command.folder / "report.html") in out.replace("\n", "")
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_library_that_crashes_everywhere_ends_with_status_1(
+    command: Command, tmp_path: Path, name: str
+) -> None:
+    fault = build_fault(installed(name), tmp_path)
+    env = f'LD_PRELOAD = "{fault}", NEARPEAK_FAULT = "crash"'
+    text = f'benchmarks = ["latency"]\nlaunches = 2\n[[library]]\nmpi = "{name}"\n'
+    text += f'[[library.settings]]\nname = "broken"\nenv = {{ {env} }}\n'
+    file = study_file(tmp_path, text)
+    required = "host-host same-numa:latency>=0.1"
+    code, out, err = command.run(file, "--require", required)
+    assert (code, err) == (1, "")
+    *_, judged, last = out.splitlines()
+    assert judged == (
+        f"Required {required}: {name}@broken missed it: latency at 8 B was not measured (crashed)"
+    )
+    assert last == (
+        f"Exit status 1: {name}@broken: 2 launches crashed, and nothing was measured; "
+        "1 of 1 requirement missed"
+    )
+    assert out.count(" and 1 more alike, ") == 1
+    assert json.loads((command.folder / "results.json").read_text())["failures"]
 
 
 def test_ctrl_c_keeps_what_was_recorded_and_resume_completes_it(

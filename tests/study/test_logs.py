@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from nearpeak.study.logs import crash_words, last_words
 
 
@@ -15,3 +17,36 @@ def test_what_a_launch_said_cannot_steer_a_terminal(tmp_path: Path) -> None:
     log.write_bytes(b"ended by signal: 11 \x1b]0;title\x07\n")
     assert crash_words(1, log).startswith("ended by SIGSEGV: ")
     assert crash_words(1, log).isprintable()
+
+
+INTEL = """
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   RANK 0 PID 10606 RUNNING AT vm
+=   KILLED BY SIGNAL: 9 (Killed)
+"""
+MPICH = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: {} (signal {})\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "how"),
+    [
+        (139, "", "ended by SIGSEGV"),
+        (-11, "", "ended by SIGSEGV"),
+        (139, INTEL + INTEL.replace("9 (Killed)", "11 (Segmentation fault)"), "ended by SIGSEGV"),
+        (143, INTEL + INTEL.replace("9 (Killed)", "6 (Aborted)"), "ended by SIGABRT"),
+        (137, INTEL, "ended by SIGKILL"),
+        (143, "prterun ended on signal 15 (Terminated).\n", "ended by SIGTERM"),
+        (11, MPICH.format("Segmentation fault", 11), "ended by SIGSEGV"),
+        (9, MPICH.format("Killed", 9), "ended by SIGKILL"),
+        # MPI_Abort(-1), or exit(-1): no signal, whatever became of the other ranks
+        (255, "", "exit status 255"),
+        (255, INTEL, "exit status 255"),
+        (1, INTEL, "exit status 1"),
+        (1, "no such signal 99\n", "exit status 1"),
+        (None, "", "exit status None"),
+    ],
+)
+def test_one_fault_has_one_name(tmp_path: Path, code: int | None, said: str, how: str) -> None:
+    log = tmp_path / "log"
+    log.write_text(said)
+    assert crash_words(code, log).startswith(f"{how}: ")

@@ -104,7 +104,7 @@ def test_a_fingerprint_of_every_recorded_machine(
     root = MACHINES / f"{name}.txt"
     machine = discover(root)
     tools = standins.make_tools(tmp_path)
-    made = fingerprint(machine, standins.small_plan(), tools, root)
+    made = fingerprint(machine, standins.small_plan(), tools)
     assert made.machine["host"] == machine.hostname
     assert len([key for key in made.machine if key.startswith("gpu ")]) == len(machine.gpus)
     nvidia = any(gpu.vendor == "nvidia" for gpu in machine.gpus)
@@ -113,7 +113,7 @@ def test_a_fingerprint_of_every_recorded_machine(
     assert made.build["nearpeak-mpi fake"] == hashlib.sha256(program).hexdigest()
     assert "nearpeak-native" in made.build
     assert set(made.library) == {"fake version", "fake path", "fake@default settings"}
-    assert made == fingerprint(machine, standins.small_plan(), tools, root)
+    assert made == fingerprint(machine, standins.small_plan(), tools)
 
 
 def test_what_sysfs_tells_of_clocks_and_adapters(
@@ -125,12 +125,14 @@ def test_what_sysfs_tells_of_clocks_and_adapters(
         (MACHINES / "one-socket.txt").read_text()
         + "\nsys/devices/system/cpu/cpu0/microcode/version: 0x2b\n"
         + "sys/class/infiniband/mlx5_0/fw_ver: 28.39.1002\n"
+        + "sys/class/dmi/id/bios_version: 2.4\n"
         + "nvidia/driver: 580.1\nnvidia/cuda: 13.0\n"
     )
     tools = standins.make_tools(tmp_path)
-    made = fingerprint(discover(root), standins.small_plan(), tools, root)
+    made = fingerprint(discover(root), standins.small_plan(), tools)
     assert made.machine["governor"] == "powersave"
     assert made.machine["microcode"] == "0x2b"
+    assert made.machine["bios"] == "2.4"
     assert made.driver == {"nvidia": "580.1", "cuda": "13.0", "mlx5_0 firmware": "28.39.1002"}
 
 

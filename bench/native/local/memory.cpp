@@ -405,11 +405,11 @@ int run_memory(const MemoryOptions& options) {
   check_names(options.metrics, {"copy", "triad"}, "metric");
   if (!options.methods.empty() || options.as_library)
     throw BadInput("memory has no transports: leave --methods and --as-library out");
-  check_cpus(options.cpus);
   auto distinct = options.cpus;
   std::sort(distinct.begin(), distinct.end());
   if (std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end())
     throw BadInput("--cpus of memory names a CPU twice: give each once");
+  check_cpus(options.cpus);
   if (options.node) check_node(*options.node);
   options.check();
   return MemoryRun(options).run();

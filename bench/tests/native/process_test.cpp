@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iostream>
+#include <sstream>
 #include <stdexcept>
 
 #include "tests/native/quiet.hpp"
@@ -49,4 +51,15 @@ TEST_CASE("a process is bound to the CPU that it asks for") {
           return this_place(0).cpus == std::vector<int>{cpu} ? 0 : 1;
         }) == 0);
   CHECK_THROWS_AS(check_cpus({65000}), BadInput);
+}
+
+TEST_CASE("processes that share a CPU are told of") {
+  const int cpu = two_cpus()[0];
+  std::ostringstream said;
+  auto* before = std::cerr.rdbuf(said.rdbuf());
+  check_cpus({cpu});
+  CHECK(said.str().empty());
+  check_cpus({cpu, cpu});
+  std::cerr.rdbuf(before);
+  CHECK(said.str().find("several processes share CPU " + std::to_string(cpu)) != std::string::npos);
 }

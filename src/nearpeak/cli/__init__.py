@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands, one file each; here, the options that several of them have."""
+"""The commands, one file each; here, what several of them have."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from nearpeak.numbers import count, printable
+
+if TYPE_CHECKING:
+    from nearpeak.results.model import Results
+    from nearpeak.results.requirements import Requirement
 
 Hosts = Annotated[
     str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
@@ -12,3 +18,27 @@ RemoteShell = Annotated[
     str | None,
     typer.Option(metavar="PROGRAM", help="Called as PROGRAM HOST COMMAND. Default: ssh."),
 ]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH:BENCHMARK[:SIZE]>=FRACTION",
+        help="Exit with 1 unless every library reaches this fraction of the ceiling, or with"
+        " 'LIBRARY,' before it that one. Without SIZE: where the ceiling is at its best.",
+    ),
+]
+
+
+def conclude(results: "Results", requirements: "list[Requirement]") -> None:
+    """Says how each requirement was met and, last, what went wrong: then it exits with 1."""
+    from nearpeak.results.faults import faults
+    from nearpeak.results.requirements import judge
+
+    judged = [one for requirement in requirements for one in judge(requirement, results)]
+    for one in judged:
+        print(printable(one.sentence))
+    wrong = faults(results)
+    if missed := sum(not one.met for one in judged):
+        wrong.append(f"{missed} of {count(len(judged), 'requirement')} missed")
+    if wrong:
+        print(printable(f"Exit status 1: {'; '.join(wrong)}"))
+        raise typer.Exit(1)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak.cli import Hosts, RemoteShell
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -26,9 +28,8 @@ def register(app: typer.Typer) -> None:
 
 def machine(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    hosts: Annotated[
-        str, typer.Option(help="Two hosts, for the path between them.", metavar="A,B")
-    ] = "",
+    hosts: Hosts = None,
+    remote_shell: RemoteShell = None,
     all_pairs: Annotated[
         bool,
         typer.Option("--all-pairs", help="List the path of every pair of GPUs, too."),
@@ -54,9 +55,13 @@ def machine(
     """
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
+    from nearpeak.study.options import split_list
+    from nearpeak.study.prepare import check_hosts
 
+    names = split_list(hosts) if hosts else []
+    check_hosts(names, remote_shell)
     here = discover()
-    paths, missing = discover_paths(here, [host for host in hosts.split(",") if host], all_pairs)
+    paths, missing = discover_paths(here, names, all_pairs)
     if record is not None:
         _record(here, record)
     elif picture is not None:
@@ -94,6 +99,7 @@ def _draw(here: Machine, file: Path) -> None:
 
 def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
     from nearpeak.console import PlainConsole
+    from nearpeak.machine.provenance import told
 
     console = PlainConsole()
     threads = max(len(core.cpus) for core in here.cores)
@@ -109,6 +115,8 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
         + f", {_count(len(here.allowed_cpus), 'CPU')} usable here"
     )
     console.print(_caches(here))
+    for name, value in told(here.provenance):
+        console.print(f"{name}: {value}")
     _print_table(console, _nodes(here))
     _print_table(console, _nics(here))
     _print_table(console, _gpus(here))

@@ -6,9 +6,13 @@ from typing import Annotated
 
 import typer
 
+from nearpeak.cli import Require, conclude
+
 HELP = """Make a study's results and report again from its records, and print the table.
 
 Writes results.json and report.html into the study folder.
+
+Exit status: 0; 1 if a launch had failed or a requirement is missed; 2 for bad input.
 
 Examples:
 
@@ -17,6 +21,8 @@ Examples:
   nearpeak report study --open
 
   nearpeak report study --beside lassen-2019 --beside summit-2019
+
+  nearpeak report study --require "gpu-gpu nvlink:bw:16M>=0.9"
 """
 
 
@@ -36,6 +42,7 @@ def report(
             " may be given several times.",
         ),
     ] = None,
+    require: Require = None,
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     import webbrowser
@@ -44,9 +51,13 @@ def report(
     from nearpeak.report.beside import choose
     from nearpeak.report.page import make_report
     from nearpeak.report.terminal import print_summary
+    from nearpeak.results.requirements import check, measured_keys, parse_requirement
 
+    requirements = [parse_requirement(one) for one in require or []]
     machines = choose(beside or [])
     results, page = make_report(folder, machines)
+    check(requirements, measured_keys(results), results.benchmarks)
     print_summary(results, page, machines=machines)
     if open_it and not webbrowser.open(page.resolve().as_uri()):
         raise UserError(f"no browser was found to open {page}: copy it to where there is one")
+    conclude(results, requirements)

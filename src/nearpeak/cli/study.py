@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell
+from nearpeak.cli import Hosts, RemoteShell, Require, conclude
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
 if TYPE_CHECKING:
     from nearpeak.machine.model import Machine
+    from nearpeak.results.model import Results
+    from nearpeak.results.requirements import Requirement
     from nearpeak.study.journal import Journal
     from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
@@ -50,6 +52,19 @@ Examples:
     nearpeak study --resume -o study
 
     nearpeak study --resume --force -o study
+
+    nearpeak study --mpi mpich --require "host-host same-numa:bw:16M>=0.5"
+
+Exit status:
+
+    0    every launch ended well, and every requirement is met
+
+    1    a launch crashed, hung, received wrong data or failed, or a
+         requirement is missed: the last line says which
+
+    2    bad input
+
+    130  Ctrl-C; 128 + N for another signal N
 """
 DEFAULT_FOLDER = "study"
 
@@ -114,6 +129,7 @@ def study(
             metavar="TIME", help="After this time without a record a launch is ended as hung."
         ),
     ] = None,
+    require: Require = None,
     hosts: Hosts = None,
     remote_shell: RemoteShell = None,
     seed: Annotated[
@@ -165,27 +181,41 @@ def study(
     if resume:
         if file is not None or line != Options():
             raise UserError(
-                "--resume takes every option from the study that it completes: give it -o DIR alone"
+                "--resume takes every option from the study that it completes: give it -o DIR "
+                "alone, and --require"
             )
-        _resume(Path(output or DEFAULT_FOLDER), force=force, dry_run=dry_run)
+        wanted = _requirements(require or [])
+        _resume(Path(output or DEFAULT_FOLDER), wanted, force=force, dry_run=dry_run)
         return
     if force:
         raise UserError("--force goes with --resume alone: give both, or neither")
     options = merge(read_study_file(file), line) if file else line
-    _start(options, Path(output or options.output or DEFAULT_FOLDER), dry_run)
+    wanted = _requirements(require or options.require)
+    _start(options, Path(output or options.output or DEFAULT_FOLDER), wanted, dry_run)
+
+
+def _requirements(texts: list[str]) -> "list[Requirement]":
+    from nearpeak.results.requirements import parse_requirement
+
+    return [_value("--require", parse_requirement, one) for one in texts]
 
 
 def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
     """The option's value; what is wrong with it names the option."""
-    if text is None:
-        return None
+    return None if text is None else _value(option, parser, text)
+
+
+def _value(option: str, parser: Callable[[str], T], text: str) -> T:
     try:
         return parser(text)
     except UserError as error:
         raise UserError(f"{option}: {error}") from None
 
 
-def _start(options: "Options", folder: Path, dry_run: bool) -> None:
+def _start(
+    options: "Options", folder: Path, requirements: "list[Requirement]", dry_run: bool
+) -> None:
+    from nearpeak.results.requirements import check, planned_keys
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
     from nearpeak.study.prepare import prepare
@@ -194,6 +224,7 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
     if not dry_run:
         check_new(folder)
     machine, plan = prepare(options)
+    check(requirements, planned_keys(plan), plan.benchmarks)
     _show(plan, dry_run)
     if dry_run:
         _print_lines(plan, State(plan))
@@ -202,25 +233,35 @@ def _start(options: "Options", folder: Path, dry_run: bool) -> None:
         journal = create(folder, machine, plan)
     except CannotWriteError as error:
         _stop(str(error))
-    _run(folder, plan, journal, machine)
+    _warn(machine)
+    _run(folder, plan, journal, machine, requirements)
 
 
-def _resume(folder: Path, *, force: bool, dry_run: bool) -> None:
+def _warn(machine: "Machine") -> None:
+    """What doctor finds bad is said before hours are spent."""
+    for one in machine.diagnoses:
+        if one.severity == "bad":
+            print(printable(f"doctor:     {one.message}; {one.hint}"), flush=True)
+
+
+def _resume(folder: Path, requirements: "list[Requirement]", *, force: bool, dry_run: bool) -> None:
     from nearpeak.machine.discover import discover
+    from nearpeak.results.requirements import check, planned_keys
     from nearpeak.study.answers import Answers
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.journal import read_records
     from nearpeak.study.state import State
 
+    plan = read_plan(folder)
+    check(requirements, planned_keys(plan), plan.benchmarks)
     if dry_run:
-        plan = read_plan(folder)
         state = State(plan)
         for record in read_records(folder, Answers(plan).take):
             state.feed(record)
         _print_lines(plan, state)
         return
     plan, journal = reopen(folder)
-    _run(folder, plan, journal, discover(), resumed=True, force=force)
+    _run(folder, plan, journal, discover(), requirements, resumed=True, force=force)
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
@@ -247,11 +288,12 @@ def _run(
     plan: "Plan",
     journal: "Journal",
     machine: "Machine",
+    requirements: "list[Requirement]",
     *,
     resumed: bool = False,
     force: bool = False,
 ) -> None:
-    """Runs the study and makes its report; exits with 1 or 130 when it was cut short."""
+    """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
     from nearpeak.study import sessions
     from nearpeak.study.forecast import sentence
     from nearpeak.study.journal import CannotWriteError, cannot_write
@@ -270,7 +312,7 @@ def _run(
         if end.status == "imprecise" and (found := study.forecast()):
             print(sentence(found), flush=True)
         try:
-            _report(folder)
+            results = _report(folder)
         except (OSError, UserError) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError):
@@ -283,13 +325,16 @@ def _run(
     if study.signal is not None:
         print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
         raise typer.Exit(128 + study.signal)
+    conclude(results, requirements)
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path) -> "Results":
     from nearpeak.report.page import make_report
     from nearpeak.report.terminal import print_summary
 
-    print_summary(*make_report(folder))
+    results, page = make_report(folder)
+    print_summary(results, page)
+    return results
 
 
 def _stop(message: str) -> None:

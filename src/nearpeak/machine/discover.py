@@ -3,9 +3,13 @@
 
 from pathlib import Path
 
+import msgspec
+
 from nearpeak.machine.lstopo import from_lstopo, lstopo_xml
-from nearpeak.machine.model import Machine
+from nearpeak.machine.model import SCHEMA, Machine
+from nearpeak.machine.provenance import read_provenance
 from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.machine.tree import Tree
 
 
 def discover(root: Path = Path("/")) -> Machine:
@@ -14,6 +18,11 @@ def discover(root: Path = Path("/")) -> Machine:
     Another `root` is a recorded machine (a folder or a file), always read as /sys. UserError where
     there is no /sys.
     """
+    provenance = read_provenance(Tree(root))
+    return msgspec.structs.replace(_topology(root), schema=SCHEMA, provenance=provenance)
+
+
+def _topology(root: Path) -> Machine:
     if root == Path("/") and (xml := lstopo_xml()):
         try:
             return from_lstopo(xml, root)

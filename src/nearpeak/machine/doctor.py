@@ -9,11 +9,13 @@ from pathlib import Path
 
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
-from nearpeak.machine.finding import Finding, Patient
 from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
+from nearpeak.machine.model import Diagnosis, Machine
+from nearpeak.machine.patient import Patient
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
+from nearpeak.machine.provenance import governors
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
 
@@ -38,12 +40,14 @@ def examine(
     ranks: int = 2,
     settings_files: list[Path] | None = None,
     environment: dict[str, str] | None = None,
-) -> list[Finding]:
+    machine: Machine | None = None,
+) -> list[Diagnosis]:
     """Every finding for `ranks` ranks on this machine, or on the recorded one under `root`.
 
     On this machine system calls are tried; of a recorded one its files alone can tell.
     `settings_files` are looked for besides the system's; None: those of this user. `environment`:
     what launches would inherit; None: this process's, and nothing on a recorded machine.
+    `machine`: what `discover(root)` has found already.
     """
     if settings_files is None:
         settings_files = user_settings_files(dict(os.environ), Path.cwd())
@@ -51,7 +55,7 @@ def examine(
     patient = Patient(
         tree=tree,
         nvidia=Tree(root, nvidia_facts(tree)),
-        machine=discover(root),
+        machine=machine or discover(root),
         ranks=ranks,
         settings_files=settings_files,
         environment=dict(os.environ if tree.live else {}) if environment is None else environment,
@@ -69,12 +73,12 @@ def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _cores(patient: Patient) -> Iterator[Finding]:
+def _cores(patient: Patient) -> Iterator[Diagnosis]:
     allowed = set(patient.machine.allowed_cpus)
     cores = sum(1 for core in patient.machine.cores if allowed.intersection(core.cpus))
     have = f"{cores} of {len(patient.machine.cores)} cores usable (CPUs {format_list([*allowed])})"
     if cores < patient.ranks:
-        yield Finding(
+        yield Diagnosis(
             severity="bad",
             id="cores",
             message=f"{have}, fewer than {patient.ranks} ranks: they would take turns",
@@ -82,18 +86,18 @@ def _cores(patient: Patient) -> Iterator[Finding]:
             "the batch job's CPUs)",
         )
     else:
-        yield Finding(severity="ok", id="cores", message=f"{have} for {patient.ranks} ranks")
+        yield Diagnosis(severity="ok", id="cores", message=f"{have} for {patient.ranks} ranks")
 
 
-def _smt(patient: Patient) -> Iterator[Finding]:
+def _smt(patient: Patient) -> Iterator[Diagnosis]:
     allowed = set(patient.machine.allowed_cpus)
     used = [core for core in patient.machine.cores if allowed.intersection(core.cpus)]
     threads = max((len(core.cpus) for core in patient.machine.cores), default=1)
     foreign = sorted({cpu for core in used for cpu in core.cpus} - allowed)
     if threads == 1:
-        yield Finding(severity="ok", id="smt", message="one logical CPU per core: no SMT")
+        yield Diagnosis(severity="ok", id="smt", message="one logical CPU per core: no SMT")
     elif foreign:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="smt",
             message=f"SMT siblings of the usable cores belong to others (CPUs "
@@ -101,14 +105,14 @@ def _smt(patient: Patient) -> Iterator[Finding]:
             hint="ask for whole cores (Slurm: --hint=nomultithread or --exclusive)",
         )
     else:
-        yield Finding(
+        yield Diagnosis(
             severity="ok",
             id="smt",
             message=f"{threads} logical CPUs per core; ranks are bound to one of each core",
         )
 
 
-def _shared_memory(patient: Patient) -> Iterator[Finding]:
+def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
     room = shm_bytes(patient.tree)
     wanted = patient.ranks * (IN_FLIGHT + SEGMENT)
     hint = (
@@ -117,35 +121,37 @@ def _shared_memory(patient: Patient) -> Iterator[Finding]:
         f"{SHM}; in a container: --shm-size={wanted // MIB}m or --ipc=host"
     )
     if room is None:
-        yield Finding(
+        yield Diagnosis(
             severity="bad", id="shared-memory", message=f"{SHM} is not mounted", hint=hint
         )
     elif room < wanted:
         # Below the segments alone, libraries crash (SIGBUS); above, they only run short.
-        yield Finding(
+        yield Diagnosis(
             severity="bad" if room < patient.ranks * SEGMENT else "warn",
             id="shared-memory",
             message=f"{room // MIB} MiB free in {SHM}, through which ranks of a host exchange data",
             hint=hint,
         )
     else:
-        yield Finding(severity="ok", id="shared-memory", message=f"{room // MIB} MiB free in {SHM}")
+        yield Diagnosis(
+            severity="ok", id="shared-memory", message=f"{room // MIB} MiB free in {SHM}"
+        )
 
 
-def _memory(patient: Patient) -> Iterator[Finding]:
+def _memory(patient: Patient) -> Iterator[Diagnosis]:
     wanted = patient.ranks * RANK_MEMORY
     limit = memory_limit(patient.tree)
     available = patient.tree.fields("proc/meminfo").get("MemAvailable")
     free = int(available.split()[0]) * 1024 if available else None
     if limit is not None and limit < wanted:
-        yield Finding(
+        yield Diagnosis(
             severity="bad",
             id="memory",
             message=f"the control group may use {limit // MIB} MiB: ranks may be killed",
             hint=f"raise its memory limit to {wanted // MIB} MiB or more",
         )
     elif free is not None and free < wanted:
-        yield Finding(
+        yield Diagnosis(
             severity="bad",
             id="memory",
             message=f"{free // MIB} MiB of memory available: ranks may swap or be killed",
@@ -153,23 +159,23 @@ def _memory(patient: Patient) -> Iterator[Finding]:
         )
     else:
         least = min((size for size in (limit, free) if size is not None), default=None)
-        yield Finding(
+        yield Diagnosis(
             severity="ok",
             id="memory",
             message="no memory limit found" if least is None else f"{least // MIB} MiB usable",
         )
 
 
-def _quota(patient: Patient) -> Iterator[Finding]:
+def _quota(patient: Patient) -> Iterator[Diagnosis]:
     quota = cpu_quota(patient.tree)
     if quota is None:
-        yield Finding(severity="ok", id="cpu-quota", message="no CPU quota")
+        yield Diagnosis(severity="ok", id="cpu-quota", message="no CPU quota")
         return
     hint = (
         "run without a CPU quota (Docker: no --cpus; Kubernetes: no CPU limit); bind CPUs instead"
     )
     short = quota < patient.ranks
-    yield Finding(
+    yield Diagnosis(
         severity="bad" if short else "warn",
         id="cpu-quota",
         message=f"the control group may use {quota:g} CPUs' time"
@@ -179,7 +185,7 @@ def _quota(patient: Patient) -> Iterator[Finding]:
     )
 
 
-def _cma(patient: Patient) -> Iterator[Finding]:
+def _cma(patient: Patient) -> Iterator[Diagnosis]:
     """Single copy between ranks by process_vm_readv (CMA)."""
     scope = patient.tree.integer("proc/sys/kernel/yama/ptrace_scope") or 0
     slower = "large messages between ranks of a host are copied twice"
@@ -198,14 +204,14 @@ def _cma(patient: Patient) -> Iterator[Finding]:
         permitted = 0 if scope == 1 else plain
         why = f"ptrace_scope {scope}"
     if permitted:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="single-copy",
             message=f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
             hint=unlock,
         )
     elif plain:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="single-copy",
             message="single copy (process_vm_readv) works only for ranks that permit it "
@@ -213,19 +219,19 @@ def _cma(patient: Patient) -> Iterator[Finding]:
             hint=unlock,
         )
     else:
-        yield Finding(
+        yield Diagnosis(
             severity="ok", id="single-copy", message="single copy (process_vm_readv) works"
         )
 
 
-def _perftest(patient: Patient) -> Iterator[Finding]:
+def _perftest(patient: Patient) -> Iterator[Diagnosis]:
     adapters = [nic.verbs for nic in patient.machine.nics if nic.verbs]
     if not adapters or not patient.tree.live:
         return
     if has_perftest():
-        yield Finding(severity="ok", id="perftest", message=f"{PROGRAM} is on PATH")
+        yield Diagnosis(severity="ok", id="perftest", message=f"{PROGRAM} is on PATH")
     else:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="perftest",
             message=f"no {PROGRAM} on PATH: studies of two hosts have no ceiling over the RDMA "
@@ -234,70 +240,65 @@ def _perftest(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _frequency(patient: Patient) -> Iterator[Finding]:
+def _frequency(patient: Patient) -> Iterator[Diagnosis]:
     tree = patient.tree
-    folder = f"{CPU}/cpufreq"
-    governors = {
-        governor
-        for policy in tree.names(folder, r"policy\d+")
-        if (governor := tree.text(f"{folder}/{policy}/scaling_governor"))
-    }
-    if not governors:
-        yield Finding(
+    found = governors(tree)
+    if not found:
+        yield Diagnosis(
             severity="ok", id="governor", message="no frequency governor is shown (fixed or hidden)"
         )
-    elif governors == {"performance"}:
-        yield Finding(severity="ok", id="governor", message="frequency governor: performance")
+    elif found == ["performance"]:
+        yield Diagnosis(severity="ok", id="governor", message="frequency governor: performance")
     else:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="governor",
-            message=f"frequency governor: {', '.join(sorted(governors))}: clocks rise only "
+            message=f"frequency governor: {', '.join(found)}: clocks rise only "
             "after a while under load",
             hint="cpupower frequency-set -g performance",
         )
-    boost = tree.integer(f"{folder}/boost")
+    boost = tree.integer(f"{CPU}/cpufreq/boost")
     no_turbo = tree.integer(f"{CPU}/intel_pstate/no_turbo")
     if boost == 1 or no_turbo == 0:
-        yield Finding(
+        yield Diagnosis(
             severity="ok",
             id="turbo",
             message="turbo is on: clocks depend on heat and on neighbours; fractions stay fair, "
             "since each block measures its own ceiling",
         )
     elif boost == 0 or no_turbo == 1:
-        yield Finding(severity="ok", id="turbo", message="turbo is off")
+        yield Diagnosis(severity="ok", id="turbo", message="turbo is off")
 
 
-def _settings_files(patient: Patient) -> Iterator[Finding]:
+def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
     found = [path for path in patient.settings_files if path.is_file()]
     system = patient.tree.exists(SYSTEM_UCX)
     for path in found:
-        yield Finding(
+        yield Diagnosis(
             severity="bad",
             id="settings-file",
             message=f"{path} changes the library's settings silently: `default` would not be so",
             hint="move it away, and name its settings in the study instead",
         )
     if system:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="settings-file",
             message=f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
             hint="see what it sets; results hold for these settings only",
         )
     if not found and not system:
-        yield Finding(severity="ok", id="settings-file", message="no stray settings file")
+        yield Diagnosis(severity="ok", id="settings-file", message="no stray settings file")
 
 
-def _settings_variables(patient: Patient) -> Iterator[Finding]:
+def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
     names = sorted(
         name
         for name in patient.environment
         if name.startswith(SETTINGS) and name not in NO_SETTINGS
     )
     if names:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="settings-variables",
             message=f"every launch inherits {', '.join(names)}: `default` would not be so",
@@ -306,13 +307,13 @@ def _settings_variables(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _memory_binding(patient: Patient) -> Iterator[Finding]:
+def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
     machine = patient.machine
     nodes = [node.index for node in machine.numa_nodes if node.memory == "host"]
     if machine.allowed_nodes is not None:
         nodes = [node for node in nodes if node in machine.allowed_nodes]
     if len(nodes) < 2:
-        yield Finding(
+        yield Diagnosis(
             severity="ok",
             id="memory-binding",
             message="memory of one NUMA node: there is nothing to bind",
@@ -322,7 +323,7 @@ def _memory_binding(patient: Patient) -> Iterator[Finding]:
         return  # only an attempt can tell
     failure = bind_memory(nodes[0])
     if failure:
-        yield Finding(
+        yield Diagnosis(
             severity="bad",
             id="memory-binding",
             message=f"memory cannot be bound to a NUMA node ({errno.errorcode.get(failure)})",
@@ -330,12 +331,12 @@ def _memory_binding(patient: Patient) -> Iterator[Finding]:
             "set_mempolicy and mbind",
         )
     elif failure == 0:
-        yield Finding(
+        yield Diagnosis(
             severity="ok", id="memory-binding", message="memory can be bound to a NUMA node"
         )
 
 
-def _load(patient: Patient) -> Iterator[Finding]:
+def _load(patient: Patient) -> Iterator[Diagnosis]:
     text = patient.tree.text("proc/loadavg")
     if not text:
         return
@@ -344,18 +345,18 @@ def _load(patient: Patient) -> Iterator[Finding]:
     message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
     hint = "end other programs (see top), or wait a minute until the load has gone"
     if load > max(0, spare) + 1:
-        yield Finding(
+        yield Diagnosis(
             severity="bad", id="load", message=f"{message}: others take the ranks' time", hint=hint
         )
     elif load > max(0, spare) + 0.3:
-        yield Finding(
+        yield Diagnosis(
             severity="warn", id="load", message=f"{message}: others run beside the ranks", hint=hint
         )
     else:
-        yield Finding(severity="ok", id="load", message=message)
+        yield Diagnosis(severity="ok", id="load", message=message)
 
 
-def _steal(patient: Patient) -> Iterator[Finding]:
+def _steal(patient: Patient) -> Iterator[Diagnosis]:
     first = (patient.tree.text("proc/stat") or "").partition("\n")[0]
     if not re.fullmatch(r"cpu( +\d+){8,}", first):
         return
@@ -364,9 +365,9 @@ def _steal(patient: Patient) -> Iterator[Finding]:
     share = steal / wanted if wanted else 0.0
     if share <= STEAL_WARN:
         if patient.machine.virtual:
-            yield Finding(severity="ok", id="steal", message=f"{share:.1%} of the time stolen")
+            yield Diagnosis(severity="ok", id="steal", message=f"{share:.1%} of the time stolen")
         return
-    yield Finding(
+    yield Diagnosis(
         severity="bad" if share > STEAL_BAD else "warn",
         id="steal",
         message=f"since it started, {share:.1%} of the time this virtual machine wanted to run "
@@ -375,7 +376,7 @@ def _steal(patient: Patient) -> Iterator[Finding]:
     )
 
 
-CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
+CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _cores,
     _smt,
     _quota,

@@ -4,19 +4,19 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from nearpeak.machine.finding import Finding, Patient
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
-from nearpeak.machine.model import Gpu
+from nearpeak.machine.model import Diagnosis, Gpu
+from nearpeak.machine.patient import Patient
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.
 TRANSLATING = ("DMA", "DMA-FQ")
 
 
-def gpu_checks(patient: Patient) -> Iterator[Finding]:
+def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
     """Every finding about GPUs; none on a machine where nobody knows of one."""
     for note in patient.machine.gpu_notes:
-        yield Finding(
+        yield Diagnosis(
             severity="warn", id="gpus", message=note, hint="mend it, or measure without them"
         )
     if not patient.machine.gpus:
@@ -25,7 +25,7 @@ def gpu_checks(patient: Patient) -> Iterator[Finding]:
     if not found:
         names = Counter(gpu.name for gpu in patient.machine.gpus)
         listed = ", ".join(f"{count} x {name}" for name, count in names.items())
-        yield Finding(
+        yield Diagnosis(
             severity="ok", id="gpus", message=f"{listed}, healthy as far as their driver says"
         )
     yield from found
@@ -46,16 +46,16 @@ def _names(gpus: list[Gpu]) -> str:
     return f"{word} {', '.join(str(gpu.index) for gpu in gpus)}"
 
 
-def _memory(patient: Patient) -> Iterator[Finding]:
+def _memory(patient: Patient) -> Iterator[Diagnosis]:
     if failed := _having(patient, "repair", "failed"):
-        yield Finding(
+        yield Diagnosis(
             severity="bad",
             id="gpu-memory",
             message=f"{_names(failed)}: broken memory that could not be repaired",
             hint="use another GPU, and have this one replaced (nvidia-smi -q -d ROW_REMAPPER)",
         )
     if pending := _having(patient, "repair", "pending"):
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="gpu-memory",
             message=f"{_names(pending)}: memory errors, whose repair waits for a reset",
@@ -63,10 +63,10 @@ def _memory(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _clocks(patient: Patient) -> Iterator[Finding]:
+def _clocks(patient: Patient) -> Iterator[Diagnosis]:
     for gpu in _having(patient, "slowed"):
         reasons = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/slowed")
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="gpu-clocks",
             message=f"GPU {gpu.index} runs slower than it can: {reasons}",
@@ -75,9 +75,9 @@ def _clocks(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _persistence(patient: Patient) -> Iterator[Finding]:
+def _persistence(patient: Patient) -> Iterator[Diagnosis]:
     if off := _having(patient, "persistence", "off"):
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="gpu-persistence",
             message=f"{_names(off)}: persistence mode is off, so that each launch may have to "
@@ -86,11 +86,11 @@ def _persistence(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _mps(patient: Patient) -> Iterator[Finding]:
+def _mps(patient: Patient) -> Iterator[Diagnosis]:
     owner = patient.nvidia.text(f"{FACTS}/mps/daemon")
     if owner in ("other", "own", "root"):
         whose = " of another user" if owner == "other" else ""
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="mps",
             message=f"an MPS daemon{whose} is there already: launches of Nearpeak do not go "
@@ -99,12 +99,12 @@ def _mps(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _peers(patient: Patient) -> Iterator[Finding]:
+def _peers(patient: Patient) -> Iterator[Diagnosis]:
     for kind, severity in (("nvlink", "bad"), ("xgmi", "bad"), ("pcie-switch", "warn")):
         refused = [link for link in patient.machine.gpu_links if link.kind == kind and link.peer]
         if refused:
             pairs = ", ".join(f"{link.one}-{link.other}" for link in refused)
-            yield Finding(
+            yield Diagnosis(
                 severity=severity,
                 id="gpu-peer",
                 message=f"GPUs {pairs} are joined by {kind}, but may not reach each other's "
@@ -114,7 +114,7 @@ def _peers(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def _lanes(patient: Patient) -> Iterator[Finding]:
+def _lanes(patient: Patient) -> Iterator[Diagnosis]:
     """A GPU with fewer NVLinks than its likes has lost some."""
     counts = {
         gpu.index: len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink"))
@@ -127,7 +127,7 @@ def _lanes(patient: Patient) -> Iterator[Finding]:
     }
     for gpu in patient.machine.gpus:
         if counts.get(gpu.index, 0) < most[gpu.name]:
-            yield Finding(
+            yield Diagnosis(
                 severity="warn",
                 id="gpu-links",
                 message=f"GPU {gpu.index} has {counts.get(gpu.index, 0)} active NVLinks, others "
@@ -136,7 +136,7 @@ def _lanes(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def _iommu(patient: Patient) -> Iterator[Finding]:
+def _iommu(patient: Patient) -> Iterator[Diagnosis]:
     if patient.machine.virtual:
         return  # it shows a guest nothing of the host's
     behind = [
@@ -145,7 +145,7 @@ def _iommu(patient: Patient) -> Iterator[Finding]:
         if patient.tree.text(f"{DEVICES}/{gpu.pci}/iommu_group/type") in TRANSLATING
     ]
     if behind:
-        yield Finding(
+        yield Diagnosis(
             severity="warn",
             id="iommu",
             message=f"{_names(behind)}: the IOMMU translates addresses, so that copies between "
@@ -154,7 +154,7 @@ def _iommu(patient: Patient) -> Iterator[Finding]:
         )
 
 
-CHECKS: list[Callable[[Patient], Iterator[Finding]]] = [
+CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _memory,
     _clocks,
     _persistence,

@@ -5,6 +5,8 @@ import msgspec
 
 from nearpeak.identity import Place
 
+SCHEMA = 2  # of machine.json; 1 says neither its schema nor provenance nor diagnoses
+
 
 class Cache(msgspec.Struct, kw_only=True, frozen=True):
     """One cache, and the logical CPUs that share it."""
@@ -72,9 +74,32 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
 
 
+class Provenance(msgspec.Struct, kw_only=True, frozen=True):
+    """Versions and settings that change on the same hardware; null: nobody tells."""
+
+    product: str | None = None  # vendor and model of the host, as its firmware says (DMI)
+    bios: str | None = None  # vendor, version and date of its firmware
+    microcode: str | None = None  # of its first CPU
+    governor: str | None = None  # of the clocks of its CPUs; several: "performance, powersave"
+    nvidia_driver: str | None = None
+    cuda_driver_api: str | None = None  # the newest CUDA that NVIDIA's driver runs
+    amdgpu_driver: str | None = None  # null also where it is the kernel's own
+    adapter_firmware: dict[str, str] = {}  # RDMA adapter -> version
+
+
+class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
+    """One thing that doctor looked at. `hint` says what to do; it is empty where all is well."""
+
+    severity: str  # "bad": will spoil a measurement; "warn": may; "ok"
+    id: str  # made of words, the same on every machine
+    message: str
+    hint: str = ""
+
+
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
     """One host as far as data paths need it. `source` is "lstopo" or "sysfs"."""
 
+    schema: int = 1  # of what is written now: SCHEMA
     hostname: str
     architecture: str
     cpu_model: str
@@ -91,6 +116,8 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     gpu_links: list[GpuLink] = []  # of every pair
     gpu_notes: list[str] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
     mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
+    provenance: Provenance = Provenance()
+    diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):

@@ -14,16 +14,19 @@ from nearpeak.machine.gpus.amd import KFD, properties
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges
 from nearpeak.machine.model import Machine
+from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list
 
-CPUINFO = ("model name", "cpu", "machine", "CPU implementer", "CPU part")
+CPUINFO = ("model name", "cpu", "machine", "microcode", "CPU implementer", "CPU part")
 SETTINGS = (
     "proc/loadavg",
     "proc/sys/kernel/osrelease",
     "proc/sys/kernel/yama/ptrace_scope",
-    "sys/class/dmi/id/product_name",
-    "sys/class/dmi/id/sys_vendor",
+    *PRODUCT,
+    *BIOS,
+    MICROCODE,
+    AMDGPU,
     f"{CPU}/cpufreq/boost",
     f"{CPU}/intel_pstate/no_turbo",
     f"{CPU}/online",
@@ -139,6 +142,8 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
         if tree.exists(f"{NET}/{name}/device"):
             yield f"{NET}/{shown}/device/numa_node", _node(nodes[name])
     for device in tree.names(INFINIBAND):
+        if firmware := tree.text(f"{INFINIBAND}/{device}/fw_ver"):
+            yield f"{INFINIBAND}/{device}/fw_ver", firmware
         for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
             for file in ("link_layer", "rate", "state"):
                 path = f"{INFINIBAND}/{device}/ports/{port}/{file}"

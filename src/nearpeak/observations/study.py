@@ -13,6 +13,7 @@ import numpy as np
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.libraries.families import is_native
+from nearpeak.machine.model import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.model import Machine
 from nearpeak.machine.states import held_down
 from nearpeak.observations.model import (
@@ -82,6 +83,8 @@ def load(folder: Path) -> Observations:
     next(journal.read_records(folder), None)  # refuses other files that were changed
     plan = _decode(folder / "plan.json", model.Plan, model.SCHEMA)
     machine = _decode(folder / "machine.json", Machine, None)
+    if machine.schema > MACHINE_SCHEMA:
+        raise _unknown_schema(folder / "machine.json", machine.schema, MACHINE_SCHEMA)
     return _read(folder, plan, machine)
 
 
@@ -91,10 +94,7 @@ def _decode(path: Path, kind: type[T], schema: int | None) -> T:
         if schema is not None:
             plain = older.upgraded(plain)
             if plain["schema"] != schema:
-                raise UserError(
-                    f"{path}: schema {plain['schema']}, this nearpeak reads schema {schema}: "
-                    "use the nearpeak that wrote it, or start anew in another folder"
-                )
+                raise _unknown_schema(path, plain["schema"], schema)
         return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): mend that") from None
@@ -102,6 +102,13 @@ def _decode(path: Path, kind: type[T], schema: int | None) -> T:
         raise UserError(
             f"{path}: damaged ({error}); restore it from a copy or measure anew"
         ) from None
+
+
+def _unknown_schema(path: Path, schema: int, readable: int) -> UserError:
+    return UserError(
+        f"{path}: schema {schema}, this nearpeak reads schema {readable}: "
+        "use the nearpeak that wrote it, or start anew in another folder"
+    )
 
 
 def _decode_path(kind: type, value: Any) -> Any:

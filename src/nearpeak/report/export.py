@@ -9,7 +9,12 @@ from nearpeak.report.sections import Row, Table
 from nearpeak.results.model import Cell, Results
 
 COLUMNS = (
+    "study",
+    "started",
+    "host",
+    "nearpeak",
     "library",
+    "library_version",
     "settings",
     "path",
     "benchmark",
@@ -70,7 +75,11 @@ def to_csv(results: Results) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(map(_inert, _row(cell)) for cell in results.cells)
+    study = [results.study, results.started, results.machine.hostname, results.nearpeak]
+    versions = {library.name: library.version for library in results.libraries}
+    for cell in results.cells:
+        row = [*study, *_row(cell, versions.get(cell.who.library))]
+        writer.writerow(map(_inert, row))
     return stream.getvalue()
 
 
@@ -79,10 +88,11 @@ def _inert(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
-def _row(cell: Cell) -> list[object]:
+def _row(cell: Cell, version: str | None) -> list[object]:
     nothing = (None, None)
     return [
         cell.who.library,
+        version,
         cell.who.settings,
         cell.place.path,
         cell.case.benchmark,

@@ -23,7 +23,18 @@ from nearpeak import numbers
 from nearpeak.files import write_whole
 from nearpeak.findings.build import build_results
 from nearpeak.identity import CEILING, Curve, Place, Who
-from nearpeak.report import beside, drift, headlines, pairs, sessions, summary, tables, wording
+from nearpeak.machine.provenance import told
+from nearpeak.report import (
+    beside,
+    drift,
+    failures,
+    headlines,
+    pairs,
+    sessions,
+    summary,
+    tables,
+    wording,
+)
 from nearpeak.report.advice import advice
 from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
@@ -121,6 +132,9 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         defects=summary.defects(results),
         precision=wording.precision(results),
         flags=summary.flags(results),
+        failures=failures.alike(results.failures),
+        provenance=list(told(results.machine.provenance)),
+        diagnoses=[one for one in results.machine.diagnoses if one.severity != "ok"],
         sessions=sessions.rows(results),
         drifts=drift.sentences(results),
         missing=wording.missing_methods(results),

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nearpeak.identity import CEILING
 from nearpeak.numbers import count, number, percent, printable, size, unit
-from nearpeak.report import drift, pairs, sessions, tables, wording
+from nearpeak.report import drift, failures, pairs, sessions, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Beside, Published, beside, here_words, lines, there_words
 from nearpeak.report.headlines import Group, groups
@@ -75,6 +75,8 @@ def _text(text: str, style: str = "") -> Text:
 def _study(results: Results) -> str:
     state = "" if results.complete else ", not complete"
     why = f": {results.ended}" if results.ended else ""
+    if results.failures:
+        why += f"; {count(len(results.failures), 'launch')} failed"
     return f"Study {results.study} on {results.machine.hostname}{state}{why}"
 
 
@@ -197,17 +199,20 @@ def _findings(results: Results) -> Iterator[Text]:
 
 
 def _failures(results: Results) -> Iterator[Text]:
-    failures = results.failures
-    if not failures:
+    if not results.failures:
         return
-    yield _text(f"{count(len(failures), 'launch')} failed:", "bold red")
-    for item in failures[:_SHOWN]:
+    yield _text(f"{count(len(results.failures), 'launch')} failed:", "bold red")
+    alike_ones = failures.alike(results.failures)
+    for group in alike_ones[:_SHOWN]:
+        item = group.first
         who = "ceiling" if item.who == CEILING else item.who.label
-        where = " ".join([who, item.place.path, *item.benchmarks])
-        yield _text(f"  launch {item.launch}, {where}: {item.status}: {item.message}")
+        where = " ".join([who, item.place.path, *group.benchmarks])
+        others = len(group.launches) - 1
+        alike = f" and {others} more alike" if others else ""
+        yield _text(f"  launch {item.launch}{alike}, {where}: {item.status}: {group.message}")
         if item.log:
             yield _text(f"    {item.log}", "dim")
-    yield from _more(len(failures))
+    yield from _more(len(alike_ones))
 
 
 def _defects(results: Results) -> Iterator[Text]:

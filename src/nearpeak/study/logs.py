@@ -8,24 +8,31 @@ from pathlib import Path
 from nearpeak.numbers import printable
 
 OWN = "nearpeak-"  # how what our programs say begins
+SIGNALS = {int(one): one.name for one in signal.Signals}
+ENDING_OTHERS = (signal.SIGKILL, signal.SIGTERM)
 
 
 def crash_words(code: int | None, log: Path) -> str:
-    """How a launch crashed: launchers name the signal in their output, or add 128 to it."""
-    words = _lines(log)
-    for line in words:
-        if named := re.search(r"\bsignal:?\s+(\d+)", line, re.IGNORECASE):
-            return f"ended by {_signal_name(int(named[1]))}: {line[:300]}"
-    number = -code if code is not None and code < 0 else (code or 0) - 128
-    how = f"ended by {_signal_name(number)}" if number > 0 else f"exit status {code}"
-    return f"{how}: {last_words(log)}"
+    """How a launch crashed, by what its launcher says: the signal, else its exit status.
 
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    A signal that the output names counts before the exit status, which may be that of another
+    rank, but for the signals that launchers end the other ranks with.
+    """
+    named = [
+        (number, line)
+        for line in _lines(log)
+        for word in re.findall(r"\bsignal:?\s+(\d+)", line, re.IGNORECASE)
+        if (number := int(word)) in SIGNALS
+    ]
+    for number, line in named:
+        if number not in ENDING_OTHERS:
+            return f"ended by {SIGNALS[number]}: {line[:300]}"
+    # MPICH's launcher ends with the number itself, a shell and most launchers with 128 + it.
+    said = {-number for number in SIGNALS} | {number + 128 for number in SIGNALS}
+    said |= {number for number, _ in named}
+    if code is None or code not in said:
+        return f"exit status {code}: {last_words(log)}"
+    return f"ended by {SIGNALS[abs(code) % 128]}: {last_words(log)}"
 
 
 def last_words(log: Path) -> str:

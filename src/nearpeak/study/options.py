@@ -55,6 +55,7 @@ class Options:
     seed: int | None = None
     remote_shell: str | None = None
     output: str | None = None
+    require: list[str] = field(default_factory=list)  # nearpeak.results.requirements
 
 
 def check_launches(value: int) -> int:
@@ -118,6 +119,7 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     seed: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)] | None = None
     remote_shell: Word | None = None
     output: Word | None = None
+    require: list[Word] = []
 
 
 def read_study_file(file: Path) -> Options:
@@ -154,6 +156,7 @@ def _options(said: _StudyFile) -> Options:
         seed=said.seed,
         remote_shell=said.remote_shell,
         output=said.output,
+        require=said.require,
     )
 
 

@@ -17,6 +17,7 @@ from nearpeak.libraries.launch import command_line, environment, shell_line
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.libraries.settings import find
 from nearpeak.machine.discover import discover
+from nearpeak.machine.doctor import examine
 from nearpeak.machine.model import Machine, Path
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
@@ -54,6 +55,8 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     check_hosts(options.hosts, options.remote_shell)
     contenders = choose_contenders(options)
     machine = discover()
+    # Before anything is built or tried: that would be load of our own.
+    machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
     build_native()
     described = describe_libraries([contender.library for contender in contenders])
@@ -184,6 +187,12 @@ def select_paths(
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"all pairs are those of GPUs, and there is none to be used{why}")
     chosen = [known[one] for one in wanted] or chosen
+    if wanted and all(path.transport == "local" for path in chosen):
+        others = ", ".join(path.id for path in usual if path.transport != "local")
+        raise UserError(
+            f"{', '.join(wanted)}: one memory and the cores that use it, where ceilings are "
+            f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
+        )
     if all(path.transport == "local" for path in chosen):
         reasons = "; ".join(map(str, missing)) or "choose another"
         raise UserError(f"no path for MPI is left: {reasons}")

@@ -40,7 +40,7 @@ from nearpeak.study.records import (
 )
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
-from nearpeak.study.state import GIVE_UP_AFTER, State
+from nearpeak.study.state import GIVE_UP_AFTER, GIVEN_UP, State
 
 WRONG_DATA_EXIT = 3  # of the measuring programs
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
@@ -221,7 +221,7 @@ class StudyRun:
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
             raise cannot_write(self._folder, None)
         if self._state.failures_with(planned, status) == GIVE_UP_AFTER and status != "interrupted":
-            message += f"; given up after {GIVE_UP_AFTER} failures in a row without a sample"
+            message += f"{GIVEN_UP} {GIVE_UP_AFTER} failures in a row without a sample"
         end = LaunchEndRecord(
             launch=planned.launch,
             status=status,

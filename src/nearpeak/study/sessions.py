@@ -8,7 +8,7 @@ import datetime
 import hashlib
 import socket
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -21,11 +21,9 @@ from nearpeak.libraries.families import is_native
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.model import Library
-from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
-from nearpeak.machine.model import Machine
+from nearpeak.machine.model import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
-from nearpeak.machine.sysfs import CPU, INFINIBAND
-from nearpeak.machine.tree import Tree, format_list
+from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
 from nearpeak.study.fingerprints import NOTHING, changes
@@ -67,12 +65,11 @@ def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
     ]
 
 
-def fingerprint(machine: Machine, plan: Plan, tools: Tools, root: Path = Path("/")) -> Fingerprint:
+def fingerprint(machine: Machine, plan: Plan, tools: Tools) -> Fingerprint:
     """That of a study that runs here and now; its programs are built where they are missing."""
-    tree = Tree(root)
     return Fingerprint(
-        machine=_machine(machine, tree),
-        driver=_driver(tree),
+        machine=_machine(machine),
+        driver=_driver(machine.provenance),
         library=_library(plan),
         build=_build(plan, tools),
     )
@@ -123,42 +120,39 @@ def _cut(text: str, start: int) -> str:
     return before + printable(shown) + after
 
 
-def _machine(machine: Machine, tree: Tree) -> dict[str, str]:
+def _machine(machine: Machine) -> dict[str, str]:
     sizes = [node.memory_bytes for node in machine.numa_nodes if node.memory == "host"]
-    found = {
-        "host": machine.hostname,
-        "cpu": machine.cpu_model,
-        "cpus": format_list(machine.allowed_cpus),
-        "kernel": machine.kernel,
-        "memory": f"{sum(size or 0 for size in sizes) / 2**30:.0f} GiB",
-        "virtual": "yes" if machine.virtual else "no",
-        **{f"gpu {gpu.uuid}": gpu.name for gpu in machine.gpus},
-    }
-    microcode = tree.text(f"{CPU}/cpu0/microcode/version") or tree.fields("proc/cpuinfo").get(
-        "microcode"
+    provenance = machine.provenance
+    return _known(
+        {
+            "host": machine.hostname,
+            "product": provenance.product,
+            "bios": provenance.bios,
+            "cpu": machine.cpu_model,
+            "cpus": format_list(machine.allowed_cpus),
+            "kernel": machine.kernel,
+            "memory": f"{sum(size or 0 for size in sizes) / 2**30:.0f} GiB",
+            "virtual": "yes" if machine.virtual else "no",
+            **{f"gpu {gpu.uuid}": gpu.name for gpu in machine.gpus},
+            "microcode": provenance.microcode,
+            "governor": provenance.governor,
+        }
     )
-    if microcode:
-        found["microcode"] = microcode
-    policies = tree.names(f"{CPU}/cpufreq", r"policy\d+")
-    governors = {tree.text(f"{CPU}/cpufreq/{one}/scaling_governor") for one in policies} - {None}
-    if governors:
-        found["governor"] = ", ".join(sorted(filter(None, governors)))
-    return found
 
 
-def _driver(tree: Tree) -> dict[str, str]:
-    facts = nvidia_facts(tree)
-    found = {
-        name: facts[f"{FACTS}/{fact}"]
-        for name, fact in (("nvidia", "driver"), ("cuda", "cuda"))
-        if f"{FACTS}/{fact}" in facts
-    }
-    if amd := tree.text("sys/module/amdgpu/version"):
-        found["amdgpu"] = amd
-    for adapter in tree.names(INFINIBAND):
-        if firmware := tree.text(f"{INFINIBAND}/{adapter}/fw_ver"):
-            found[f"{adapter} firmware"] = firmware
-    return found
+def _driver(provenance: Provenance) -> dict[str, str]:
+    return _known(
+        {
+            "nvidia": provenance.nvidia_driver,
+            "cuda": provenance.cuda_driver_api,
+            "amdgpu": provenance.amdgpu_driver,
+            **{f"{name} firmware": one for name, one in provenance.adapter_firmware.items()},
+        }
+    )
+
+
+def _known(facts: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in facts.items() if value}
 
 
 def _library(plan: Plan) -> dict[str, str]:

@@ -29,6 +29,7 @@ from nearpeak.study.stages import (
 )
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
+GIVEN_UP = "; given up after"  # how the message of the last of them ends
 
 
 class Median(NamedTuple):

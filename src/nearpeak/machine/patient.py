@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What doctor's checks look at, and what they find."""
+"""What doctor's checks look at."""
 
 from pathlib import Path
 
@@ -7,15 +7,6 @@ import msgspec
 
 from nearpeak.machine.model import Machine
 from nearpeak.machine.tree import Tree
-
-
-class Finding(msgspec.Struct, kw_only=True, frozen=True):
-    """One thing looked at. `hint` says what to do; it is empty where all is well."""
-
-    severity: str  # "bad": will spoil it; "warn": may; "ok"
-    id: str  # made of words, the same on every machine
-    message: str
-    hint: str = ""
 
 
 class Patient(msgspec.Struct, kw_only=True, frozen=True):

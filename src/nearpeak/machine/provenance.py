@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Firmware, drivers and settings of a machine: what changes under the same hardware."""
+
+from collections.abc import Iterator
+
+from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
+from nearpeak.machine.model import Provenance
+from nearpeak.machine.sysfs import CPU, INFINIBAND
+from nearpeak.machine.tree import Tree
+
+DMI = "sys/class/dmi/id"
+PRODUCT = (f"{DMI}/sys_vendor", f"{DMI}/product_name")
+BIOS = (f"{DMI}/bios_vendor", f"{DMI}/bios_version", f"{DMI}/bios_date")
+MICROCODE = f"{CPU}/cpu0/microcode/version"
+AMDGPU = "sys/module/amdgpu/version"
+
+
+def read_provenance(tree: Tree) -> Provenance:
+    """What the kernel and NVIDIA's library tell."""
+    nvidia = nvidia_facts(tree)
+    firmware = {
+        adapter: tree.text(f"{INFINIBAND}/{adapter}/fw_ver") for adapter in tree.names(INFINIBAND)
+    }
+    return Provenance(
+        product=_joined(tree, PRODUCT),
+        bios=_joined(tree, BIOS),
+        microcode=tree.text(MICROCODE) or tree.fields("proc/cpuinfo").get("microcode"),
+        governor=", ".join(governors(tree)) or None,
+        nvidia_driver=nvidia.get(f"{FACTS}/driver"),
+        cuda_driver_api=nvidia.get(f"{FACTS}/cuda"),
+        amdgpu_driver=tree.text(AMDGPU),
+        adapter_firmware={adapter: version for adapter, version in firmware.items() if version},
+    )
+
+
+def governors(tree: Tree) -> list[str]:
+    """Those of the CPUs' clocks, sorted, each once."""
+    folder = f"{CPU}/cpufreq"
+    each = (
+        tree.text(f"{folder}/{policy}/scaling_governor")
+        for policy in tree.names(folder, r"policy\d+")
+    )
+    return sorted({governor for governor in each if governor})
+
+
+def told(provenance: Provenance) -> Iterator[tuple[str, str]]:
+    """What is known, each with its name for people."""
+    names = {
+        "Product": provenance.product,
+        "BIOS": provenance.bios,
+        "Microcode": provenance.microcode,
+        "Governor": provenance.governor,
+        "NVIDIA driver": provenance.nvidia_driver,
+        "CUDA driver API": provenance.cuda_driver_api,
+        "amdgpu driver": provenance.amdgpu_driver,
+        **{
+            f"Firmware of {adapter}": version
+            for adapter, version in provenance.adapter_firmware.items()
+        },
+    }
+    return ((name, value) for name, value in names.items() if value)
+
+
+def _joined(tree: Tree, paths: tuple[str, ...]) -> str | None:
+    return " ".join(filter(None, map(tree.text, paths))) or None

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What went wrong in a study, in a line: why its exit status is 1."""
+
+from collections import Counter
+
+from nearpeak.identity import CEILING
+from nearpeak.numbers import count
+from nearpeak.results.model import Results
+
+ENDINGS = {
+    "crashed": "crashed",
+    "hung": "hung",
+    "wrong data": "received wrong data",
+    "failed": "failed",
+}
+
+
+def faults(results: Results) -> list[str]:
+    """Of each library that failed how its launches ended, and whether anything is left of it."""
+    endings: dict[str, Counter[str]] = {}
+    for failure in results.failures:
+        name = "ceiling" if failure.who == CEILING else failure.who.label
+        endings.setdefault(name, Counter())[failure.status] += 1
+    measured = {cell.who.label for cell in results.cells if cell.median is not None}
+    if results.ceilings:
+        measured.add("ceiling")
+    return [
+        f"{name}: {_words(statuses)}" + ("" if name in measured else ", and nothing was measured")
+        for name, statuses in endings.items()
+    ]
+
+
+def _words(statuses: Counter[str]) -> str:
+    return ", ".join(
+        f"{count(number, 'launch')} {ENDINGS.get(status, status)}"
+        for status, number in statuses.items()
+    )

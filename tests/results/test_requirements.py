@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requirements: how they are read, what they name, and how they are judged."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.identity import Who
+from nearpeak.results.model import Results
+from nearpeak.results.requirements import (
+    Judgement,
+    check,
+    judge,
+    measured_keys,
+    parse_requirement,
+)
+
+MakeStudy = Any
+SIZES = (8, 1024, 1 << 20)
+SAME = "host-host same-numa"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("gpu-gpu nvlink:bw:16M>=0.9", (None, "gpu-gpu nvlink", "bw", 16 << 20, 0.9)),
+        ("gpu-gpu nvlink:bw>=1", (None, "gpu-gpu nvlink", "bw", None, 1.0)),
+        (
+            "intel@ipc-off, host-host same-numa : mbw_mr mr : 8 >= .5",
+            ("intel@ipc-off", SAME, "mbw_mr mr", 8, 0.5),
+        ),
+    ],
+)
+def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[object, ...]) -> None:
+    one = parse_requirement(text)
+    assert (one.library, one.path, one.figure, one.size_bytes, one.fraction) == parts
+    assert one.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION'"),
+        ("bw>=0.9", "is no requirement"),
+        ("a:bw", "is no requirement"),
+        ("a:bw>0.9", "is no requirement"),
+        ("a:bw:8:9>=0.9", "is no requirement"),
+        (":bw>=0.9", "is no requirement"),
+        ("a:bw:x>=0.9", "'x' is no size"),
+        ("a:bw>=90%", "'90%' is no fraction of a ceiling: write a number above 0 and up to 1"),
+        ("a:bw>=1.5", "'1.5' is no fraction"),
+        ("a:bw>=0", "'0' is no fraction"),
+        ("a:bw>=nan", "'nan' is no fraction"),
+    ],
+)
+def test_what_is_no_requirement_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        parse_requirement(text)
+    assert said in str(error.value)
+
+
+@pytest.fixture
+def results(make_study: MakeStudy) -> Results:
+    """`alpha` reaches 80 % of the ceiling, 60 to 100 % at the largest size; `beta` 95 %, but
+    crashes before its largest size."""
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        ceiling = {("bw", "ring", size): float(size) for size in SIZES}
+        study.ceiling(block, ceiling)
+        uneven = (0.6 + 0.08 * block) * SIZES[-1]
+        study.launch(block, "alpha", "bw", {8: 0.8 * 8, 1024: 0.8 * 1024, SIZES[-1]: uneven})
+        crashed = study.launch(block, "beta", "bw", {8: 0.95 * 8, 1024: 0.95 * 1024}, status=None)
+        study.end(crashed, "crashed")
+    made = study.results()
+    assert isinstance(made, Results)
+    return made
+
+
+def judged(results: Results, text: str) -> dict[str, Judgement]:
+    one = parse_requirement(text)
+    check([one], measured_keys(results), results.benchmarks)
+    return {each.who.library: each for each in judge(one, results)}
+
+
+def test_all_libraries_must_meet_it_or_the_one_that_is_named(results: Results) -> None:
+    found = judged(results, f"{SAME}:bw:1K>=0.9")
+    assert {name: one.met for name, one in found.items()} == {"alpha": False, "beta": True}
+    assert found["alpha"].sentence == (
+        f"Required {SAME}:bw:1K>=0.9: alpha missed it: 80.0 % of the ceiling "
+        "([80.0, 80.0]), bw at 1 KiB"
+    )
+    assert found["beta"].words.startswith("met it: 95.0 % of the ceiling")
+    assert list(judged(results, f"beta,{SAME}:bw:1K>=0.9")) == ["beta"]
+
+
+def test_the_median_decides_and_the_interval_is_told(results: Results) -> None:
+    wide = f"alpha,{SAME}:bw:1M>="
+    assert judged(results, f"{wide}0.75")["alpha"].words.startswith(
+        "met it, but the interval reaches below: 79.9 %"
+    )
+    reached = judged(results, f"{wide}0.85")["alpha"]
+    assert not reached.met
+    assert reached.words.startswith("missed it, though the interval reaches it: 79.9 %")
+
+
+def test_without_a_size_it_is_where_the_ceiling_is_best(results: Results) -> None:
+    assert judged(results, f"alpha,{SAME}:bw>=0.7")["alpha"].words.endswith("bw at 1 MiB")
+
+
+def test_what_was_not_measured_is_missed(results: Results) -> None:
+    one = judged(results, f"beta,{SAME}:bw:1M>=0.1")["beta"]
+    assert (one.met, one.words) == (False, "missed it: bw at 1 MiB was not measured (crashed)")
+    results.ceilings = []
+    for cell in results.cells:
+        cell.ceiling = cell.fraction = None
+    assert judged(results, f"alpha,{SAME}:bw>=0.1")["alpha"].words == (
+        "missed it: no ceiling of bw was measured"
+    )
+    assert judged(results, f"alpha,{SAME}:bw:8>=0.1")["alpha"].words == (
+        "missed it: no ceiling of bw at 8 B was measured"
+    )
+
+
+def test_of_a_library_that_is_only_staged_that_is_said(results: Results) -> None:
+    for cell in results.cells:
+        if cell.who.library == "beta":
+            axes = {**cell.case.axes, "staging": "pinned"}
+            cell.case = msgspec.structs.replace(cell.case, axes=axes)
+    assert judged(results, f"{SAME}:bw:8>=0.9")["beta"].words == (
+        "missed it: bw at 8 B was not measured, but staged by the benchmark"
+    )
+
+
+def test_a_defect_of_the_ceiling_is_told(results: Results) -> None:
+    for cell in results.cells:
+        cell.fraction, cell.fraction_ci95 = 1.2, (1.1, 1.3)
+    one = judged(results, f"alpha,{SAME}:bw:8>=0.9")["alpha"]
+    assert one.met
+    assert one.words.startswith("met it, but the ceiling has a defect there: 120 %")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("host-host same-nmua:bw>=0.9", "no path 'host-host same-nmua'; did you mean"),
+        (f"{SAME}:wb>=0.9", "'wb' is not measured on that path; there are: bw"),
+        (f"{SAME}:bw:16>=0.9", "bw is not measured at 16 B there: choose one of 8,1K,1M"),
+        (f"gamma,{SAME}:bw>=0.9", "no library 'gamma'"),
+    ],
+)
+def test_what_names_nothing_measured_says_what_there_is(
+    results: Results, text: str, said: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        judged(results, text)
+    assert str(error.value).startswith(f"--require {text!r}: ")
+    assert said in str(error.value)
+
+
+def test_settings_are_named_as_in_the_tables(results: Results) -> None:
+    for cell in results.cells:
+        if cell.who.library == "beta":
+            cell.who = Who("alpha", "tuned")
+    assert judged(results, f"alpha@tuned,{SAME}:bw:8>=0.9")["alpha"].met
+    assert not judged(results, f"alpha,{SAME}:bw:8>=0.9")["alpha"].met
