@@ -43,8 +43,14 @@ bool stages(const Selected& selected) {
   return staging != selected.axes.end() && staging->second != kNoStaging;
 }
 
-void check_name(const std::string& name) {
-  if (name != kProbe) find_benchmark(name);
+// The first word that is no flag must name a benchmark, or probe. Throws BadInput.
+void check_name(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-")) continue;
+    if (word != kProbe) find_benchmark(word);
+    return;
+  }
 }
 
 void add_devices(CLI::App& command, Given& given) {
@@ -172,7 +178,7 @@ bool Command::sends_from_device(int rank, int ranks) const {
 }
 
 Command parse(int argc, char** argv) {
-  if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
+  check_name(argc, argv);
   CLI::App app(kUsage, "nearpeak-mpi");
   app.add_flag_callback(
          "--describe",
@@ -182,18 +188,14 @@ Command parse(int argc, char** argv) {
          },
          "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON")
       ->trigger_on_parse();  // no name of a benchmark is asked for then
+  app.add_flag("--check", "check the command line, and measure nothing");
   app.require_subcommand(1, 0);
   Command command;
   Given given;
   for (const Benchmark& benchmark : benchmarks()) add_benchmark(app, benchmark, command, given);
   add_probe(app, command, given);
   add_examples(app, kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) std::exit(app.exit(error));
-    throw BadInput(std::string(error.what()) + "; see nearpeak-mpi --help");
-  }
+  parse_line(app, argc, argv);
   check(command, given);
   return command;
 }
