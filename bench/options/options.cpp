@@ -25,7 +25,7 @@ constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts
 
 // For CLI11 nan lies in every range.
 std::string is_number(const std::string& text) {
-  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a number" : "";
 }
 
 std::size_t parse_size(const std::string& text) {
@@ -86,7 +86,7 @@ std::size_t parse_bytes(const std::string& text) {
   if (suffix == "M") shift = 20;
   if (suffix == "G") shift = 30;
   if (error != std::errc{} || shift < 0 || number > (~std::uint64_t{0} >> shift))
-    throw BadInput("'" + text + "' is no size: give bytes, as 8, 1000, 4K, 64M or 1G");
+    throw BadInput("'" + text + "' is not a size: give bytes, like 8, 1000, 4K, 64M or 1G");
   return number << shift;
 }
 
@@ -108,7 +108,8 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
       add(parse_size(part));
       continue;
     }
-    if (ends.size() > 2) throw BadInput("'" + part + "' is no range of sizes: give A:B, as 0:64M");
+    if (ends.size() > 2)
+      throw BadInput("'" + part + "' is not a range of sizes: give LOW:HIGH, like 0:64M");
     const std::size_t low = parse_size(ends[0]);
     const std::size_t high = parse_size(ends[1]);
     if (low > high) throw BadInput("the range of sizes " + part + " is empty: give low:high");
@@ -126,7 +127,7 @@ std::vector<int> parse_cpus(const std::string& text) {
     int value = 0;
     const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc{} || rest != part.data() + part.size() || value < 0)
-      throw BadInput("'" + text + "' is no list of CPUs: give numbers, as 0,2 or 0-3");
+      throw BadInput("'" + text + "' is not a list of CPUs: give numbers, like 0,2 or 0-3");
     return value;
   };
   for (const std::string& part : split(text, ',')) {
@@ -134,7 +135,7 @@ std::vector<int> parse_cpus(const std::string& text) {
     const int low = number(ends.front());
     const int high = number(ends.back());
     if (ends.size() > 2 || high < low || high - low > 65536)
-      throw BadInput("'" + text + "' is no list of CPUs: give numbers, as 0,2 or 0-3");
+      throw BadInput("'" + text + "' is not a list of CPUs: give numbers, like 0,2 or 0-3");
     for (int cpu = low; cpu <= high; ++cpu) cpus.push_back(cpu);
   }
   return cpus;

@@ -38,7 +38,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
         (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
         (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),
         (("latency", "--mpi", "one", "--calls=x"), "calls cannot be 'x'"),
-        (("latency", "--mpi", "one", "--sizes", "x"), "'x' is no size"),
+        (("latency", "--mpi", "one", "--sizes", "x"), "'x' is not a size"),
         (("latency", "--mpi", "one", "--path", "x"), "unknown path 'x'"),
         (("latency", "--mpi", "one", "--hosts", "a"), "name two different hosts"),
         (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),

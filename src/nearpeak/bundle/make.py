@@ -43,7 +43,7 @@ def make(names: Sequence[str], python: str, archive: Path, *, imb: bool = False)
     wanted = _closure(names)
     checkout = build.sources().parent
     if not (checkout / "requirements.lock").is_file():
-        raise UserError(f"a bundle is made from a checkout, and {checkout} is none")
+        raise UserError(f"a bundle is made from a checkout, and {checkout} is not one")
     with tempfile.TemporaryDirectory(prefix="nearpeak-bundle-") as temporary:
         folder = Path(temporary) / FOLDER
         packages = wheels.lay_out(checkout, python, folder / "python")

@@ -117,7 +117,9 @@ def own_benchmarks() -> Path | None:
         return None
     folder = Path(named).resolve()
     if not folder.is_dir():
-        raise UserError(f"NEARPEAK_BENCHMARKS is {named}, which is no folder: correct or unset it")
+        raise UserError(
+            f"NEARPEAK_BENCHMARKS is {named}, which is not a folder: correct or unset it"
+        )
     return folder
 
 

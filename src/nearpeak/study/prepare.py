@@ -190,7 +190,7 @@ def select_paths(
         chosen = [path for path in usual if path.pair]
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
-            raise UserError(f"all pairs are those of GPUs, and there is none to be used{why}")
+            raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
     chosen = [known[one] for one in wanted] or chosen
     if all(path.transport == "local" for path in chosen):
         reasons = "; ".join(map(str, missing)) or "choose another"
@@ -227,7 +227,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
         if host in ("localhost", socket.gethostname(), socket.getfqdn()):
             continue
         if host.startswith("-"):
-            raise UserError(f"--hosts: {host!r} is no host name")
+            raise UserError(f"--hosts: {host!r} is not a host name")
         try:
             done = subprocess.run(
                 [shell, host, "true"],
