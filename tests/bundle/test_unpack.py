@@ -20,7 +20,7 @@ FILE, FOLDER, LINK, SAME = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, ta
 def test_unpack(tmp_path: Path) -> None:
     folder = tmp_path / "made" / TOP
     (folder / "cache/mpi").mkdir(parents=True)
-    (folder / "cache/prebuilt").mkdir()
+    (folder / "cache/build").mkdir()
     (folder / "nearpeak").write_text("#!/bin/sh\n")
     (folder / "bench").write_bytes(os.urandom(100_000))
     whole = manifest.make(folder, HERE, {}, {})

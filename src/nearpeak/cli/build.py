@@ -5,10 +5,20 @@ from typing import Annotated
 
 import typer
 
+HELP = (
+    "Builds the measuring programs for MPI libraries, and prints where they are.\n\n"
+    "Every command that measures builds what it needs by itself. This one is for a login node whose "
+    "compute nodes have no compiler: they find the programs in the cache folder "
+    "(~/.cache/nearpeak, or $NEARPEAK_CACHE), if it is on a shared file system.\n\n"
+    "The programs run on every processor of the same architecture: newer instructions are used only "
+    "where the processor has them. Set CXXFLAGS only where all nodes have what it asks for.\n\n"
+    "Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich"
+)
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command()(build)
+    app.command(help=HELP)(build)
 
 
 def build(
@@ -17,17 +27,6 @@ def build(
         typer.Option(metavar="SPEC", help="A library: its name, or a path. Default: all found."),
     ] = None,
 ) -> None:
-    """Builds the measuring programs for MPI libraries, and prints where they are.
-
-    Every command that measures builds what it needs by itself. This one is for a login node whose
-    compute nodes have no compiler: they find the programs in the cache folder (~/.cache/nearpeak,
-    or $NEARPEAK_CACHE), if it is on a shared file system.
-
-    The programs run on every processor of the same architecture: newer instructions are used where
-    the processor has them. Set CXXFLAGS only where all nodes have what it asks for.
-
-    Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich
-    """
     from nearpeak.libraries.build import build_mpi, build_native, needs_compilers_libraries
     from nearpeak.libraries.discover import find_libraries, resolve
 

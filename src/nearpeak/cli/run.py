@@ -181,6 +181,8 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
     chosen = named(prepare.describe_library(library).benchmarks, benchmark)
     program = prepare.TOOLS.mpi_program(library)
     mode = "pair" if is_native(library) else chosen.name
-    print(f"Options of {program.name} {mode}\n", flush=True)
     env = {**os.environ, **prepare.environment(library)}
-    subprocess.run([str(program), mode, "--help"], env=env, check=False)
+    told = subprocess.run(
+        [str(program), mode, "--help"], env=env, stdout=subprocess.PIPE, text=True, check=False
+    )
+    print(f"Options of {program.name} {mode}\n\n{told.stdout}")
