@@ -180,7 +180,7 @@ def options(axes: dict[str, str]) -> list[str]:
     [
         (("--jsonl", "/nosuch/file"), "nearpeak-mpi: cannot write /nosuch/file"),
         (("--window", "0"), "nearpeak-mpi: --window"),
-        (("--sizes", "1e6"), "nearpeak-mpi: '1e6' is not a size: give bytes, like 8,"),
+        (("--in-flight", "1e6"), "nearpeak-mpi: '1e6' is not a size: give bytes, like 8,"),
         (("-m", "1:4M", "-W", "32"), "-m is --sizes LOW:HIGH, -W is --window N; see nearpeak-mpi"),
         (("-d", "cuda", "D", "D"), "-d is not needed, D D is --buffers D,D; see nearpeak-mpi"),
     ],

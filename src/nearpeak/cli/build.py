@@ -7,11 +7,12 @@ import typer
 
 HELP = (
     "Builds the measuring programs for MPI libraries, and prints where they are.\n\n"
-    "Every command that measures builds what it needs by itself. This one is for a login node whose "
-    "compute nodes have no compiler: they find the programs in the cache folder "
+    "Every command that measures builds what it needs by itself. This one is for a login node "
+    "whose compute nodes have no compiler: they find the programs in the cache folder "
     "(~/.cache/nearpeak, or $NEARPEAK_CACHE), if it is on a shared file system.\n\n"
-    "The programs run on every processor of the same architecture: newer instructions are used only "
-    "where the processor has them. Set CXXFLAGS only where all nodes have what it asks for.\n\n"
+    "The programs run on every processor of the same architecture: newer instructions are used "
+    "only where the processor has them. Set CXXFLAGS only where all nodes have what it asks for."
+    "\n\n"
     "Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich"
 )
 
