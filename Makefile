@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two commands do everything: `make study` measures this machine, `make test` tests the project.
-# Both need git, make, a C++ compiler, python3 >= 3.10 and a package index, nothing else.
+# `make setup` makes the program ready, `make study` measures this machine, `make test` tests the
+# project. They need git, make, a C++ compiler, python3 >= 3.10 and a package index, nothing else.
 
 PYTHON ?= python3
 # The folder of the study, and how long measuring may take (setting up comes on top).
@@ -9,9 +9,10 @@ BUDGET ?= 5m
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help study test lint format programs unit sanitize narrowed pytest lock clean
+.PHONY: help setup study test lint format programs unit sanitize narrowed pytest lock clean
 
 help:
+	@echo "make setup   make .venv/bin/nearpeak and the measuring programs ready"
 	@echo "make study   measure this machine with Open MPI and MPICH, into ./$(STUDY)"
 	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
 	@echo "make format  format the sources"
@@ -25,6 +26,14 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+setup: $(READY)
+	$(BIN)/nearpeak build
+	@echo "Ready. What next:"
+	@echo "  $(BIN)/nearpeak mpi list                      MPI libraries here, and those that can be added"
+	@echo "  $(BIN)/nearpeak mpi add openmpi               add one (with GPUs: intel openmpi-cuda)"
+	@echo "  $(BIN)/nearpeak run latency --mpi openmpi     one benchmark"
+	@echo "  $(BIN)/nearpeak study --mpi openmpi --budget 5m   a study and its report"
 
 # A study that was cut off goes on where it was.
 study: $(READY)

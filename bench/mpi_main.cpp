@@ -68,7 +68,7 @@ int guarded(const Command& command, const DeviceChoice& taken, const Failure& fa
 // These answer without MPI, so that they work outside of any launcher.
 bool only_asks(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
-    for (const char* option : {"--describe", "--help", "-h"})
+    for (const char* option : {"--check", "--describe", "--help", "-h", "--version"})
       if (std::string(argv[i]) == option) return true;
   return false;
 }

@@ -19,7 +19,7 @@ constexpr const char* kExamples =
     "  mpirun -n 2 --host a,b nearpeak-native verbs --peer a --port 7777 --adapter mlx5_0:1\n"
     "  nearpeak-native memory --cpus 0-3 --memory-node 0";
 
-// Returns the mode to run; exits the program for --help and --describe. Throws BadInput.
+// Returns the mode to run; exits the program for --help, --version and --describe. Throws BadInput.
 Mode& parse(int argc, char** argv) {
   CLI::App app("Measures what data paths can carry without MPI: the ceilings.", "nearpeak-native");
   app.add_flag_callback(
@@ -37,12 +37,7 @@ Mode& parse(int argc, char** argv) {
     command->callback([&chosen_mode, mode] { chosen_mode = mode; });
   }
   add_examples(app, kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) std::exit(app.exit(error));
-    throw BadInput(std::string(error.what()) + "; see nearpeak-native --help");
-  }
+  parse_line(app, argc, argv);
   if (chosen_mode == nullptr) {
     std::string names;
     for (const Mode* mode : modes()) names += (names.empty() ? "" : ", ") + mode->name();

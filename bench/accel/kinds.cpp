@@ -10,8 +10,9 @@ namespace nearpeak {
 Kinds::Kinds(const std::string& text) : text_(text) {
   for (const std::string& letter : split(text)) {
     if (letter.size() != 1)
-      throw BadInput("'" + text + "' names no buffers: give one letter of H, P, D, M for all " +
-                     "ranks, or one for each, as D,D");
+      throw BadInput("'" + text +
+                     "' is not a kind of buffers: give one letter of H, P, D, M for all " +
+                     "ranks, or one for each, like D,D");
     letters_.push_back(buffer_kind(letter[0]));
   }
 }
@@ -19,9 +20,10 @@ Kinds::Kinds(const std::string& text) : text_(text) {
 void Kinds::check(int ranks) const {
   const auto count = static_cast<int>(letters_.size());
   if (count == 1 || count == ranks || (count == 2 && ranks % 2 == 0)) return;
-  throw BadInput("--buffers " + text_ + " does not fit " + std::to_string(ranks) +
-                 " ranks: give one letter for all, as D, one for each half, as H,D, or one for " +
-                 "each rank");
+  throw BadInput(
+      "--buffers " + text_ + " does not fit " + std::to_string(ranks) +
+      " ranks: give one letter for all, like D, one for each half, like H,D, or one for " +
+      "each rank");
 }
 
 BufferKind Kinds::of(int rank, int ranks) const {

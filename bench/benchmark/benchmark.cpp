@@ -71,6 +71,8 @@ const Benchmark& find_benchmark(const std::string& name) {
   std::string known;
   for (const Benchmark& benchmark : benchmarks()) {
     if (benchmark.info.name == name) return benchmark;
+    if ("osu_" + benchmark.info.name == name)
+      throw BadInput("OMB's " + name + " is called " + benchmark.info.name + " here");
     known += (known.empty() ? "" : ", ") + benchmark.info.name;
   }
   throw BadInput("unknown benchmark '" + name + "': give one of " + known);

@@ -60,6 +60,13 @@ void Runner::heading(const std::string& text) {
                  "; reuse " + common_.reuse +
                  (common_.touch == "none" ? "" : "; touch " + common_.touch));
   shown_metric_.clear();
+  window_noted_ = false;
+}
+
+void Runner::note_window(const Benchmark& benchmark) {
+  if (!group_.leads() || window_noted_ || !benchmark.info.moves.window) return;
+  window_noted_ = true;
+  if (const std::string note = common_.window_note(); !note.empty()) table_.heading(note);
 }
 
 CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
@@ -200,6 +207,7 @@ std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseCo
 
 void Runner::run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
                  Memory* out, Memory* in) {
+  note_window(benchmark);
   const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
   try {
     if (benchmark.over_transport())

@@ -60,6 +60,8 @@ class Runner {
 
  private:
   struct Trial;
+  // A line below the heading where large messages have a smaller window.
+  void note_window(const Benchmark& benchmark);
   void run_over(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
                 Memory& out, Memory& in);
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
@@ -91,6 +93,7 @@ class Runner {
   std::string shown_metric_;
   std::string fastest_;  // method in the first trials of the last case
   std::set<std::string> shown_reasons_;
+  bool window_noted_ = false;  // below the present heading
   int status_ = kGood;
 };
 

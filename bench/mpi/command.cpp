@@ -43,8 +43,14 @@ bool stages(const Selected& selected) {
   return staging != selected.axes.end() && staging->second != kNoStaging;
 }
 
-void check_name(const std::string& name) {
-  if (name != kProbe) find_benchmark(name);
+// The first word that is no flag must name a benchmark, or probe. Throws BadInput.
+void check_name(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-")) continue;
+    if (word != kProbe) find_benchmark(word);
+    return;
+  }
 }
 
 void add_devices(CLI::App& command, Given& given) {
@@ -68,7 +74,7 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
   }
   sub->add_option("--buffers", given.buffers,
                   "kind of the ranks' buffers: H host, P pinned host, D device, M managed; one for "
-                  "all, one for each half of the ranks, as H,D, or one for each")
+                  "all, one for each half of the ranks, like H,D, or one for each")
       ->capture_default_str();
   add_devices(*sub, given);
   sub->add_option("--offset", command.offset,
@@ -84,12 +90,13 @@ void add_probe(CLI::App& app, Command& command, Given& given) {
       "which operations the library can do on which buffers, tried one by one with 8, 64K and 4M "
       "bytes; it measures nothing");
   sub->add_option("--buffers", given.probed,
-                  "kind of the ranks' buffers (H, P, D, M), as D; give it several times to try "
+                  "kind of the ranks' buffers (H, P, D, M), like D; give it several times to try "
                   "several")
       ->required();
-  sub->add_option("--operations", given.operations,
-                  "only these, as latency,put: benchmarks, and operations of --describe; default: "
-                  "all");
+  sub->add_option(
+      "--operations", given.operations,
+      "only these, like latency,put: benchmarks, and operations of --describe; default: "
+      "all");
   add_devices(*sub, given);
   sub->add_option("--jsonl", command.common.jsonl,
                   "append records to this file (docs/records.md), one before each operation");
@@ -108,7 +115,7 @@ void check(Selected& selected, const Command& command, const Given& given) {
   if (stages(selected) && !devices)
     throw BadInput("--staging " + selected.axes.at(kStaging) +
                    " copies to and from devices, and --buffers " + given.buffers +
-                   " has none: give D or M to a rank, as --buffers D");
+                   " has none: give D or M to a rank, like --buffers D");
   if (devices && command.common.touch != touch_values().front())
     throw BadInput("--touch " + command.common.touch +
                    " writes with the CPU: it takes buffers H and P, not " + given.buffers);
@@ -172,27 +179,26 @@ bool Command::sends_from_device(int rank, int ranks) const {
 }
 
 Command parse(int argc, char** argv) {
-  if (argc > 1 && argv[1][0] != '-') check_name(argv[1]);
+  check_name(argc, argv);
   CLI::App app(kUsage, "nearpeak-mpi");
   app.add_flag_callback(
-         "--describe",
-         [] {
-           std::cout << describe() << "\n";
-           std::exit(kGood);
-         },
-         "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON")
-      ->trigger_on_parse();  // no name of a benchmark is asked for then
-  app.require_subcommand(1, 0);
+      "--describe",
+      [] {
+        std::cout << describe() << "\n";
+        std::exit(kGood);
+      },
+      "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");
+  app.add_flag("--check", "check the command line, and measure nothing");
   Command command;
   Given given;
   for (const Benchmark& benchmark : benchmarks()) add_benchmark(app, benchmark, command, given);
   add_probe(app, command, given);
   add_examples(app, kExamples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) std::exit(app.exit(error));
-    throw BadInput(std::string(error.what()) + "; see nearpeak-mpi --help");
+  parse_line(app, argc, argv);
+  if (app.get_subcommands().empty()) {
+    std::string names;
+    for (const Benchmark& benchmark : benchmarks()) names += benchmark.info.name + ", ";
+    throw BadInput("name a benchmark, one of " + names + "or probe; see nearpeak-mpi --help");
   }
   check(command, given);
   return command;

@@ -38,7 +38,8 @@ struct Command {
   bool sends_from_device(int rank, int ranks) const;
 };
 
-// Returns what is to be run; exits the program for --help and --describe. Throws BadInput.
+// Returns what is to be run; exits the program for --help, --version and --describe. Throws
+// BadInput.
 Command parse(int argc, char** argv);
 
 // The benchmarks and operations as JSON (docs/describe.md).

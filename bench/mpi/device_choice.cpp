@@ -20,7 +20,8 @@ DeviceSpec parse_device(const std::string& text) {
   if (colon != std::string::npos) spec.backend = find_backend(text.substr(0, colon)).name;
   spec.device = colon == std::string::npos ? text : text.substr(colon + 1);
   if (spec.device.empty())
-    throw BadInput("--devices has an empty part: give an index, a UUID or - for each rank, as 0,1");
+    throw BadInput(
+        "--devices has an empty part: give an index, a UUID or - for each rank, like 0,1");
   return spec;
 }
 
@@ -49,7 +50,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   const auto rank = launched_rank();
   if (!rank)
     throw BadInput("a rank must be known before MPI is initialised, and there is none in " +
-                   rank_variables() + ": start with a launcher, as mpirun -n 2");
+                   rank_variables() + ": start it with a launcher, like mpirun -n 2");
   rank_ = *rank;
   // Two ranks where the launcher does not say: it is looked at once MPI is initialised.
   if (std::any_of(kinds.begin(), kinds.end(), [](const Kinds& each) { return each.differ(); }))

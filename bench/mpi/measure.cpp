@@ -40,7 +40,9 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
 int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
-  runner.open(library_version(), gather_places(devices, group));
+  const std::string library = library_version();
+  runner.open(library, gather_places(devices, group));
+  if (group.leads()) runner.table().heading(library.substr(0, library.find_first_of(",\n")));
   for (const Selected& selected : command.selected) {
     runner.heading(title(selected));
     for (const std::size_t bytes : selected.sizes)

@@ -26,7 +26,8 @@ std::optional<int> first_number(const std::vector<const char*>& names) {
     int value = -1;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || rest != text.data() + text.size() || value < 0)
-      throw BadInput(std::string(name) + " is '" + text + "', which is no rank: start with mpirun");
+      throw BadInput(std::string(name) + " is '" + text +
+                     "', which is not a rank: start it with mpirun");
     return value;
   }
   return std::nullopt;
@@ -42,7 +43,7 @@ int launched_rank_of_two(const std::string& mode) {
   const auto rank = launched_rank();
   if (!rank)
     throw BadInput(mode + " --peer finds no rank in " + rank_variables() +
-                   ": start it with a launcher, as mpirun -n 2");
+                   ": start it with a launcher, like mpirun -n 2");
   if (*rank > 1)
     throw BadInput(mode + " --peer runs on two ranks, 0 and 1: this one is rank " +
                    std::to_string(*rank));

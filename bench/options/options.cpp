@@ -11,6 +11,9 @@
 #include <random>
 #include <sstream>
 
+#include "options/omb.hpp"
+#include "record/record.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -22,7 +25,7 @@ constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts
 
 // For CLI11 nan lies in every range.
 std::string is_number(const std::string& text) {
-  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a number" : "";
 }
 
 std::size_t parse_size(const std::string& text) {
@@ -34,6 +37,18 @@ std::size_t parse_size(const std::string& text) {
 }
 
 }  // namespace
+
+void parse_line(CLI::App& app, int argc, const char* const* argv) {
+  const std::string name = app.get_name();
+  app.set_version_flag("--version", name + " " + kVersion, "print the version");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) std::exit(app.exit(error));
+    const std::string hint = omb_hint(app.remaining(true));
+    throw BadInput((hint.empty() ? error.what() : hint) + "; see " + name + " --help");
+  }
+}
 
 void add_examples(CLI::App& app, const std::string& examples) {
   constexpr float kShortNames = 6.F / 30;  // of the column of names, as wide as "  -h, "
@@ -71,8 +86,15 @@ std::size_t parse_bytes(const std::string& text) {
   if (suffix == "M") shift = 20;
   if (suffix == "G") shift = 30;
   if (error != std::errc{} || shift < 0 || number > (~std::uint64_t{0} >> shift))
-    throw BadInput("'" + text + "' is no size: give bytes, as 8, 1000, 4K, 64M or 1G");
+    throw BadInput("'" + text + "' is not a size: give bytes, like 8, 1000, 4K, 64M or 1G");
   return number << shift;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  for (const auto& [suffix, shift] : {std::pair{"G", 30}, std::pair{"M", 20}, std::pair{"K", 10}})
+    if (bytes != 0 && bytes % (std::uint64_t{1} << shift) == 0)
+      return std::to_string(bytes >> shift) + suffix;
+  return std::to_string(bytes);
 }
 
 std::vector<std::size_t> parse_sizes(const std::string& text) {
@@ -86,7 +108,8 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
       add(parse_size(part));
       continue;
     }
-    if (ends.size() > 2) throw BadInput("'" + part + "' is no range of sizes: give A:B, as 0:64M");
+    if (ends.size() > 2)
+      throw BadInput("'" + part + "' is not a range of sizes: give LOW:HIGH, like 0:64M");
     const std::size_t low = parse_size(ends[0]);
     const std::size_t high = parse_size(ends[1]);
     if (low > high) throw BadInput("the range of sizes " + part + " is empty: give low:high");
@@ -104,7 +127,7 @@ std::vector<int> parse_cpus(const std::string& text) {
     int value = 0;
     const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc{} || rest != part.data() + part.size() || value < 0)
-      throw BadInput("'" + text + "' is no list of CPUs: give numbers, as 0,2 or 0-3");
+      throw BadInput("'" + text + "' is not a list of CPUs: give numbers, like 0,2 or 0-3");
     return value;
   };
   for (const std::string& part : split(text, ',')) {
@@ -112,7 +135,7 @@ std::vector<int> parse_cpus(const std::string& text) {
     const int low = number(ends.front());
     const int high = number(ends.back());
     if (ends.size() > 2 || high < low || high - low > 65536)
-      throw BadInput("'" + text + "' is no list of CPUs: give numbers, as 0,2 or 0-3");
+      throw BadInput("'" + text + "' is not a list of CPUs: give numbers, like 0,2 or 0-3");
     for (int cpu = low; cpu <= high; ++cpu) cpus.push_back(cpu);
   }
   return cpus;
@@ -193,11 +216,24 @@ SamplingPolicy CommonOptions::policy() const {
   return out;
 }
 
+std::string CommonOptions::most_in_flight() const {
+  if (!in_flight.empty()) return in_flight;
+  return with_device ? kDeviceInFlight : kInFlight;
+}
+
 std::uint64_t CommonOptions::window_at(std::size_t size_bytes) const {
-  const char* usual = with_device ? kDeviceInFlight : kInFlight;
-  const std::uint64_t most =
-      parse_bytes(in_flight.empty() ? usual : in_flight) / std::max<std::size_t>(size_bytes, 1);
+  const std::uint64_t most = parse_bytes(most_in_flight()) / std::max<std::size_t>(size_bytes, 1);
   return std::clamp<std::uint64_t>(most, 1, window);
+}
+
+std::string CommonOptions::window_note() const {
+  auto large = parse_sizes(sizes);
+  std::erase_if(large, [this](std::size_t size) { return window_at(size) == window; });
+  if (large.empty()) return "";
+  const auto [first, last] = std::minmax_element(large.begin(), large.end());
+  return "window: fewer than " + std::to_string(window) + " messages from " + bytes_text(*first) +
+         " on, as at most " + most_in_flight() + " are in flight; --in-flight " +
+         bytes_text(window * *last) + " keeps " + std::to_string(window) + ", as OMB does";
 }
 
 }  // namespace nearpeak

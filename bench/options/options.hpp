@@ -53,10 +53,18 @@ struct CommonOptions {
   // Throws BadInput.
   std::vector<std::size_t> ordered_sizes() const;
   SamplingPolicy policy() const;
+  // The limit of the bytes in flight, as it was given or by default.
+  std::string most_in_flight() const;
   // Messages in flight at a size: the window, or fewer where they would be more than in_flight
   // bytes; at least 1. Throws BadInput.
   std::uint64_t window_at(std::size_t size_bytes) const;
+  // From which size on that is fewer than the window, and how to keep it; "" where it is at no
+  // size. Throws BadInput.
+  std::string window_note() const;
 };
+
+// Parses a command line; exits the program for --help and --version. Throws BadInput.
+void parse_line(CLI::App& app, int argc, const char* const* argv);
 
 // At the end of a program's help, line by line as it stands. Subcommands that are added later have
 // it too.
@@ -66,6 +74,8 @@ void add_examples(CLI::App& app, const std::string& examples);
 std::vector<std::string> split(const std::string& text, char separator = ',');
 // "8", "4K", "64M", "1G" (powers of 1024). Throws BadInput.
 std::size_t parse_bytes(const std::string& text);
+// The shortest text of a number of bytes that parse_bytes reads: "4K" for 4096, "1000" for 1000.
+std::string bytes_text(std::uint64_t bytes);
 // "0:64M" (0 and the powers of two up to 64M), "1K:1M", "8,1000,4K", and commas between them; each
 // size once, in the order given. Throws BadInput.
 std::vector<std::size_t> parse_sizes(const std::string& text);

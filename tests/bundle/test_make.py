@@ -65,7 +65,7 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines() if line[0] != "#"] == ["8", "1024"]
     home = str(place / make.FOLDER)
-    assert f"{home}/cache/prebuilt/" in done.stderr
+    assert f"{home}/cache/build/" in done.stderr
     assert str(catalogue.entry("openmpi").prefix) not in done.stderr
     checked = run("unbundle", home)
     assert (checked.returncode, checked.stderr) == (0, "")
@@ -93,7 +93,7 @@ def test_the_script_refuses_another_python_and_another_machine(tmp_path: Path) -
 def test_too_large_names_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / make.FOLDER
     (folder / "cache/mpi/big").mkdir(parents=True)
-    (folder / "cache/prebuilt").mkdir()
+    (folder / "cache/build").mkdir()
     (folder / "cache/mpi/big/file").write_bytes(os.urandom(2_000_000))
     monkeypatch.setattr(make, "LIMIT_BYTES", 1_000_000)
     archive = tmp_path / "a.tar.xz"

@@ -63,7 +63,7 @@ def test_another_machine(bundle: Path, field: str, value: str, said: str) -> Non
 
 
 def test_no_bundle(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is no bundle \(manifest\.json: No such file"):
+    with pytest.raises(UserError, match=r"is not a bundle \(manifest\.json: No such file"):
         manifest.problems(tmp_path)
 
 
@@ -73,7 +73,7 @@ def test_no_bundle(tmp_path: Path) -> None:
         (b'"python":"', b'"python":"../', "at `$.python`"),
         (b'"glibc":"', b'"glibc":"x', "at `$.glibc`"),
         (b'"schema":1', b'"schema":1,"more":1', "unknown field `more`"),
-        (b"{", b"\xff", "is no bundle"),
+        (b"{", b"\xff", "is not a bundle"),
     ],
 )
 def test_a_damaged_manifest_is_bad_input(bundle: Path, old: bytes, new: bytes, said: str) -> None:

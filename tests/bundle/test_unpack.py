@@ -20,7 +20,7 @@ FILE, FOLDER, LINK, SAME = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, ta
 def test_unpack(tmp_path: Path) -> None:
     folder = tmp_path / "made" / TOP
     (folder / "cache/mpi").mkdir(parents=True)
-    (folder / "cache/prebuilt").mkdir()
+    (folder / "cache/build").mkdir()
     (folder / "nearpeak").write_text("#!/bin/sh\n")
     (folder / "bench").write_bytes(os.urandom(100_000))
     whole = manifest.make(folder, HERE, {}, {})
@@ -34,11 +34,11 @@ def test_unpack(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is there: remove it"):
         unpack(archive, tmp_path)
     (tmp_path / "text").write_text("no archive")
-    with pytest.raises(UserError, match="is no bundle"):
+    with pytest.raises(UserError, match="is not a bundle"):
         unpack(tmp_path / "text", tmp_path / "other")
     whole_bytes = archive.read_bytes()
     (tmp_path / "half").write_bytes(whole_bytes[: len(whole_bytes) // 2])
-    with pytest.raises(UserError, match="is no bundle"):
+    with pytest.raises(UserError, match="is not a bundle"):
         unpack(tmp_path / "half", tmp_path / "other")
     assert not (tmp_path / "other" / TOP).exists()
     with pytest.raises(UserError, match="cannot unpack"):
@@ -113,7 +113,7 @@ def test_a_foreign_archive_is_refused_before_anything_is_written(
     archive = archive_of(tmp_path, entries)
     with pytest.raises(UserError) as error:
         unpack(archive, tmp_path / "here")
-    assert str(error.value).startswith(f"{archive} is no bundle: ")
+    assert str(error.value).startswith(f"{archive} is not a bundle: ")
     assert why in str(error.value)
     assert str(error.value).isprintable()
     assert [one.name for one in tmp_path.iterdir()] == ["foreign.tar.xz"]

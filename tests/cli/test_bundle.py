@@ -17,7 +17,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         (("bundle", "-o", "a"), "--mpi"),
         (("bundle", "-o", "no/a", "--mpi", "openmpi"), "no/a: there is no folder "),
         (("unbundle", "missing"), "cannot unpack missing"),
-        (("unbundle", "."), "is no bundle"),
+        (("unbundle", "."), "is not a bundle"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -28,6 +29,7 @@ def test_list_names_what_can_be_installed(tmp_path: Path) -> None:
     for entry in catalogue.libraries().values():
         assert f"nearpeak mpi add {entry.name}" in done.stdout
         assert entry.summary in done.stdout
+    assert re.search(r"^ceiling .*in the place of a library", done.stdout, flags=re.MULTILINE)
 
 
 def test_list_as_json() -> None:
@@ -41,6 +43,7 @@ def test_list_as_json() -> None:
     assert Path(mpich["launcher"]).exists()
     assert {one["name"] for one in whole["catalogue"]} == set(catalogue.libraries())
     assert [one["name"] for one in mpich["settings"]] == ["default"]
+    assert [one["name"] for one in whole["stand_ins"]] == ["ceiling"]
 
 
 def test_show_gives_a_launch_line_that_runs() -> None:

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.study import mps, prepare
 
+FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -36,9 +38,11 @@ def test_run_prints_its_line_and_the_programs_exit_status(
         (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
         (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
-        (("latency", "--mpi", "one", "--calls", "x"), "calls cannot be 'x'"),
-        (("latency", "--mpi", "one", "--calls=x"), "calls cannot be 'x'"),
-        (("latency", "--mpi", "one", "--sizes", "x"), "'x' is no size"),
+        (("osu_latency", "--mpi", "one"), "OMB's osu_latency is called latency here"),
+        (("latency",), "name a library with --mpi, one of `nearpeak mpi list`"),
+        ((), "name a benchmark, like `nearpeak run latency"),
+        (("latency", "--mpi", "one", "--calls", "bad"), "nearpeak-mpi: bad is refused"),
+        (("latency", "--mpi", "one", "--calls=bad"), "nearpeak-mpi: --calls=bad is refused"),
         (("latency", "--mpi", "one", "--path", "x"), "unknown path 'x'"),
         (
             ("latency", "--mpi", "one", "--path", "host-memory node0"),
@@ -181,6 +185,9 @@ def options(axes: dict[str, str]) -> list[str]:
     [
         (("--jsonl", "/nosuch/file"), "nearpeak-mpi: cannot write /nosuch/file"),
         (("--window", "0"), "nearpeak-mpi: --window"),
+        (("--in-flight", "1e6"), "nearpeak-mpi: '1e6' is not a size: give bytes, like 8,"),
+        (("-m", "1:4M", "-W", "32"), "-m is --sizes LOW:HIGH, -W is --window N; see nearpeak-mpi"),
+        (("-d", "cuda", "D", "D"), "-d is not needed, D D is --buffers D,D; see nearpeak-mpi"),
     ],
 )
 def test_bad_input_of_the_program_ends_with_status_2(
@@ -190,6 +197,59 @@ def test_bad_input_of_the_program_ends_with_status_2(
     assert done.returncode == 2
     assert done.stderr.count("nearpeak-mpi: ") == 1
     assert said in done.stderr
+
+
+def test_a_cached_program_runs_without_a_compiler(library: str, tmp_path: Path) -> None:
+    options = ["--sizes", "8", "--slot-ms", "5"]
+    done = run_for_real("latency", "--mpi", library, *options)
+    assert done.returncode == 0, done.stderr
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "bash", "env", "cat", "taskset", "hostname"):
+        if found := shutil.which(name):
+            (tools / name).symlink_to(found)
+    bare = {key: value for key, value in os.environ.items() if key not in FLAGS}
+    done = subprocess.run(
+        [NEARPEAK, "run", "latency", "--mpi", library, *options],
+        env={**bare, "PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Building" not in done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] == "8"
+
+
+def test_large_messages_have_a_smaller_window_and_a_line_says_so(library: str) -> None:
+    options = ["--sizes", "1K,2M", "--slot-ms", "1", "--limit-s", "1"]
+    done = run_for_real("bw", "--mpi", library, *options)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "# window: fewer than 64 messages from 2M on, as at most 64M are in flight; "
+        "--in-flight 128M keeps 64, as OMB does"
+    ) in done.stdout
+    assert "# window:" not in run_for_real("latency", "--mpi", library, *options).stdout
+
+
+@pytest.mark.parametrize("words", [("--mpi", "one"), ()])
+def test_help_with_a_benchmark_shows_its_options(
+    nearpeak: Nearpeak, words: tuple[str, ...]
+) -> None:
+    code, out, _ = nearpeak("run", "latency", *words, "--help")
+    assert code == 0
+    assert "--settings-env" in out
+    assert "OPTIONS of latency --help" in out
+
+
+def test_without_a_library_help_is_that_of_the_ceilings(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "find_libraries", list)
+    code, out, _ = nearpeak("run", "latency", "-h")
+    assert code == 0
+    assert "OPTIONS of pair --help" in out
 
 
 def test_run_says_which_path_it_chose(nearpeak: Nearpeak) -> None:

@@ -32,6 +32,7 @@ if(NEARPEAK_MPI_LIBRARY)
   add_executable(nearpeak-mpi mpi.cpp)
   target_include_directories(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_INCLUDE})
   set_target_properties(nearpeak-mpi PROPERTIES SKIP_BUILD_RPATH ON)
+  target_link_options(nearpeak-mpi PRIVATE "LINKER:-rpath,${NEARPEAK_MPI_RUNPATH}")
   target_compile_definitions(nearpeak-mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_libraries(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_LIBRARY})
   target_link_options(nearpeak-mpi PRIVATE -Wl,--allow-shlib-undefined)
@@ -110,7 +111,8 @@ def test_built_once_and_again_when_a_source_changes(
 
 def test_only_the_program_and_its_log_are_kept(project: Path) -> None:
     program = build.build_native()
-    assert sorted(one.name for one in program.parent.iterdir()) == ["build.log", program.name]
+    names = sorted(one.name for one in program.parent.iterdir())
+    assert names == ["build.log", build.COMPILER, program.name]
     assert not list(program.parents[1].glob(".building-*"))
     assert project.exists()
 
@@ -251,7 +253,9 @@ def test_sources_that_change_meanwhile_are_not_taken_for_the_former(
 def test_no_compiler(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(project))
-    with pytest.raises(UserError, match="no C\\+\\+ compiler was found: install one"):
+    with pytest.raises(
+        UserError, match=r"no C\+\+ compiler was found: install one .*`nearpeak build`"
+    ):
         build.build_native()
 
 
@@ -274,40 +278,98 @@ def test_no_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         build.build_native()
 
 
+@pytest.fixture
+def without_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Takes every compiler and build tool away, when it is called."""
+
+    def take() -> None:
+        for name in ("CXX", "CXXFLAGS", "LDFLAGS"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PATH", "/nowhere")
+        forget()
+
+    return take
+
+
 @pytest.mark.usefixtures("project")
-def test_a_prebuilt_program_needs_no_compiler(
-    mpich: Library, intel: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_what_was_built_needs_no_compiler(
+    mpich: Library, without_compiler: Callable[[], None]
+) -> None:
+    native, program = build.build_native(), build.build_mpi(mpich)
+    without_compiler()
+    assert (build.build_native(), build.build_mpi(mpich)) == (native, program)
+    assert build.compiler_of(native) != ""
+
+
+@pytest.mark.usefixtures("project")
+def test_another_compiler_takes_what_was_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    native = build.build_native()
+    forget()
+    monkeypatch.setattr(build, "compiler", lambda: ["another-c++"])
+    assert build.build_native() == native
+
+
+@pytest.mark.usefixtures("project")
+def test_a_named_compiler_builds_anew_and_without_any_its_build_will_do(
+    monkeypatch: pytest.MonkeyPatch, without_compiler: Callable[[], None]
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    compiler = build.compiler()[0]
+    monkeypatch.setenv("CXX", compiler)
+    named = build.build_native()
+    monkeypatch.delenv("CXX")
+    without_compiler()
+    assert build.build_native() == named
+
+
+@pytest.mark.usefixtures("project")
+def test_copied_programs_run_from_another_cache(
+    mpich: Library,
+    intel: Library,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    without_compiler: Callable[[], None],
 ) -> None:
     there = tmp_path / "there"
-    build.prebuild(there, [mpich, intel])  # which share an ABI
-    assert len(list((there / "prebuilt").iterdir())) == 2
+    build.copy_programs([mpich, intel], there)  # which share an ABI
+    assert len(list((there / "build").iterdir())) == 2
     (there / "mpi").symlink_to(mpich.prefix.parent)
     monkeypatch.setenv("NEARPEAK_CACHE", str(there))
-    monkeypatch.setenv("PATH", "/nowhere")
-    forget()
+    without_compiler()
     native, program = build.build_native(), build.build_mpi(resolve("mpich"))
-    assert native.is_relative_to(there / "prebuilt")
+    assert native.is_relative_to(there / "build")
     assert says(native) == "one"
     assert mpich.version in says(program, LD_LIBRARY_PATH=str(mpich.libmpi.parent))
-    needed = subprocess.run(["/usr/bin/ldd", native], capture_output=True, text=True).stdout
-    assert "libc.so" in needed
-    assert "libstdc++" not in needed
 
 
-def test_a_prebuilt_program_that_does_not_fit_is_not_taken(
-    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    build.prebuild(tmp_path / "cache", [])
-    monkeypatch.setattr("nearpeak.libraries.glibc.here", lambda: (2, 0))
-    assert build.build_native().is_relative_to(tmp_path / "cache/build")
-    monkeypatch.undo()
-    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NEARPEAK_BENCH", str(project))
+@pytest.mark.usefixtures("project")
+def test_a_program_that_needs_the_compilers_libraries_is_not_copied(tmp_path: Path) -> None:
+    program = build.build_native()
+    program.write_bytes(program.read_bytes() + b"libstdc++.so.6\0")
+    with pytest.raises(UserError, match=r"needs libstdc\+\+\.so of this machine's compiler: "):
+        build.copy_programs([], tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_program_for_a_newer_glibc_is_not_taken(without_compiler: Callable[[], None]) -> None:
+    native = build.build_native()
+    native.write_bytes(native.read_bytes() + b"GLIBC_2.999\0")
     forget()
-    assert build.build_native().is_relative_to(tmp_path / "cache/prebuilt")
-    (project / "main.cpp").write_text('#include <cstdio>\nint main() { puts("new"); }\n')
-    forget()
-    assert says(build.build_native()) == "new"
+    assert build.build_native() == native  # built anew
+    assert b"GLIBC_2.999" not in native.read_bytes()
+    native.write_bytes(native.read_bytes() + b"GLIBC_2.999\0")
+    without_compiler()
+    with pytest.raises(UserError, match=r"needs glibc 2\.999, this machine has .*`nearpeak build`"):
+        build.build_native()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_program_finds_its_library_by_itself(mpich: Library) -> None:
+    program = build.build_mpi(mpich)
+    done = subprocess.run([program], env={}, capture_output=True, text=True, check=True)
+    assert mpich.version in done.stdout
 
 
 @pytest.mark.usefixtures("project")

@@ -60,7 +60,7 @@ def test_pairs_of_ranks_give_a_bandwidth_and_a_rate(launcher: Any) -> None:
         (("allreduce", "--buffers", "H,P"), 3, "--buffers H,P does not fit 3 ranks: give one"),
         (("latency", "--touch", "sender", "--buffers", "D"), 2, "--touch sender writes with the"),
         (("allreduce", "--sizes", "1"), 2, "allreduce needs sizes of at least 4 byte"),
-        (("latency", "--slot-ms", "nan"), 2, "--slot-ms: nan is no number"),
+        (("latency", "--slot-ms", "nan"), 2, "--slot-ms: nan is not a number"),
     ],
 )
 def test_ranks_that_do_not_fit_are_one_line_and_status_2(

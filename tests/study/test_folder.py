@@ -32,7 +32,7 @@ def test_a_folder_that_is_not_empty_is_bad_input(standins: ModuleType, tmp_path:
     with pytest.raises(UserError, match="is not empty"):
         create(tmp_path, discover(), standins.small_plan())
     assert [file.name for file in tmp_path.iterdir()] == ["mine"]
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         create(tmp_path / "mine", discover(), standins.small_plan())
 
 

@@ -75,7 +75,7 @@ def test_a_study_file_holds_every_option(tmp_path: Path) -> None:
         (
             '"5m"',
             '"soon"',
-            "'soon' is no time: write a number with s, m or h, like 90s or 5m - at `$.budget`",
+            "'soon' is not a time: write a number with s, m or h, like 90s or 5m - at `$.budget`",
         ),
         ('"5m"', "5", "Expected `str | null`, got `int` - at `$.budget`"),
         (
@@ -131,7 +131,7 @@ def test_settings_by_name(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_toml_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is no TOML: .*line 2"):
+    with pytest.raises(UserError, match=r"is not TOML: .*line 2"):
         read_study_file(write(tmp_path, 'budget = "5m"\nlaunches = = 6\n'))
     with pytest.raises(UserError, match="cannot read the study file"):
         read_study_file(tmp_path / "missing.toml")

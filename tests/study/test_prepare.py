@@ -33,7 +33,7 @@ def test_one_path_of_each_kind_or_all_pairs(dgx: Machine) -> None:
 
 def test_all_pairs_need_gpus(dgx: Machine) -> None:
     bare = msgspec.structs.replace(dgx, gpus=[], gpu_links=[], gpu_notes=["no driver"])
-    with pytest.raises(UserError, match=r"there is none to be used \(no driver\)"):
+    with pytest.raises(UserError, match=r"no GPU can be used here \(no driver\)"):
         select_paths(bare, [], [], all_pairs=True)
 
 

@@ -179,8 +179,8 @@ class CudaOpenedMemory final : public OpenedMemory {
   CudaOpenedMemory(const Context& context, const IpcHandle& handle) : context_(context) {
     MemoryHandle bytes;
     if (handle.length != sizeof(bytes.bytes))
-      throw AcceleratorError("this is no handle of CUDA: it has " + std::to_string(handle.length) +
-                             " bytes");
+      throw AcceleratorError("this is not a handle of CUDA: it has " +
+                             std::to_string(handle.length) + " bytes");
     std::memcpy(bytes.bytes, handle.bytes.data(), sizeof(bytes.bytes));
     context_.check(context_.use().cuIpcOpenMemHandle_v2(&data_, bytes, kIpcLazyPeerAccess),
                    "cuIpcOpenMemHandle_v2");

@@ -316,7 +316,7 @@ class GpuMode final : public Mode {
         ->required();
     app.add_option("--buffers", options_.buffers,
                    "kind of the buffers: D device, M managed, H host, P pinned host; one for all, "
-                   "or one for each half of the processes, as H,D")
+                   "or one for each half of the processes, like H,D")
         ->default_val("D,D");
   }
   int run() override { return run_gpu(options_, gpu_methods()); }

@@ -282,7 +282,7 @@ void check_ends(const VerbsOptions& options) {
   const auto kinds = split(options.buffers);
   const auto known = [](const std::string& kind) { return kind == "H" || kind == "D"; };
   if (kinds.size() != 2 || !known(kinds[0]) || !known(kinds[1]))
-    throw BadInput("--buffers of verbs are H (host) or D (device) for each end, as H,D");
+    throw BadInput("--buffers of verbs take H (host) or D (device) for each end, like H,D");
   for (std::size_t rank = 0; rank < 2; ++rank) {
     if (kinds[rank] != "D") continue;
     const std::string device = options.devices.size() == 2 ? options.devices[rank] : "";

@@ -41,7 +41,7 @@ TEST_CASE("a rank is what its launcher says, and a launcher inside a Slurm job i
   }
 }
 
-TEST_CASE("what is no rank is refused with the variable's name") {
+TEST_CASE("what is not a rank is refused with the variable's name") {
   const NoLauncher none;
   for (const char* bad : {"", "x", "-1", "1x", "99999999999"}) {
     const Variable rank("PMI_RANK", bad);

@@ -20,7 +20,7 @@ TEST_CASE("sizes are bytes, powers of 1024, ranges and lists of them") {
   CHECK(parse_sizes("0:64M").size() == 28);
 }
 
-TEST_CASE("what is no size is refused") {
+TEST_CASE("what is not a size is refused") {
   for (const char* bad : {"", "x", "-1", "4KB", "1.5K", "8,", ",8", "8:4", "1:2:3", "3G",
                           "99999999999999999999", "99999999999G"})
     CHECK_THROWS_AS(parse_sizes(bad), BadInput);

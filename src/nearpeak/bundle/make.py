@@ -43,14 +43,14 @@ def make(names: Sequence[str], python: str, archive: Path, *, imb: bool = False)
     wanted = _closure(names)
     checkout = build.sources().parent
     if not (checkout / "requirements.lock").is_file():
-        raise UserError(f"a bundle is made from a checkout, and {checkout} is none")
+        raise UserError(f"a bundle is made from a checkout, and {checkout} is not one")
     with tempfile.TemporaryDirectory(prefix="nearpeak-bundle-") as temporary:
         folder = Path(temporary) / FOLDER
         packages = wheels.lay_out(checkout, python, folder / "python")
         _program(folder, python)
         for name in names:
             catalogue.add(name)
-        build.prebuild(folder / "cache", [resolve(name) for name in names])
+        build.copy_programs([resolve(name) for name in names], folder / "cache")
         for prefix in {entry.prefix for entry in wanted}:
             trim.copy(prefix, folder / "cache/mpi" / prefix.name, imb=imb)
         versions = {entry.name: entry.version for entry in wanted}
@@ -93,7 +93,7 @@ def _program(folder: Path, python: str) -> None:
 def _pack(folder: Path, archive: Path) -> dict[str, int]:
     """Writes the archive, and says what each part of the folder takes of it, about."""
     parts: dict[str, int] = {}
-    places = [*sorted((folder / "cache/mpi").iterdir()), folder / "cache/prebuilt"]
+    places = [*sorted((folder / "cache/mpi").iterdir()), folder / "cache/build"]
     places += [one for one in sorted(folder.iterdir()) if one.name != "cache"]
     temporary = archive.with_name(f".{archive.name}.part")
     try:

@@ -58,9 +58,9 @@ def read(folder: Path) -> Manifest:
     try:
         found = msgspec.json.decode((folder / NAME).read_bytes(), type=Manifest)
     except OSError as error:
-        raise UserError(f"{folder} is no bundle ({NAME}: {error.strerror})") from None
+        raise UserError(f"{folder} is not a bundle ({NAME}: {error.strerror})") from None
     except (msgspec.MsgspecError, ValueError) as error:
-        raise UserError(f"{folder} is no bundle ({NAME}: {printable(str(error))})") from None
+        raise UserError(f"{folder} is not a bundle ({NAME}: {printable(str(error))})") from None
     if found.schema != SCHEMA:
         raise UserError(f"{folder} is a bundle of schema {found.schema}, not {SCHEMA}")
     return found

@@ -25,13 +25,13 @@ def unpack(archive: Path, folder: Path) -> Path:
     try:
         with tarfile.open(archive) as opened:
             if why := foreign(opened.getmembers()):
-                raise UserError(f"{archive} is no bundle: {printable(why)}")
+                raise UserError(f"{archive} is not a bundle: {printable(why)}")
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
                 _extract(opened, aside)
                 (Path(aside) / FOLDER).rename(target)
     except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
-        raise UserError(f"{archive} is no bundle ({printable(str(error))})") from None
+        raise UserError(f"{archive} is not a bundle ({printable(str(error))})") from None
     except OSError as error:
         where = printable(str(error.filename or archive))
         raise UserError(f"cannot unpack {archive}: {where}: {error.strerror}") from None
@@ -39,7 +39,7 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 
 def foreign(members: Iterable[tarfile.TarInfo]) -> str:
-    """Why an archive is no bundle, by the first entry that belongs into none; "" for a bundle.
+    """Why an archive is not a bundle, by the first entry that belongs into none; "" for a bundle.
 
     A bundle has files, folders and links below FOLDER. Its symbolic links lead upwards first, if
     at all, and nothing is unpacked through one, so that each stays inside by its words alone.

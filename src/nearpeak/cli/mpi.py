@@ -125,23 +125,26 @@ def _print_table(found: Discovery) -> None:
 
     from nearpeak.console import PlainConsole
     from nearpeak.libraries import catalogue
+    from nearpeak.libraries.families import natives
     from nearpeak.libraries.launch import launcher_of
     from nearpeak.libraries.settings import known
 
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
     console = PlainConsole(width=width)
-    if found.libraries:
-        columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Settings", "Prefix")
-        table = Table(*columns, box=None, pad_edge=False)
-        for column in table.columns[:-2]:
-            column.no_wrap = True
-        table.columns[-1].overflow = "fold"
-        for one in found.libraries:
-            fields = [one.name, one.family, one.version, one.abi, launcher_of(one), one.origin]
-            table.add_row(*fields, " ".join(known(one.family)), _short(one.prefix))
-        console.print(table)
-    else:
+    if not found.libraries:
         console.print("No MPI library was found.")
+    columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Settings", "Prefix")
+    table = Table(*columns, box=None, pad_edge=False)
+    for column in table.columns[:-2]:
+        column.no_wrap = True
+    table.columns[-1].overflow = "fold"
+    for one in found.libraries:
+        fields = [one.name, one.family, one.version, one.abi, launcher_of(one), one.origin]
+        table.add_row(*fields, " ".join(known(one.family)), _short(one.prefix))
+    for one in natives().values():
+        fields = [one.name, one.family, one.version, "", "", one.origin]
+        table.add_row(*fields, " ".join(known(one.family)), f"({one.version_text})")
+    console.print(table)
     missing = [entry for entry in catalogue.libraries().values() if not entry.installed]
     if missing:
         console.print()
@@ -163,6 +166,7 @@ def _print_json(found: Discovery) -> None:
     import msgspec
 
     from nearpeak.libraries import catalogue
+    from nearpeak.libraries.families import natives
 
     whole = {
         "schema": SCHEMA,
@@ -178,6 +182,10 @@ def _print_json(found: Discovery) -> None:
                 "prefix": str(entry.prefix),
             }
             for entry in catalogue.libraries().values()
+        ],
+        "stand_ins": [
+            {"name": one.name, "version": one.version, "summary": one.version_text}
+            for one in natives().values()
         ],
         "problems": found.problems,
     }

@@ -5,8 +5,8 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import typer
 
@@ -14,12 +14,10 @@ from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
-if TYPE_CHECKING:
-    from nearpeak.study.benchmarks import Benchmark
-
 HELP = """Run one benchmark with one MPI library and print its table.
 
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
+`nearpeak run latency --help` shows those of one benchmark.
 
 Examples:
 
@@ -38,21 +36,21 @@ Examples:
 def register(app: typer.Typer) -> None:
     """Adds the command."""
     passing = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(help=HELP, context_settings=passing)(run)
+    app.command(help=HELP, context_settings=passing, add_help_option=False)(run)
 
 
 def run(
     context: typer.Context,
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
-    ],
+        str | None, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
+    ] = None,
     mpi: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SPEC[@SETTINGS]",
             help="The library: its name, or a path. Settings: see `nearpeak mpi show`.",
         ),
-    ],
+    ] = None,
     path: Annotated[
         str | None,
         typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
@@ -70,6 +68,9 @@ def run(
     settings_env: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
     ] = None,
+    show_help: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this, and the options of BENCHMARK.")
+    ] = False,
 ) -> None:
     import msgspec
 
@@ -83,6 +84,18 @@ def run(
     from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
 
+    if show_help:
+        typer.echo(context.get_help())
+        if benchmark:
+            _show_options(benchmark, mpi)
+        return
+    if not benchmark:
+        raise UserError("name a benchmark, like `nearpeak run latency --mpi openmpi`")
+    if not mpi:
+        raise UserError(
+            "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
+            f"`nearpeak run {benchmark} --mpi openmpi`"
+        )
     env = _settings(settings_env or [])
     names = split_list(hosts) if hosts else []
     prepare.check_hosts(names, remote_shell)
@@ -90,7 +103,6 @@ def run(
     library = prepare.resolve(spec)
     chosen_settings = settings.find(library.family, wanted or "default")
     described = named(prepare.describe_library(library).benchmarks, benchmark)
-    _check_options(described, context.args)
     kinds = parse_buffers(buffers)
     paths = prepare.select_paths(discover(), names, [path] if path else [])
     chosen, ends = prepare.fitting_path(paths, described, kinds)
@@ -101,14 +113,11 @@ def run(
             prepare.TOOLS, chosen, ends, kinds, [benchmark], context.args, given, study
         )
     else:
-        program = [
-            *(str(prepare.TOOLS.mpi_program(library)), benchmark, "--buffers", kinds),
-            *device_options(ends, kinds),
-            *context.args,
-        ]
-        line = prepare.TOOLS.command_line(
-            library, rank_launch(program, chosen, ends, kinds, given, study, remote_shell)
-        )
+        program = str(prepare.TOOLS.mpi_program(library))
+        words = [benchmark, "--buffers", kinds, *device_options(ends, kinds), *context.args]
+        _check([program, "--check", *words], prepare.environment(library))
+        launch = rank_launch([program, *words], chosen, ends, kinds, given, study, remote_shell)
+        line = prepare.TOOLS.command_line(library, launch)
     print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
     print(prepare.shell_line(line), file=sys.stderr, flush=True)
     try:
@@ -142,18 +151,38 @@ def _settings(words: Sequence[str]) -> dict[str, str]:
     return env
 
 
-def _check_options(benchmark: "Benchmark", words: Sequence[str]) -> None:
-    """UserError for a wrong size or axis value, before a launcher wraps the answer in its own."""
-    from nearpeak.study.describe import check_axis
-    from nearpeak.study.sizes import parse_sizes
+def _check(argv: list[str], env: Mapping[str, str]) -> None:
+    """Lets the program look at its command line, before a launcher wraps its answer in its own."""
+    done = subprocess.run(
+        argv,
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode:
+        sys.stderr.write(done.stderr.decode(errors="replace"))
+        raise typer.Exit(done.returncode)
 
-    axes = {axis.name for axis in benchmark.axes}
-    for number, word in enumerate(words):
-        option, equals, value = word.partition("=")
-        name = option[2:] if option.startswith("--") else ""
-        if not equals:
-            value = words[number + 1] if number + 1 < len(words) else ""
-        if name in axes:
-            check_axis(benchmark, name, value)
-        elif name == "sizes":
-            parse_sizes(value)
+
+def _show_options(benchmark: str, mpi: str | None) -> None:
+    """Prints the options that the program has for a benchmark: nearpeak-mpi for the library that
+    was named, else for the first found; without any nearpeak-native between two cores."""
+    from nearpeak.libraries import settings
+    from nearpeak.libraries.families import is_native, natives
+    from nearpeak.study import prepare
+    from nearpeak.study.benchmarks import named
+
+    if mpi:
+        spec, _ = settings.split(mpi)
+        library = prepare.resolve(spec)
+    else:
+        library = next(iter([*prepare.find_libraries(), *natives().values()]))
+    chosen = named(prepare.describe_library(library).benchmarks, benchmark)
+    program = prepare.TOOLS.mpi_program(library)
+    mode = "pair" if is_native(library) else chosen.name
+    env = {**os.environ, **prepare.environment(library)}
+    told = subprocess.run(
+        [str(program), mode, "--help"], env=env, stdout=subprocess.PIPE, text=True, check=False
+    )
+    print(f"Options of {program.name} {mode}\n\n{told.stdout}")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the measuring programs on first use, and keeps them in the cache by fingerprint.
 
-What they share (CORE) is compiled once, and kept there as a program is.
-
-A bundle brings them prebuilt: they are taken while the sources and mpi.h are those they were built
-from, so that no compiler is needed.
+A program's fingerprint is of what it is made from and for (sources, mpi.h, kind of processor), and
+not of the compiler that is found: what was built on a login node, or came in a bundle, is used on a
+node that has another compiler or none. What the programs share (CORE) is compiled once, and kept
+for one compiler.
 """
 
 import contextlib
-import dataclasses
 import fcntl
 import functools
 import hashlib
@@ -31,9 +30,8 @@ from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.model import Library
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
-PREBUILT = "prebuilt"  # folder of the cache
-# The compiler's own libraries may be newer here than where a prebuilt program is to run.
-PORTABLE = ["-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc"]
+BUILT = "build"  # folder of the cache
+COMPILER = "compiler"  # file beside a program: what it was built with
 
 
 @dataclass(frozen=True)
@@ -58,21 +56,39 @@ def build_mpi(library: Library) -> Path:
 @functools.cache
 def build_native() -> Path:
     """nearpeak-native; errors as build_mpi."""
-    return _prebuilt(NATIVE) or _build(NATIVE)
+    return _find(NATIVE) or _build(NATIVE)
 
 
-def prebuild(cache: Path, libraries: list[Library]) -> None:
-    """Puts nearpeak-native and nearpeak-mpi for these libraries into `cache`, to run elsewhere too.
+def needs_compilers_libraries(program: Path) -> bool:
+    """Whether a program runs only where the run-time library of its compiler is (libstdc++.so)."""
+    return b"libstdc++.so" in program.read_bytes()
 
-    Errors as build_mpi.
+
+def copy_programs(libraries: list[Library], cache: Path) -> None:
+    """Copies nearpeak-native and nearpeak-mpi for these libraries into another cache folder, where
+    they are found on other machines. Builds them if need be.
+
+    UserError as build_mpi, and where a program would need libraries of this machine's compiler.
     """
     for target in dict.fromkeys([NATIVE, *(_mpi(kit_for(library)) for library in libraries)]):
-        there = cache / PREBUILT / target.identity()
+        program = _find(target) or _build(target)
+        if needs_compilers_libraries(program):
+            raise UserError(
+                f"{program} needs libstdc++.so of this machine's compiler: install its static "
+                f"library (dnf install libstdc++-static), remove {program.parent} and try again"
+            )
+        there = cache / BUILT / target.identity()
         there.mkdir(parents=True, exist_ok=True)
-        portable = dataclasses.replace(
-            target, options=(*target.options, *PORTABLE), parts=(*target.parts, b"portable")
-        )
-        shutil.copy2(_build(portable), there / target.program)
+        for name in (target.program, COMPILER):
+            shutil.copy2(program.with_name(name), there / name)
+
+
+def compiler_of(program: Path) -> str:
+    """What built a program, in the compiler's own words; "" where that was not recorded."""
+    try:
+        return program.with_name(COMPILER).read_text("utf-8").strip()
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +100,7 @@ class Target:
     parts: tuple[bytes, ...] = ()
 
     def identity(self) -> str:
-        """Names it where the compiler does not matter: the same sources, parts and machine."""
+        """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
         return fingerprint(sources(), [*kind, *self.parts])
 
@@ -101,7 +117,9 @@ def own_benchmarks() -> Path | None:
         return None
     folder = Path(named).resolve()
     if not folder.is_dir():
-        raise UserError(f"NEARPEAK_BENCHMARKS is {named}, which is no folder: correct or unset it")
+        raise UserError(
+            f"NEARPEAK_BENCHMARKS is {named}, which is not a folder: correct or unset it"
+        )
     return folder
 
 
@@ -109,6 +127,7 @@ def _mpi(kit: Kit, own: Path | None = None) -> Target:
     options = [
         f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
         f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
+        f"-DNEARPEAK_MPI_RUNPATH={_runpath(kit.library.parent)}",
     ]
     # Which library of the ABI it links with does not matter, only the name it will look for.
     parts = [kit.header.read_bytes(), kit.library.name.encode()]
@@ -118,18 +137,50 @@ def _mpi(kit: Kit, own: Path | None = None) -> Target:
     return Target("nearpeak-mpi", tuple(options), tuple(parts))
 
 
+def _runpath(library: Path) -> str:
+    """Where a program looks for its MPI library if LD_LIBRARY_PATH does not say: a folder of the
+    cache is given as seen from the program, so that both can be moved together."""
+    cache = folders.cache()
+    if library.is_relative_to(cache):
+        return f"$ORIGIN/../../{library.relative_to(cache)}"
+    return str(library)
+
+
 @functools.cache
 def _build_mpi(kit: Kit, own: Path | None) -> Path:
     target = _mpi(kit, own)
-    return _prebuilt(target) or _build(target)
+    return _find(target) or _build(target)
 
 
-def _prebuilt(target: Target) -> Path | None:
-    """The program that a bundle brought, if it is there and this machine's glibc will do."""
-    if not (folders.cache() / PREBUILT).is_dir():
-        return None
-    file = folders.cache() / PREBUILT / target.identity() / target.program
-    return file if file.is_file() and glibc.needed([file]) <= glibc.here() else None
+def _find(target: Target) -> Path | None:
+    """The program in the cache that runs here, if there is one; without a compiler also one that
+    was built with other CXX, CXXFLAGS or LDFLAGS than are set here.
+
+    UserError where there is no compiler either.
+    """
+    program = _kept(target) / target.program
+    if _runs_here(program):
+        return program
+    try:
+        compiler()
+    except UserError:
+        there = sorted((folders.cache() / BUILT).glob(f"{target.identity()}*/{target.program}"))
+        for other in there:
+            if _runs_here(other):
+                return other
+        if there:
+            needed, here = (glibc.text(one) for one in (glibc.needed(there), glibc.here()))
+            raise UserError(
+                f"{there[0]} needs glibc {needed}, this machine has {here} and no C++ compiler: "
+                "run `nearpeak build` on a machine with this glibc or an older one"
+            ) from None
+        raise
+    return None
+
+
+def _runs_here(program: Path) -> bool:
+    """Whether a built file is there, and this machine's glibc is new enough for it."""
+    return program.is_file() and glibc.needed([program]) <= glibc.here()
 
 
 def kit_for(library: Library) -> Kit:
@@ -193,8 +244,9 @@ def compiler() -> list[str]:
         if shutil.which(name):
             return [name]
     raise UserError(
-        "no C++ compiler was found: install one (apt-get install g++, dnf install gcc-c++), "
-        "or set CXX"
+        "the measuring programs are not built yet, and no C++ compiler was found: install one "
+        "(apt-get install g++, dnf install gcc-c++), set CXX, or run `nearpeak build` on a machine "
+        "that has one and shares this cache folder"
     )
 
 
@@ -212,22 +264,31 @@ def fingerprint(folder: Path, parts: list[bytes]) -> str:
 
 
 def _kept(target: Target) -> Path:
-    """The folder of its build: named by sources, compiler and all that both are given."""
+    """The folder of its build: named by its identity, and by CXX and flags where they are set; that
+    of CORE, which programs are linked with, by the compiler too."""
+    chosen = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
+    if target == CORE:
+        chosen += [shlex.join(compiler()), _compilers_words()]
+    name = target.identity()
+    if any(chosen):
+        name += f"-{hashlib.sha256(repr(chosen).encode()).hexdigest()[:8]}"
+    return folders.cache() / BUILT / name
+
+
+def _compilers_words() -> str:
+    """What the compiler says of itself."""
     said = subprocess.run([*compiler(), "--version"], capture_output=True, check=False).stdout
-    flags = [os.environ.get(name, "").encode() for name in ("CXXFLAGS", "LDFLAGS")]
-    tools = shlex.join(compiler()).encode()
-    parts = [tools, said, *flags, target.program.encode(), *target.parts]
-    return folders.cache() / "build" / fingerprint(sources(), parts)
+    return said.decode(errors="replace")
 
 
 def _build(target: Target) -> Path:
     kept, program = _kept(target), target.program
-    if (kept / program).exists():
+    if _runs_here(kept / program):
         return kept / program
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with _lock(kept.with_suffix(".lock")):
-            if not (kept / program).exists():
+            if not _runs_here(kept / program):
                 _make(target, kept)
     except OSError as error:
         raise UserError(
@@ -279,7 +340,9 @@ def _make(target: Target, kept: Path) -> None:
         if _kept(target) != kept:
             raise UserError(f"{folder} changed while {program} was built: start again")
         shutil.copy2(tree / program, result / program)
-        if kept.exists():  # without the program: of no use
+        first_line, _, _ = _compilers_words().partition("\n")
+        (result / COMPILER).write_text(f"{first_line}\n", "utf-8")
+        if kept.exists():  # without the program, or with one that does not run here
             shutil.rmtree(kept)
         result.rename(kept)
     finally:

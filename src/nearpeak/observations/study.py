@@ -97,7 +97,7 @@ def _decode(path: Path, kind: type[T], schema: int | None) -> T:
                 raise _unknown_schema(path, plain["schema"], schema)
         return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}): mend that") from None
+        raise UserError(f"{path} cannot be read ({error.strerror}): make it readable") from None
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: damaged ({error}); restore it from a copy or measure anew"

@@ -163,7 +163,7 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     few = sum(cell.ci95 is None for cell in measured)
     if few:
         yield _text(
-            f"{few} of {count(len(measured), 'cell')} have fewer than 6 launches:"
+            f"Fewer than 6 launches in {few} of {count(len(measured), 'cell')}:"
             " a range, no 95 % interval.",
             "dim",
         )

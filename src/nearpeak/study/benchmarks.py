@@ -128,6 +128,8 @@ class Benchmark(msgspec.Struct, frozen=True):
 def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
     """The benchmark called `name`; UserError with those that there are."""
     known = {benchmark.name: benchmark for benchmark in benchmarks}
+    if name.removeprefix("osu_") in known and name not in known:
+        raise UserError(f"OMB's {name} is called {name.removeprefix('osu_')} here")
     if name not in known:
         raise UserError(f"unknown benchmark {name!r}: choose one of {', '.join(known)}")
     return known[name]

@@ -226,7 +226,9 @@ def library_of_ceilings(
     UserError between two hosts, where it has nobody to start the far end.
     """
     if path.two_hosts:
-        raise UserError(f"{path.id}: the ceiling is no library there: it starts on one host alone")
+        raise UserError(
+            f"{path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
+        )
     where = _within_host(path, ends, buffers)
     what = ["--metrics", ",".join(benchmarks), "--as-library"]
     return CommandLine(

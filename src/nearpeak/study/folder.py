@@ -19,7 +19,7 @@ from nearpeak.study.records import StudyRecord
 def check_new(folder: Path) -> None:
     """UserError when a new study cannot be put into `folder`; creates nothing."""
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is no folder: choose another with -o")
+        raise UserError(f"{folder} is not a folder: choose another with -o")
     if folder.is_dir() and any(folder.iterdir()):
         raise UserError(
             f"{folder} is not empty: choose another folder with -o"
@@ -93,4 +93,4 @@ def read_plan(folder: Path) -> Plan:
     except OSError as error:
         raise UserError(f"no study to resume in {folder} ({file.name}: {error.strerror})") from None
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{file} is no plan ({error}): start anew in another folder") from None
+        raise UserError(f"{file} is not a plan ({error}): start anew in another folder") from None

@@ -91,7 +91,7 @@ def imprecise(precise: Sequence[bool]) -> str:
     if not few:
         return ""
     return (
-        f"{few} of {count(len(precise), 'cell')} are less precise than "
+        f"{few} of {count(len(precise), 'cell')} {'is' if few == 1 else 'are'} less precise than "
         f"{100 * GOAL_HIGHER:g} % (rates) or {100 * GOAL_LOWER:g} % (times)"
     )
 

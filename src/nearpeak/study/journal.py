@@ -30,7 +30,7 @@ def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
     if error is None or error.errno in _FULL:
         why = f"no space is left for {folder}: free some"
     else:
-        why = f"{folder} cannot be written ({error.strerror}): mend that"
+        why = f"{folder} cannot be written ({error.strerror}): make it writable"
     return CannotWriteError(f"{why}, then `nearpeak study --resume -o {folder}` completes it")
 
 

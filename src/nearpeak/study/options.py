@@ -71,7 +71,7 @@ def split_list(text: str) -> list[str]:
     """The words between commas, without the blanks around them; UserError when there are none."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
-        raise UserError(f"{text!r} names nothing")
+        raise UserError(f"{text!r} is an empty list")
     return words
 
 
@@ -130,7 +130,7 @@ def read_study_file(file: Path) -> Options:
         raise UserError(f"cannot read the study file {file}: {error.strerror}") from None
     # Python's reader of TOML lets others through than its own, of numbers with thousands of digits.
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise UserError(f"{file} is no TOML: {error}") from None
+        raise UserError(f"{file} is not TOML: {error}") from None
     try:
         return _options(msgspec.convert(table, _StudyFile))
     except (msgspec.ValidationError, UserError) as error:

@@ -39,6 +39,8 @@ __all__ = [
     "TOOLS",
     "check_hosts",
     "describe_library",
+    "environment",
+    "find_libraries",
     "fitting_path",
     "prepare",
     "resolve",
@@ -129,6 +131,12 @@ def choose_contenders(options: Options) -> list[Contender]:
                 "no MPI library was found: install one with `nearpeak mpi add openmpi`, "
                 "or name one with --mpi PATH"
             )
+        names = ", ".join(library.name for library in found)
+        print(
+            f"Libraries: {names}, which is all that was found; --mpi NAME chooses "
+            "(`nearpeak mpi list` shows them)",
+            file=sys.stderr,
+        )
         return [Contender(library=library, settings=Settings()) for library in found]
     contenders = []
     for choice in options.libraries:
@@ -185,7 +193,7 @@ def select_paths(
         chosen = [path for path in usual if path.pair]
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
-            raise UserError(f"all pairs are those of GPUs, and there is none to be used{why}")
+            raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
     chosen = [known[one] for one in wanted] or chosen
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
@@ -228,7 +236,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
         if host in ("localhost", socket.gethostname(), socket.getfqdn()):
             continue
         if host.startswith("-"):
-            raise UserError(f"--hosts: {host!r} is no host name")
+            raise UserError(f"--hosts: {host!r} is not a host name")
         try:
             done = subprocess.run(
                 [shell, host, "true"],

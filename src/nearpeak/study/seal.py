@@ -30,7 +30,7 @@ def check_files(folder: Path, record: StudyRecord) -> None:
         try:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
-            raise UserError(f"{file} cannot be read ({error.strerror}): mend that") from None
+            raise UserError(f"{file} cannot be read ({error.strerror}): make it readable") from None
         if record.files.get(name) != digest:
             raise UserError(
                 f"{file} is damaged: it is not as it was when the study began; restore it from a "

@@ -7,7 +7,6 @@ What a fingerprint holds is told in docs/records.md.
 import datetime
 import hashlib
 import socket
-import subprocess
 from collections.abc import Iterable, Mapping
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -16,7 +15,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.errors import UserError
-from nearpeak.libraries.build import compiler
+from nearpeak.libraries.build import compiler_of
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
@@ -176,22 +175,13 @@ def _version(library: Library) -> str:
 
 
 def _build(plan: Plan, tools: Tools) -> dict[str, str]:
-    found = {"nearpeak-native": _digest(tools.native_program())}
+    native = tools.native_program()
+    found = {"nearpeak-native": _digest(native)}
     for library in _libraries(plan):
         found[f"nearpeak-mpi {library.name}"] = _digest(tools.mpi_program(library))
-    if said := _compiler():
+    if said := compiler_of(native):
         found["compiler"] = said
     return found
-
-
-def _compiler() -> str:
-    """What the compiler calls itself; "" without one, where the programs came prebuilt."""
-    try:
-        said = subprocess.run([*compiler(), "--version"], capture_output=True, check=False).stdout
-    except (UserError, OSError):
-        return ""
-    lines = said.decode(errors="replace").splitlines()
-    return lines[0] if lines else ""
 
 
 def _libraries(plan: Plan) -> Iterable[Library]:

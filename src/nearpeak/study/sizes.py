@@ -18,7 +18,7 @@ def parse_bytes(text: str) -> int:
     size = int(match[1]) * _UNITS[match[2].upper()] if match else _TOO_MANY
     if size >= _TOO_MANY:
         raise UserError(
-            f"{_quoted(text)} is no size: write bytes, or a number with K, M or G, like 64M"
+            f"{_quoted(text)} is not a size: write bytes, or a number with K, M or G, like 64M"
         )
     return size
 
@@ -80,7 +80,7 @@ def parse_seconds(text: str) -> float:
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
         if 0 < seconds < math.inf:
             return seconds
-    raise UserError(f"{_quoted(text)} is no time: write a number with s, m or h, like 90s or 5m")
+    raise UserError(f"{_quoted(text)} is not a time: write a number with s, m or h, like 90s or 5m")
 
 
 def _quoted(text: str) -> str:

@@ -413,7 +413,7 @@ TEST_CASE("device memory is opened by another process, with kernels or without")
       "cuIpcOpenMemHandle_v2 on GPU 0: CUDA_ERROR_INVALID_CONTEXT: invalid device context",
       AcceleratorError);
   handle.length = 8;
-  CHECK_THROWS_WITH_AS(device.ipc()->open(handle), "this is no handle of CUDA: it has 8 bytes",
+  CHECK_THROWS_WITH_AS(device.ipc()->open(handle), "this is not a handle of CUDA: it has 8 bytes",
                        AcceleratorError);
   CHECK_THROWS_WITH_AS(device.ipc()->export_memory(memory.slot(0) + 64),
                        "device memory can be given to another process only from its start",

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak build`: the measuring programs, built before they are needed."""
+
+from typing import Annotated
+
+import typer
+
+HELP = (
+    "Builds the measuring programs for MPI libraries, and prints where they are.\n\n"
+    "Every command that measures builds what it needs by itself. This one is for a login node "
+    "whose compute nodes have no compiler: they find the programs in the cache folder "
+    "(~/.cache/nearpeak, or $NEARPEAK_CACHE), if it is on a shared file system.\n\n"
+    "The programs run on every processor of the same architecture: newer instructions are used "
+    "only where the processor has them. Set CXXFLAGS only where all nodes have what it asks for."
+    "\n\n"
+    "Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(help=HELP)(build)
+
+
+def build(
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPEC", help="A library: its name, or a path. Default: all found."),
+    ] = None,
+) -> None:
+    from nearpeak.libraries.build import build_mpi, build_native, needs_compilers_libraries
+    from nearpeak.libraries.discover import find_libraries, resolve
+
+    libraries = [resolve(spec) for spec in mpi] if mpi else find_libraries()
+    programs = {"nearpeak-native": build_native()}
+    for library in libraries:
+        programs[f"nearpeak-mpi for {library.name}"] = build_mpi(library)
+    width = max(map(len, programs))
+    for name, file in programs.items():
+        typer.echo(f"{name:{width}}  {file}")
+    if any(needs_compilers_libraries(file) for file in programs.values()):
+        typer.echo(
+            "They need the libstdc++.so of this machine's compiler, as its static library is not "
+            "installed (dnf install libstdc++-static)",
+            err=True,
+        )
+    if not libraries:
+        typer.echo("No MPI library was found: see `nearpeak mpi list`, or name one with --mpi PATH")

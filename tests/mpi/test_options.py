@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the programs say of their options without a launcher; the documents have all of them."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import build_mpi, build_native
+from nearpeak.libraries.model import Library
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def ask(program: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """In an empty environment: nothing says where a library is."""
+    return subprocess.run([program, *words], env={}, capture_output=True, text=True, check=False)
+
+
+def options(program: Path) -> set[str]:
+    """All options of a program, those of its subcommands too."""
+    whole = ask(program, "--help").stdout
+    commands = whole.partition("SUBCOMMANDS:")[2].partition("EXAMPLES")[0]
+    names = re.findall(r"^  (\w+) ", commands, flags=re.MULTILINE)
+    texts = [whole, *(ask(program, name, "--help").stdout for name in names)]
+    declared = re.compile(r"^  (?:-\w, |    )(--[a-z-]+)", flags=re.MULTILINE)
+    return {option for text in texts for option in declared.findall(text)}
+
+
+@pytest.fixture
+def library(launcher: Any) -> Library:
+    assert isinstance(launcher.library, Library)
+    return launcher.library
+
+
+def test_the_programs_answer_in_any_shell(library: Library) -> None:
+    for program in (build_mpi(library), build_native()):
+        told = ask(program, "--version")
+        assert (told.returncode, told.stderr) == (0, "")
+        assert re.fullmatch(rf"{program.name} \d+\.\d+\.\d+\n", told.stdout)
+        assert "EXAMPLES" in ask(program, "--help").stdout
+
+
+def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
+    program = build_mpi(library)
+    assert ask(program, "--check", "latency", "--sizes", "8").returncode == 0
+    for words, said in (
+        (("latency", "--sizes", "8q"), "'8q' is not a size"),
+        (("osu_bw",), "OMB's osu_bw is called bw here"),
+        (("bw", "-i", "10", "H", "D"), "-i is --slot-ms MS"),
+        ((), "name a benchmark, one of allreduce, bibw, bw, latency, mbw_mr, or probe"),
+    ):
+        told = ask(program, "--check", *words)
+        assert told.returncode == 2
+        assert said in told.stderr
+        assert told.stderr.count("\n") == 1
+
+
+def test_every_option_is_documented(library: Library) -> None:
+    document = (DOCS / "programs.md").read_text()
+    there = options(build_mpi(library)) | options(build_native())
+    assert {"--sizes", "--staging", "--peer", "--verbose", "--check"} <= there
+    assert {one for one in there if f"`{one}`" not in document} == set()
+    rows = re.findall(r"^\| (`--.*?) \|", document, flags=re.MULTILINE)
+    assert {option for row in rows for option in re.findall(r"--[a-z-]+", row)} <= there
