@@ -35,6 +35,16 @@ def test_a_rate_of_both_ways_is_of_twice_the_bytes(make_study: MakeStudy) -> Non
     assert fit.asymptotic_gbs == pytest.approx(10, rel=1e-3)
 
 
+def test_no_library_comes_to_more_than_the_ceiling_carries(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    sizes = [1 << power for power in range(0, 24, 3)]
+    study.ceiling(0, {("bw", "ring", size): size / (1.0 + size / 8e3) / 1e3 for size in sizes})
+    study.launch(0, "alpha", "bw", {size: size / (2.0 + size / 10e3) / 1e3 for size in sizes})
+    study.launch(0, "beta", "bw", {size: size / (2.0 + size / 7e3) / 1e3 for size in sizes})
+    found = {fit.who.library: fit.asymptotic_gbs for fit in study.results().fits}
+    assert found == {"": pytest.approx(8, rel=1e-3), "beta": pytest.approx(7, rel=1e-3)}
+
+
 def test_too_few_sizes_are_not_fitted(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "latency", {8: 1.0, 1 << 20: 100.0})

@@ -33,10 +33,9 @@ def _failed_words(results: Results) -> Iterator[str]:
 
 
 def _best_remedy(results: Results) -> list[str]:
-    """The finding that loses most of those that enough launches stand behind, and its remedy."""
-    launches = {(cell.who, cell.place, cell.case): cell.launches for cell in results.cells}
+    """The finding that loses most of those that have an interval, and its remedy."""
     for finding in results.findings:
-        if launches.get((finding.who, finding.place, finding.case), 0) >= FEWEST:
+        if finding.ci95 is not None:
             words = ["What loses most:", finding.sentence, finding.remedy]
             return [" ".join(filter(None, words))]
     return []
