@@ -64,7 +64,7 @@ programs: build-release build-sanitize
 
 build-%: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
-	$(BIN)/cmake --build build/$*
+	MAKEFLAGS= $(BIN)/cmake --build build/$*
 
 unit: CHECKED = build/release
 sanitize: CHECKED = build/sanitize

@@ -48,7 +48,7 @@ def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[obje
         ("a:bw>0.9", "is no requirement"),
         ("a:bw:8:9>=0.9", "is no requirement"),
         (":bw>=0.9", "is no requirement"),
-        ("a:bw:x>=0.9", "'x' is no size"),
+        ("a:bw:x>=0.9", "'x' is not a size"),
         ("a:bw>=90%", "'90%' is no fraction of a ceiling: write a number above 0 and up to 1"),
         ("a:bw>=1.5", "'1.5' is no fraction"),
         ("a:bw>=0", "'0' is no fraction"),
