@@ -59,7 +59,9 @@ def _ceiling(index: Ceilings, found: Fit) -> tuple[Place, Curve] | None:
 def _limits(curves: Points, fits: Iterable[Fit]) -> dict[tuple[Place, Curve] | None, float]:
     """GB/s that the messages of each ceiling come to: the fastest of any size, or its fit's."""
     limits: dict[tuple[Place, Curve] | None, float] = {
-        (place, curve): max((size / time_us / 1e3 for size, time_us in points), default=math.inf)
+        (place, curve): max(
+            (size / time_us / 1e3 for size, time_us in points if time_us > 0), default=math.inf
+        )
         for (who, place, curve), points in curves.items()
         if who == CEILING
     }
