@@ -233,6 +233,12 @@ def _start(
         journal = create(folder, machine, plan)
     except CannotWriteError as error:
         _stop(str(error))
+    if not options.libraries:
+        print(
+            "These libraries are all that was found; --mpi NAME chooses (`nearpeak mpi list` shows"
+            " them).",
+            file=sys.stderr,
+        )
     _warn(machine)
     _run(folder, plan, journal, machine, requirements)
 

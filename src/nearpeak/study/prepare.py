@@ -131,12 +131,6 @@ def choose_contenders(options: Options) -> list[Contender]:
                 "no MPI library was found: install one with `nearpeak mpi add openmpi`, "
                 "or name one with --mpi PATH"
             )
-        names = ", ".join(library.name for library in found)
-        print(
-            f"Libraries: {names}, which is all that was found; --mpi NAME chooses "
-            "(`nearpeak mpi list` shows them)",
-            file=sys.stderr,
-        )
         return [Contender(library=library, settings=Settings()) for library in found]
     contenders = []
     for choice in options.libraries:
