@@ -9,7 +9,7 @@ import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
 LAYERS = [
-    {"statistics", "identity", "errors", "folders", "numbers"},
+    {"statistics", "identity", "errors", "folders", "numbers", "schemas"},
     {"files", "console"},
     {"machine"},
     {"libraries"},

@@ -7,17 +7,13 @@
 import json
 from typing import Any
 
-import msgspec
-
 from nearpeak.compare.model import SCHEMA, Compared
+from nearpeak.schemas import published
 
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every compare.json of this version satisfies."""
-    # As JSON has it: the default of a tuple is a list there.
-    made = json.loads(msgspec.json.encode(msgspec.json.schema(Compared)))
-    made["$defs"]["Compared"]["properties"]["schema"] = {"const": SCHEMA}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    return published(Compared, SCHEMA)
 
 
 if __name__ == "__main__":

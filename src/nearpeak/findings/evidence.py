@@ -137,7 +137,8 @@ def loss(cell: Cell, other: Cell, ratios: Mapping[Block, float], chosen_of: int 
     level = 1 - (1 - LEVEL) / chosen_of
     found = median_ratio(logs, [block.session for block in ratios], level)
     low, high = found.bounds or (min(ratios.values()), max(ratios.values()))
-    own, better = (float(np.median([one.by_block[b] for b in ratios])) for one in (cell, other))
+    medians = (one.by_block for one in (cell, other))
+    own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
     return Loss(own, better, found.value, low, high, len(ratios), found.bounds is not None)
 
 

@@ -233,6 +233,7 @@ def _curves(
 def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
     begin, end, environment = recorded.begin, recorded.end, recorded.environment
     status, message = recorded.status, end.message if end else ""
+    slowed = _held_down(recorded)
     if wrong := recorded.wrong:
         if status in NO_FAILURE:
             status, message = wrong[0].status, _wrong_words(wrong[0])
@@ -250,10 +251,10 @@ def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
         message=message,
         command=begin.command,
         log=end.log if end else None,
-        conditions=_conditions(recorded),
+        conditions=_conditions(recorded, slowed),
         tick_ns=environment.clock.get("tick_ns") if environment else None,
         slot_ms=begin.slot_ms or plan.slot_ms,
-        held_down=_held_down(recorded),
+        held_down=slowed,
     )
 
 
@@ -268,7 +269,7 @@ def _wrong_words(problem: records.ProblemRecord) -> str:
     return f"{problem.benchmark} {problem.size_bytes} bytes: {problem.message}"
 
 
-def _conditions(recorded: _Recorded) -> dict[str, str]:
+def _conditions(recorded: _Recorded, slowed: tuple[str, ...]) -> dict[str, str]:
     """Where and how a launch ran, flattened: `rank 0 cpus`, `env OMPI_...`, `cpu 0 governor`.
 
     Nothing that is counted or measured, which no two launches have alike.
@@ -281,7 +282,7 @@ def _conditions(recorded: _Recorded) -> dict[str, str]:
             found |= {f"rank {number} {name}": str(value) for name, value in rank.items()}
     if state := recorded.begin.state:
         found |= {f"cpu {cpu.cpu} governor": cpu.governor for cpu in state.cpus if cpu.governor}
-    if slowed := _held_down(recorded):
+    if slowed:
         found["held down"] = ", ".join(slowed)
     return found
 

@@ -15,7 +15,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
@@ -33,6 +32,7 @@ from nearpeak.report import (
     sessions,
     summary,
     tables,
+    templates,
     wording,
 )
 from nearpeak.report.advice import advice
@@ -83,21 +83,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
     """The page, whole."""
     plotly = get_plotlyjs().replace("\r\n", "\n")
     script = (_HERE / "report.js").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": numbers.number,
-        "percent": numbers.percent,
-        "size": numbers.size,
-        "count": numbers.count,
-        "unit": numbers.unit,
-        "probability": numbers.probability,
-    }
+    environment = templates.environment(_HERE)
     environment.globals |= {
         "spread": numbers.spread,
         "who_label": _who_label,

@@ -5,11 +5,11 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from nearpeak import numbers
 from nearpeak.compare.model import Change, Compared
+from nearpeak.report import templates
 from nearpeak.report.compared import words
 from nearpeak.results import names
 
@@ -21,20 +21,7 @@ _NARROW = 0.02  # of a logarithm: a history that spans less is drawn as if it sp
 
 def render(compared: Compared) -> str:
     """The page, whole."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": numbers.number,
-        "size": numbers.size,
-        "count": numbers.count,
-        "unit": numbers.unit,
-        "probability": numbers.probability,
-    }
+    environment = templates.environment(_HERE)
 
     def drawn(change: Change) -> Markup:
         return draw(change.history, compared)
