@@ -7,7 +7,10 @@ PYTHON ?= python3
 STUDY ?= study
 BUDGET ?= 5m
 BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# What runs the program, and what tests it.
 READY := .venv/ready
+TOOLS := .venv/tools
 
 .PHONY: help setup study test lint format programs unit sanitize narrowed pytest lock clean
 
@@ -16,15 +19,19 @@ help:
 	@echo "make study   measure this machine with Open MPI and MPICH, into ./$(STUDY)"
 	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
 	@echo "make format  format the sources"
-	@echo "make lock    pin the dependencies anew (requirements.lock)"
+	@echo "make lock    pin the dependencies anew (requirements*.lock)"
 	@echo "make clean   remove what was built here; MPI libraries stay in ~/.cache/nearpeak"
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "nearpeak needs python3 >= 3.10: set PYTHON=/path/to/python3" >&2; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(TOOLS): $(READY) requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
 setup: $(READY)
@@ -42,27 +49,27 @@ study: $(READY)
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
 # Built one after the other, as each build takes all cores; what runs on one is run side by side.
-test: $(READY)
+test: $(TOOLS)
 	$(MAKE) lint programs
 	$(MAKE) --jobs=2 --output-sync=target unit sanitize narrowed
 	$(MAKE) pytest
 
 CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(TOOLS)
 	$(BIN)/clang-format -i $(CPP)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
 programs: build-release build-sanitize
 
-build-%: $(READY)
+build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
 	MAKEFLAGS= $(BIN)/cmake --build build/$*
 
@@ -74,18 +81,22 @@ unit sanitize:
 	$(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
 
 # What computes, on the instructions that every CPU has: nothing may depend on last digits.
-narrowed: $(READY)
+narrowed: $(TOOLS)
 	$(BIN)/python tests/narrowed.py --ignore=tests/report/test_page_browser.py \
 	  tests/statistics tests/observations tests/results tests/findings tests/report \
 	  tests/test_numbers.py
 
-pytest: $(READY)
+pytest: $(TOOLS)
 	$(BIN)/pytest
 
+# Those of the tests are of the same versions where both need one.
 lock: $(READY)
-	$(BIN)/pip install --quiet uv==0.13.8
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.10 --extra dev \
-	  --no-header pyproject.toml -o requirements.lock
+	$(PIP) uv==0.13.8
+	$(LOCK) --extra install -o requirements.lock
+	$(LOCK) --extra dev --constraint requirements.lock -o requirements-dev.lock
+
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.10 \
+  --no-header pyproject.toml
 
 clean:
 	rm -rf build .venv
