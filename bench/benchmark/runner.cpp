@@ -46,6 +46,7 @@ Runner::Runner(Group& group, const CommonOptions& common, Naming naming)
       naming_(std::move(naming)),
       clock_(measure_clock()),
       sampler_(group, clock_),
+      distances_(group),
       writer_(group.leads() && !common.jsonl.empty() ? RecordWriter(common.jsonl)
                                                      : RecordWriter()) {}
 
@@ -143,6 +144,8 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   policy.min_warmup = made.cycle();
   const bool whole = common_.verify && !trial;
   made.begin_round(0, whole ? Part::kAll : Part::kStamps);
+  cache_line_ns_.clear();
+  if (!trial) cache_line_ns_ = distances_.measure();
   group_.barrier();
   measurement = sampler_.measure(policy, made);
   group_.barrier();
@@ -194,6 +197,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.window = made.window();
     result.offset = context.offset;
     result.verified = common_.verify;
+    result.cache_line_ns = cache_line_ns_;
     result.together = method != nullptr && method->together;
   }
   return results;

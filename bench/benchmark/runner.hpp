@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "benchmark/benchmark.hpp"
+#include "group/cpu_distances.hpp"
 
 namespace nearpeak {
 
@@ -88,6 +89,8 @@ class Runner {
   Naming naming_;
   ClockQuality clock_;
   Sampler sampler_;
+  CpuDistances distances_;
+  std::vector<std::optional<double>> cache_line_ns_;  // right before what was measured last
   RecordWriter writer_;
   Table table_;
   std::string shown_metric_;

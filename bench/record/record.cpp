@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -99,6 +100,9 @@ void RecordWriter::samples(const CaseResult& result) {
   out["verified"] = result.verified;
   out["together"] = result.together;
   out["trial"] = result.trial;
+  out["cache_line_ns"] = Json::array();
+  for (const auto& one : result.cache_line_ns)
+    out["cache_line_ns"].push_back(one ? Json(std::round(*one)) : Json(nullptr));
   out["phases"] = Json::object();
   for (std::size_t i = 0; i < result.phases.size(); ++i)
     out["phases"][result.phases[i]] = rounded(measured.phases_us[i]);

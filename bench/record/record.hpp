@@ -64,6 +64,7 @@ struct CaseResult {
   bool verified = false;
   bool together = false;  // a method that moves all messages of a window at once
   bool trial = false;     // of a method, where others were better
+  std::vector<std::optional<double>> cache_line_ns;  // as from CpuDistances; of a trial: empty
 };
 
 struct WrongData {

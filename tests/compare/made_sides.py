@@ -22,12 +22,14 @@ def study(
     crashed: Collection[str] = (),
     scatter: float = 0.01,
     blocks: int = BLOCKS,
+    far: Collection[int] = (),
     **fingerprint: str,
 ) -> Path:
     """A study that was measured in one session.
 
     `day`: of its start, which also seeds the scatter of its launches; `factor`: how fast libraries
-    are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed; `fingerprint`:
+    are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed; `far`: blocks whose
+    CPUs are far apart, so that libraries take twice as long, ceilings three times; `fingerprint`:
     of the driver.
     """
     made = sys.modules["made_study"].Study(folder, list(libraries))
@@ -39,14 +41,16 @@ def study(
         return float(np.exp(scatter * chance.normal()))
 
     for block in range(blocks):
+        first = len(made.records)
         shared = noise()
+        path = path_factor / (3 if block in far else 1)
         made.ceiling(
             block,
-            {("bw", "ring", size): 10.0 * path_factor * noise() for size in RATES}
-            | {("latency", "flag", size): 1.0 / path_factor * noise() for size in TIMES},
+            {("bw", "ring", size): 10.0 * path * noise() for size in RATES}
+            | {("latency", "flag", size): 1.0 / path * noise() for size in TIMES},
         )
         for library in libraries:
-            speed = factor * shared
+            speed = factor * shared / (2 if block in far else 1)
             if library in crashed:
                 made.launch(block, library, "bw", status="crashed")
             else:
@@ -54,4 +58,7 @@ def study(
                 made.launch(block, library, "bw", rates)
             times = {size: time / speed * noise() for size, time in TIMES.items()}
             made.launch(block, library, "latency", times)
+        for record in made.records[first:]:
+            if far and hasattr(record, "cache_line_ns"):
+                record.cache_line_ns = [300.0 if block in far else 60.0]
     return Path(made.write())

@@ -17,7 +17,8 @@ def figures(values: dict[int, float], part: float = 0.5) -> Figures:
         for session, value in values.items()
         for block, factor in enumerate((0.999, 1.0, 1.001))
     }
-    return Figures(set(), launches, {at: part * value for at, value in launches.items()})
+    fractions = {at: part * value for at, value in launches.items()}
+    return Figures(set(), launches, fractions, set(), dict.fromkeys(launches, 60.0))
 
 
 def changed(better: Better, factor: float, tolerance: float = 0.05) -> PlaceChange:

@@ -107,6 +107,24 @@ def test_bimodal_launches_show_both_modes_and_what_differs(make_study: MakeStudy
     assert (low.conditions, high.conditions) == ({"env BOUND": "far"}, {"env BOUND": "near"})
 
 
+def test_modes_of_near_and_far_cpus(make_study: MakeStudy) -> None:
+    study = make_study()
+    values = [4.0, 8.0, 4.01, 8.01, 4.02, 4.0]
+    distances = [300.0, 60.0, 310.0, 90.0, 340.0, 300.0]
+    for block, value in enumerate(values):
+        study.launch(block, "alpha", "bw", {1024: value})
+    measured = [record for record in study.records if hasattr(record, "cache_line_ns")]
+    for record, distance in zip(measured, distances, strict=True):
+        record.cache_line_ns = [distance]
+    cell = study.cell()
+    assert cell.cache_line_ns == distances
+    low, high = cell.modes
+    name = "cache line between the CPUs"
+    assert (low.conditions[name], high.conditions[name]) == ("300 to 340 ns", "60 to 90 ns")
+    measured[1].cache_line_ns = [320.0]  # of the upper mode
+    assert all(name not in mode.conditions for mode in study.cell().modes)
+
+
 @pytest.mark.parametrize("status", ["crashed", "hung"])
 def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
     make_study: MakeStudy, status: str

@@ -8,8 +8,9 @@ import msgspec
 
 import nearpeak
 from nearpeak.compare import differences
-from nearpeak.compare.figures import Figures, Key, gather
-from nearpeak.compare.judge import Both, Owner, judge
+from nearpeak.compare.distances import level
+from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
+from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study
 from nearpeak.compare.model import SCHEMA, Compared, Lost, Session, Side, Unmatched
 from nearpeak.errors import UserError
@@ -41,6 +42,7 @@ def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Com
             " libraries, paths, benchmarks and sizes"
         )
     sessions = [session for found in (before, after) for session in found.values()]
+    both = level(both)
     on_new = [session.side == "new" for session in sessions]
     ceilings = {owner: cases for owner, cases in both.items() if owner[0] == CEILING}
     libraries = {owner: cases for owner, cases in both.items() if owner[0] != CEILING}

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from nearpeak.compare.load import Study
 from nearpeak.identity import CEILING, Case, Place, Who
-from nearpeak.observations.model import Block
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import Cell
+from nearpeak.results.model import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.study.benchmarks import Better
 
 Key = tuple[Who, Place, Case]
+Owner = tuple[Who, Place]
 
 
 class Launch(NamedTuple):
@@ -32,11 +32,27 @@ class Kind(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """One case on one side: its launch medians, all above 0."""
+    """One case on one side."""
 
     kinds: set[Kind]
-    values: dict[Launch, float]
+    values: dict[Launch, float]  # launch medians, all above 0
     of_ceiling: dict[Launch, float]  # the same as fractions of the ceiling
+    ceilings: set[Case]  # what they are fractions of
+    distances: dict[Launch, float]  # how far apart the ranks' CPUs were, in ns; nan: unknown
+
+    @classmethod
+    def none(cls) -> "Figures":
+        """Of nothing."""
+        return cls(set(), {}, {}, set(), {})
+
+
+class Both(NamedTuple):
+    """One case that both sides measured alike."""
+
+    case: Case
+    kind: Kind
+    old: Figures
+    new: Figures
 
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:
@@ -44,33 +60,37 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
 
     `numbers`: of each study (its index) and session of it, the number that `Launch` has.
     """
-    found: dict[Key, Figures] = defaultdict(lambda: Figures(set(), {}, {}))
+    found: dict[Key, Figures] = defaultdict(Figures.none)
     for index, study in enumerate(studies):
-
-        def launches(values: Mapping[Block, float], index: int = index) -> dict[Launch, float]:
-            return {
-                Launch(numbers[index, block.session], block.number): value
-                for block, value in values.items()
-                if value > 0
-            }
-
+        own = {session: number for (at, session), number in numbers.items() if at == index}
         ceilings = Ceilings(study.results.ceilings)
         for cell in study.results.cells:
             if cell.median is None or (cell.case.x == 0 and cell.better == "higher"):
                 continue
             figures = found[cell.who, cell.place, cell.case]
             figures.kinds.add(Kind(cell.unit, cell.better, cell.window))
-            figures.values.update(launches(cell.by_block))
-            figures.of_ceiling.update(launches(_fractions(cell, ceilings)))
+            ceiling = ceilings.of(cell.place, cell.case) if cell.ceiling else None
+            _add(figures, cell, ceiling, own)
         for point in study.results.ceilings:
             if not point.fact:
                 figures = found[CEILING, point.place, point.case]
                 figures.kinds.add(Kind(point.unit, point.better, None))
-                figures.values.update(launches(point.by_block))
+                _add(figures, point, None, own)
     return {key: figures for key, figures in found.items() if figures.values}
 
 
-def _fractions(cell: Cell, ceilings: Ceilings) -> dict[Block, float]:
-    """Of the ceiling, in each block that measured both; near to 1 is near to it."""
-    point = ceilings.of(cell.place, cell.case) if cell.ceiling else None
-    return {} if point is None else better_in(cell.by_block, point.by_block, cell.better)
+def _add(
+    figures: Figures,
+    one: Cell | CeilingPoint,
+    ceiling: CeilingPoint | None,
+    sessions: Mapping[int, int],
+) -> None:
+    """What a study has of a case; of a cell also in the blocks that measured its ceiling too."""
+    launches = {block: Launch(sessions[block.session], block.number) for block in one.blocks}
+    figures.values.update((launches[at], v) for at, v in one.by_block.items() if v > 0)
+    for at, distance in zip(one.blocks, one.cache_line_ns, strict=True):
+        figures.distances[launches[at]] = float("nan") if distance is None else distance
+    if ceiling is not None:
+        fractions = better_in(one.by_block, ceiling.by_block, one.better)
+        figures.of_ceiling.update((launches[at], fraction) for at, fraction in fractions.items())
+        figures.ceilings.add(ceiling.case)

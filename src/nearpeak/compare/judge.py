@@ -6,24 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.compare.figures import Figures, Kind, Launch
+from nearpeak.compare import distances
+from nearpeak.compare.figures import Both, Launch, Owner
 from nearpeak.compare.model import CellChange, Change, CurveChange, PlaceChange, Ratio
-from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.identity import Curve, Place, Who
 from nearpeak.observations.model import Floats
 from nearpeak.statistics import sides
 from nearpeak.statistics.sides import Columns, Group, JudgedCurve, JudgedGroup, Shift
 from nearpeak.statistics.verdicts import SLOWER, Verdict
-
-Owner = tuple[Who, Place]
-
-
-class Both(NamedTuple):
-    """One case that both sides measured alike."""
-
-    case: Case
-    kind: Kind
-    old: Figures
-    new: Figures
 
 
 class _Prepared(NamedTuple):
@@ -61,7 +51,11 @@ def _prepare(owner: Owner, cases: Sequence[Both], new: Sequence[bool]) -> _Prepa
     for one in cases:
         curves.setdefault(one.case.curve, []).append(one)
     launches = sorted({at for one in cases for at in (*one.old.values, *one.new.values)})
-    columns = Columns(np.array([launch.session for launch in launches]), np.array(new))
+    columns = Columns(
+        np.array([launch.session for launch in launches]),
+        np.array(new),
+        max(1, len(distances.found(cases))),
+    )
     in_order = [
         (curve, sorted(found, key=lambda one: one.case.x)) for curve, found in curves.items()
     ]
@@ -92,6 +86,7 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
     return PlaceChange(
         who=one.who,
         place=one.place,
+        distances=distances.found([case for _, cases in one.curves for case in cases]),
         change=_change(judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
         curves=[

@@ -75,6 +75,14 @@ class CurveChange(msgspec.Struct, kw_only=True):
         return [self.change, *(cell.change for cell in self.cells)]
 
 
+class Distance(msgspec.Struct, kw_only=True):
+    """How far from each other the CPUs of neighbouring ranks were in some of the launches."""
+
+    range_ns: tuple[float, float] | None  # a cache line's way there and back; null: unknown
+    old: int  # launches of the old side,
+    new: int  # and of the new one
+
+
 class PlaceChange(msgspec.Struct, kw_only=True):
     """A library at one place, or its ceiling: the mean over its curves, judged after it."""
 
@@ -83,6 +91,8 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     change: Change
     of_ceiling: Ratio | None
     curves: list[CurveChange]
+    # Empty where launches do not differ in it; else all figures are as at the commonest one.
+    distances: list[Distance]
 
     @property
     def changes(self) -> list[Change]:

@@ -107,6 +107,8 @@ class Observation:
     method: str = ""  # of a ceiling
     trial: bool = False  # of a ceiling's method: a few samples, where others were better
     together: bool = False  # of a ceiling: a whole window moved at once, as no library can
+    # A cache line's round trip between CPUs of neighbouring ranks, the longest; None: unknown.
+    cache_line_ns: float | None = None
 
 
 @dataclass(frozen=True)

@@ -302,6 +302,7 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         method=record.method or "",
         trial=record.trial,
         together=record.together,
+        cache_line_ns=max((one for one in record.cache_line_ns if one is not None), default=None),
     )
 
 

@@ -23,6 +23,7 @@ class Reached(NamedTuple):
     value: float
     trial: bool  # in a short trial, where others were better
     paces: tuple[Pace, ...] = ()  # the better one first, where the launch has two
+    cache_line_ns: float | None = None
 
 
 Where = tuple[Place, Case]
@@ -61,7 +62,9 @@ def find(observations: Observations) -> list[CeilingPoint]:
 
 def _reached(one: Observation) -> Reached:
     paces = _paces(one)
-    return Reached(paces[0].value if paces else one.summary.median, one.trial, paces)
+    return Reached(
+        paces[0].value if paces else one.summary.median, one.trial, paces, one.cache_line_ns
+    )
 
 
 def _paces(one: Observation) -> tuple[Pace, ...]:
@@ -100,12 +103,20 @@ def _point(
         range=(min(carried), max(carried)),
         values=carried,
         blocks=blocks,
+        cache_line_ns=[_distance(methods, block) for block in blocks],
         method=method,
         methods=values,
         together={name: float(np.median(reached)) for name, reached in together.items()},
         modes=_modes([reached for reached in methods[method].values() if reached.paces]),
         fact=case.metric in GPU_FACTS,
     )
+
+
+def _distance(methods: Methods, block: Block) -> float | None:
+    """Of the CPUs in a block: the middle of what its measured methods found; None: nothing."""
+    found = [blocks[block].cache_line_ns for blocks in methods.values() if block in blocks]
+    known = [one for one in found if one is not None]
+    return float(np.median(known)) if known else None
 
 
 def _modes(reached: list[Reached]) -> list[Pace]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From observations to cells: what was measured of each case, what went wrong, and the sums."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mo
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import interval, precise
 from nearpeak.statistics.modes import two_modes
+from nearpeak.statistics.strata import GAP
 from nearpeak.study.benchmarks import Benchmark, named
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
@@ -119,6 +121,7 @@ def _cell(
         range=None,
         launch_medians=medians,
         blocks=[one.launch.block for one in believed],
+        cache_line_ns=[one.cache_line_ns for one in believed],
         p05=None,
         p95=None,
         minimum=None,
@@ -217,7 +220,8 @@ def _modes(believed: list[Observation]) -> list[Mode]:
             median=float(np.median([one.summary.median for one in own])),
             share=len(own) / len(believed),
             blocks=[one.launch.block for one in own],
-            conditions=_apart([one.launch for one in own], [one.launch for one in others]),
+            conditions=_apart([one.launch for one in own], [one.launch for one in others])
+            | _distance(own, others),
         )
         for own, others in (sides, sides[::-1])
     ]
@@ -231,6 +235,15 @@ def _apart(own: list[Launch], others: list[Launch]) -> dict[str, str]:
         if all(launch.conditions.get(name) == value for launch in own)
         and all(launch.conditions.get(name) != value for launch in others)
     }
+
+
+def _distance(own: list[Observation], others: list[Observation]) -> dict[str, str]:
+    """How far apart the CPUs were, if they were nearer or farther in all of these launches than in
+    any of the others."""
+    ours, theirs = ([one.cache_line_ns or math.nan for one in part] for part in (own, others))
+    if not (max(ours) * GAP < min(theirs) or max(theirs) * GAP < min(ours)):
+        return {}
+    return {"cache line between the CPUs": f"{min(ours):.0f} to {max(ours):.0f} ns"}
 
 
 def failures(observations: Observations) -> list[Failure]:

@@ -43,6 +43,7 @@ class Cell(msgspec.Struct, kw_only=True):
     range: tuple[float, float] | None  # smallest and largest launch median
     launch_medians: list[float]  # in block order
     blocks: list[Block]  # of each
+    cache_line_ns: list[float | None] = []  # of each: how far apart the ranks' CPUs were
     p05: float | None  # of the samples of all launches
     p95: float | None
     minimum: float | None
@@ -93,6 +94,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     range: tuple[float, float]
     values: list[float]  # of each block that has the winner
     blocks: list[Block]
+    cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
     method: str
     methods: dict[str, float]  # every method's median
     # What moves a whole window at once, as no library can: facts of the path, of no ceiling.

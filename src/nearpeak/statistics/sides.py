@@ -42,6 +42,7 @@ class Columns(NamedTuple):
 
     sessions: NDArray[np.intp]  # of each launch: an index into `new`
     new: NDArray[np.bool_]  # of each session: whether it is on the new side
+    strata: int = 1  # of the launches, whose effects were estimated and taken off before
 
 
 class Shift(NamedTuple):
@@ -130,7 +131,7 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, Part | None]:
     None where no session has two launches.
     """
     values = np.full(len(columns.new), np.nan)
-    squares, freedom, shares = 0.0, 0, []
+    squares, freedom, shares = 0.0, 1 - columns.strata, []
     for session in range(len(values)):
         launches = row[columns.sessions == session]
         launches = launches[~np.isnan(launches)]
@@ -140,7 +141,7 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, Part | None]:
         squares += float(np.sum((launches - launches.mean()) ** 2))
         freedom += len(launches) - 1
         shares.append(_OF_MIDDLE / len(launches))
-    explained = Part(squares / freedom * float(np.mean(shares)), freedom) if freedom else None
+    explained = Part(squares / freedom * float(np.mean(shares)), freedom) if freedom > 0 else None
     return values, explained
 
 

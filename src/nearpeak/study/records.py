@@ -112,6 +112,9 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     verified: bool = True  # whether what arrived was looked at
     together: bool = False  # of a ceiling: a whole window moved at once, as no library can
     trial: bool = False  # of a ceiling's method: a few samples, where others were better
+    # Of each rank but the last: a cache line's round trip to the next one's CPU, right before the
+    # samples; None: not measured.
+    cache_line_ns: list[float | None] = []
     phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 

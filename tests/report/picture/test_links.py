@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each path carries: the best library at the largest message, and who does not count."""
 
+import msgspec
 import pytest
 
 from nearpeak.identity import CEILING
@@ -47,6 +48,16 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
     assert rows[1].who == "openmpi"
     assert rows[2].figures.endswith("GB/s, no MPI")
     assert rows[2].state == "alone"
+
+
+def test_a_ceiling_that_goes_on_beyond_the_libraries(plain: Results) -> None:
+    place = next(path.place for path in plain.paths if path.id == "host-host same-numa")
+    for point in list(plain.ceilings):
+        if point.place == place and point.case.benchmark == "bw" and point.case.x == 1 << 26:
+            case = point.case.curve.at(1 << 28)
+            plain.ceilings.append(msgspec.structs.replace(point, case=case, value=99.0))
+    first = by_name(plain)["host-host same-numa"]
+    assert (first.size_bytes, first.figures) == (1 << 26, "openmpi 11.9 of 14.0 GB/s")
 
 
 def test_few_launches_are_told(plain: Results) -> None:

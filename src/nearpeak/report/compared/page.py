@@ -41,6 +41,8 @@ def render(compared: Compared) -> str:
         conclusion=words.conclusion(compared),
         lost=list(words.lost(compared.lost)),
         unmatched=words.unmatched(compared),
+        distances=words.distances(compared),
+        about_distances=words.DISTANCES,
         css=Markup(_CSS.read_text(encoding="utf-8")),
     )
 

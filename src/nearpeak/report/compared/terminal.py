@@ -48,6 +48,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
         ("Regressed:", _regressed(compared)),
         ("No longer measured well:", list(words.lost(compared.lost))),
         ("Not compared:", words.unmatched(compared)),
+        (words.DISTANCES, words.distances(compared)),
     ):
         _list(console, title, lines)
     console.print(words.conclusion(compared), style="bold red" if compared.regressed else "bold")

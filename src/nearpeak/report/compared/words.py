@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from itertools import groupby
 from statistics import median
 
-from nearpeak.compare.model import Change, Compared, Lost, PlaceChange, Side
+from nearpeak.compare.model import Change, Compared, Distance, Lost, PlaceChange, Side
 from nearpeak.identity import CEILING, Place, Who
 from nearpeak.numbers import count, interval, number, percent, probability, size
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
 
+DISTANCES = (
+    "CPUs of neighbouring ranks, by a cache line's way there and back; figures are as at the"
+    " commonest of these distances:"
+)
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
 
 
@@ -107,6 +111,23 @@ def differences(compared: Compared) -> list[str]:
         f"{one.part} {one.name}: {' -> '.join(shown(one.old, one.new))}"
         for one in compared.differences
     ]
+
+
+def distances(compared: Compared) -> list[str]:
+    """Where launches had CPUs near to each other and far away, and what was done about it."""
+    return [
+        f"{who_label(one.who)} on {one.place.path}: {', '.join(map(_apart, one.distances))}"
+        for one in compared.places
+        if one.distances
+    ]
+
+
+def _apart(one: Distance) -> str:
+    if one.range_ns is None:
+        where = "unknown"
+    else:
+        where = " to ".join(dict.fromkeys(number(round(end)) for end in one.range_ns)) + " ns"
+    return f"{where} ({one.old} before, {count(one.new, 'launch')} now)"
 
 
 def ratio(change: Change) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each path of a study carries at its largest message: the ceiling, and the best library."""
+"""What each path of a study carries at the largest message of libraries: the ceiling, the best."""
 
 from dataclasses import dataclass, replace
 from string import ascii_letters
@@ -161,8 +161,8 @@ def _row(
 ) -> Measured | None:
     cells = [cell for cell in mine if cell.case.curve == curve]
     points = ceilings.curve(path.place, curve)
-    sizes = [point.case.x for point in points]
-    sizes += [cell.case.x for cell in cells if cell.median is not None]
+    # The ceiling alone goes on to where it no longer grows.
+    sizes = [cell.case.x for cell in cells] or [point.case.x for point in points]
     if not sizes:
         return None
     largest = max(sizes)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches of near and of far CPUs are compared like with like."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.compare.model import Compared
+
+MakeSides = Callable[..., Path]
+
+
+def compared(make_sides: MakeSides, factor: float) -> Compared:
+    """Three sessions of each side, the new one with more launches of far CPUs."""
+    old = [
+        make_sides(f"old{day}", day=day, far=far) for day, far in ((1, [0]), (2, [1, 2]), (3, [5]))
+    ]
+    new = [
+        make_sides(f"new{day}", day=day, far=far, factor=factor)
+        for day, far in ((4, [0, 2, 3, 4]), (5, [1, 2, 3]), (6, [0, 1, 2, 3, 5]))
+    ]
+    return compare(load_side(old), load_side(new), 0.05)
+
+
+def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
+    found = compared(make_sides, 1.0)
+    for place in found.places:
+        assert place.change.verdict == "equivalent"
+        assert place.of_ceiling is None or place.of_ceiling.ratio == pytest.approx(1, abs=0.02)
+        assert [(one.range_ns, one.old, one.new) for one in place.distances] == [
+            ((60.0, 60.0), 14, 6),
+            ((300.0, 300.0), 4, 12),
+        ]
+    assert not found.regressed
+
+
+def test_a_loss_is_found_among_them(make_sides: MakeSides) -> None:
+    found = compared(make_sides, 0.9)
+    [library] = found.libraries
+    assert library.change.verdict == "slower"
+    assert library.change.ratio == pytest.approx(0.9, abs=0.02)
+    assert library.of_ceiling is not None
+    assert library.of_ceiling.ratio == pytest.approx(0.9, abs=0.02)
+    assert found.regressed
+    for curve in library.curves:
+        for cell in curve.cells:
+            better = max if cell.unit == "us" else min
+            assert better(cell.old, cell.new) == cell.new
+
+
+def test_where_all_are_alike_there_is_nothing_to_say(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", day=1)])
+    new = load_side([make_sides("new", day=2)])
+    assert all(not place.distances for place in compare(old, new, 0.05).places)
