@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nearpeak.statistics.comparisons import unpaired
 from nearpeak.statistics.intervals import interval, precise, weights
 
 Floats = NDArray[np.float64]
@@ -118,24 +117,6 @@ def by_sessions() -> None:
         print(f"| {sessions} | " + " | ".join(row + [""] * (len(ratios) - len(row))) + " |")
 
 
-def by_studies() -> None:
-    """Coverage of the ratio of two studies' medians, by the launches of each."""
-    counts = ((6, 6), (6, 12), (12, 12))
-    print("| Launches | " + " | ".join(f"{a} and {b}" for a, b in counts) + " |")
-    print("|---" * (len(counts) + 1) + "|")
-    for name, draw in SHAPES.items():
-        row = [
-            percent(
-                [
-                    covers(unpaired(np.exp(0.02 * a), np.exp(0.02 * b)).ci95, 1)
-                    for a, b in zip(draw((TRIALS // 3, n)), draw((TRIALS // 3, m)), strict=True)
-                ]
-            )
-            for n, m in counts
-        ]
-        print(f"| {name} | " + " | ".join(row) + " |")
-
-
 def main() -> None:
     """Prints the tables."""
     by_shape()
@@ -146,8 +127,6 @@ def main() -> None:
         "\nfactor; width against that (median):\n"
     )
     by_sessions()
-    print("\nTwo studies:\n")
-    by_studies()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nearpeak.statistics.comparisons import p_value, paired, rejects_normality, unpaired
+from nearpeak.statistics.comparisons import p_value, paired, rejects_normality
 
 
 def test_p_value_of_the_paired_t_test() -> None:
@@ -38,39 +38,6 @@ def test_sessions_that_disagree_leave_nothing_sure() -> None:
     assert alone.p_value < 0.01 < 0.1 < both.p_value
     assert both.ci95 is not None
     assert both.ci95[0] < 1 < both.ci95[1]
-
-
-def test_unpaired() -> None:
-    generator = np.random.default_rng(1)
-    first, second = generator.lognormal(0, 0.02, 9), generator.lognormal(0.1, 0.05, 12)
-    found = unpaired(first, second)
-    assert found.ratio == pytest.approx(np.median(second) / np.median(first), rel=1e-3)
-    assert found.ci95 is not None
-    assert found.ci95[0] < found.ratio < found.ci95[1]
-    welch = stats.ttest_ind(np.log(first), np.log(second), equal_var=False).pvalue
-    assert found.p_value == pytest.approx(welch)
-    turned = unpaired(second, first)
-    assert turned.ci95 == pytest.approx((1 / found.ci95[1], 1 / found.ci95[0]))
-    scaled = unpaired(3 * first, 3 * second)
-    assert scaled.ci95 == pytest.approx(found.ci95)
-    assert unpaired(first[:5], second).ci95 is None
-    assert unpaired(first[:1], second).p_value == 1
-
-
-@pytest.mark.parametrize("shape", ["normal", "skewed", "heavy"])
-def test_coverage_of_unpaired(shape: str) -> None:
-    generator = np.random.default_rng(2)
-    draw = {
-        "normal": lambda n: generator.normal(0, 1, n),
-        "skewed": lambda n: generator.exponential(1, n),
-        "heavy": lambda n: generator.standard_t(3, n),
-    }[shape]
-    covered = 0
-    for _ in range(1500):
-        found = unpaired(np.exp(0.02 * draw(6)), np.exp(0.02 * draw(9)))
-        assert found.ci95 is not None
-        covered += found.ci95[0] <= 1 <= found.ci95[1]
-    assert covered / 1500 >= 0.94
 
 
 def test_normality_is_rejected_where_there_is_none() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 
 from nearpeak.statistics import intervals
 from nearpeak.statistics.intervals import Interval, interval
-from nearpeak.statistics.sessions import added, error, t_test
+from nearpeak.statistics.sessions import error, t_test
 
 LEVEL = 0.05  # of every test
 ROUNDING = 1e-12  # a spread of logarithms that is none
@@ -84,36 +84,6 @@ def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comp
     """The comparison in the blocks that both alternatives ran in, one or more: a log ratio each."""
     ratio = median_ratio(log_ratios, sessions)
     return Comparison(ratio.value, ratio.bounds, p_value(log_ratios, sessions))
-
-
-def unpaired(
-    first: ArrayLike,
-    second: ArrayLike,
-    first_sessions: Sequence[int] | None = None,
-    second_sessions: Sequence[int] | None = None,
-) -> Comparison:
-    """Two independent sets of launch medians (above 0), as of two studies: second / first.
-
-    The interval of the ratio of medians joins those of the two medians by their squares (Zou and
-    Donner, Statistics in Medicine 27 (2008) 1693), and assumes no distribution; the p-value is
-    that of Welch's t-test on the logarithms (Biometrika 34 (1947) 28), 1 where a set has fewer
-    than 2 launches. Medians and intervals are those of the logarithms. Covers 95 to 99 %
-    (benchmarks/interval_coverage.py).
-    """
-    a, b = (np.log(np.asarray(values, dtype=float)) for values in (first, second))
-    middle_a, middle_b = float(np.median(a)), float(np.median(b))
-    difference = middle_b - middle_a
-    bounds_a, bounds_b = interval(a, sessions=first_sessions), interval(b, sessions=second_sessions)
-    ci95 = None
-    if bounds_a is not None and bounds_b is not None:
-        below = math.hypot(middle_b - bounds_b[0], bounds_a[1] - middle_a)
-        above = math.hypot(bounds_b[1] - middle_b, middle_a - bounds_a[0])
-        ci95 = math.exp(difference - below), math.exp(difference + above)
-    p = 1.0
-    if min(len(a), len(b)) >= 2:
-        uncertain = added(error(a, first_sessions).total, error(b, second_sessions).total)
-        p = t_test(float(b.mean() - a.mean()), uncertain)
-    return Comparison(math.exp(difference), ci95, p)
 
 
 def rejects_normality(log_ratios: Iterable[ArrayLike]) -> int:
