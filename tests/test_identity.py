@@ -4,7 +4,7 @@
 import msgspec
 import pytest
 
-from nearpeak.identity import Axes, Case, Curve, Place, Who
+from nearpeak.identity import CEILING, Axes, Case, Curve, Place, Who
 
 BW = Curve(benchmark="bw", metric="bw", buffers="H,H", axes={"reuse": "fixed", "calls": "blocking"})
 
@@ -64,6 +64,7 @@ def test_figure_names_the_metric_where_it_is_another():
 def test_label_leaves_out_default_settings():
     assert Who("openmpi").label == "openmpi"
     assert Who("openmpi", "dmabuf-off").label == "openmpi@dmabuf-off"
+    assert CEILING.label == "ceiling"
 
 
 def test_kind_is_of_the_memories_and_not_of_the_name():

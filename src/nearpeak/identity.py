@@ -47,7 +47,9 @@ class Who(msgspec.Struct, frozen=True, order=True):
 
     @property
     def label(self) -> str:
-        """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
+        """`openmpi`; `openmpi@dmabuf-off` where the settings are not the default; `ceiling`."""
+        if not self.library:
+            return "ceiling"
         return self.library if self.settings == "default" else f"{self.library}@{self.settings}"
 
 

@@ -147,3 +147,21 @@ def test_staged_stands_beside_staged(gpu: Results) -> None:
     assert beside.here_words(row) == (
         "mpich, staged by the benchmark (pinned), 20.0 % of the measured ceiling at 128 MiB"
     )
+
+
+def test_both_tables_say_whose_figures_are_whose(gpu: Results) -> None:
+    one, two = beside.tables(beside.beside(gpu, _machine("lassen-2019")))
+    assert one.spans == [("this study", 3), ("Lassen", 3)]
+    row = next(row for row in one.groups[0].rows if row.head == "gpu-gpu nvlink")
+    assert [row.values[column.key].text for column in one.columns] == [
+        "478",
+        "387",
+        "81.0",
+        "75.0",
+        "70.6",
+        "94.1",
+    ]
+    rows = [row for group in two.groups for row in group.rows]
+    assert [row.values["machine"].text for row in rows[:2]] == ["this study", "Lassen"]
+    assert [row.head for row in rows[:2]] == ["gpu-gpu same-gpu, bw D,D", ""]
+    assert [row.values["best"].text for row in rows[:2]] == ["170 GB/s", "391 GB/s"]

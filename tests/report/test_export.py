@@ -59,8 +59,8 @@ def test_latex_escapes_what_it_would_obey() -> None:
 
 def test_latex_tables_are_well_formed(results: Results) -> None:
     text = to_latex(results)
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 2
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 4
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 4
     bare = re.sub(r"\\[{}]", "", text)
     assert bare.count("{") == bare.count("}")
     for table in text.split(r"\begin{tabular}")[1:]:
@@ -83,8 +83,17 @@ def test_latex_keeps_defects_and_missing_ceilings_apart(results: Results) -> Non
 def test_baselines_say_so_and_facts_stay_out_of_the_tables(gpu: Results) -> None:
     text = to_latex(gpu)
     assert "mpich, staged by the benchmark (pinned)" in text
-    assert "device" not in text
+    assert "device_latency" not in text
     assert "staging=pinned" in to_csv(gpu)
+
+
+def test_latex_has_verdicts_fits_and_awareness_where_there_are_any(gpu: Results) -> None:
+    text = to_latex(gpu)
+    assert "host-host same-numa & mpich (against openmpi) & bw (H,H, calls=blocking" in text
+    assert r"mpich & crashed & crashed & \(\surd\) & \(\surd\) \\" in text  # without a path
+    assert "8 B to 1 MiB & 0.310 & 11.5" in text
+    gpu.awareness, gpu.fits, gpu.curves = [], [], []
+    assert to_latex(gpu).count(r"\begin{tabular}") == 2
 
 
 def test_a_text_is_no_formula(plain: Results) -> None:

@@ -2,8 +2,8 @@
 """Launches that failed alike are told once."""
 
 from nearpeak.identity import Place, Who
-from nearpeak.report.failures import alike
-from nearpeak.results.model import Failure
+from nearpeak.report.failures import alike, sentences, skipped, table
+from nearpeak.results.model import Failure, Results, Skip
 
 
 def failure(launch: int, message: str, **other: object) -> Failure:
@@ -43,3 +43,37 @@ def test_others_are_not() -> None:
         ]
     )
     assert [one.launches for one in found] == [[1], [2], [3], [4], [5]]
+
+
+def test_a_group_is_one_sentence() -> None:
+    found = sentences([failure(3, "ended by SIGSEGV"), failure(4, "ended by SIGSEGV")])
+    assert found == [
+        "launch 3 and 1 more alike, mpich host-host same-numa latency: crashed: ended by SIGSEGV"
+    ]
+
+
+def test_a_group_is_one_row_with_what_is_needed_to_see_it_again(plain: Results) -> None:
+    plain.failures = [failure(3, "ended by SIGSEGV"), failure(4, "ended by SIGSEGV")]
+    (row,) = table(plain).groups[0].rows
+    launch = row.values["launch"]
+    assert (launch.text, launch.notes, launch.hover) == ("3", ("and 1 more",), "launches 3, 4")
+    assert (row.values["command"].text, row.values["command"].kind) == ("by hand", "command")
+    plain.failures = []
+    assert table(plain).groups == []
+
+
+def test_cases_that_were_left_out(plain: Results) -> None:
+    skip = Skip(
+        who=Who("mpich"),
+        place=Place(path="host-host same-numa"),
+        benchmark="bw",
+        method="",
+        sizes=[1, 8],
+        message="no memory",
+    )
+    plain.skipped = [skip]
+    (row,) = skipped(plain).groups[0].rows
+    assert (row.values["sizes"].text, row.values["reason"].text) == ("1 B, 8 B", "no memory")
+    skip.sizes = [1, 8, 64, 4096]
+    (row,) = skipped(plain).groups[0].rows
+    assert row.values["sizes"].text == "1 B to 4 KiB"

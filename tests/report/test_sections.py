@@ -8,8 +8,10 @@ def test_every_kind_has_one_way_to_be_written() -> None:
     assert Value(0.31456).text == "0.315"
     assert Value(0.31456, "percent").text == "31.5"
     assert Value(1 << 22, "size").text == "4 MiB"
+    assert [Value(count, "count").text for count in (17, 0)] == ["17", "–"]
+    assert Value(1e-9, "probability").text == "< 0.001"
     assert Value("ring", "text").text == "ring"
-    assert Value(None).text == "–"
+    assert {Value(None, kind).text for kind in ("number", "percent", "size", "count")} == {"–"}
 
 
 def test_an_interval_and_a_range_are_told_apart() -> None:

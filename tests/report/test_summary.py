@@ -6,6 +6,7 @@ import msgspec
 from nearpeak.identity import Who
 from nearpeak.machine.model import Cache
 from nearpeak.report import summary
+from nearpeak.results.cells import HEALTHY
 from nearpeak.results.model import Results
 from nearpeak.results.names import detail
 
@@ -58,7 +59,7 @@ def test_only_the_best_of_a_direction_speaks_of_health(gpu: Results) -> None:
     rows = _rates(gpu)
     near, back = rows["host-gpu near", "bw", "H,D"], rows["host-gpu near", "bw", "D,H"]
     assert near.fraction is not None
-    assert near.fraction < summary.HEALTHY
+    assert near.fraction < HEALTHY
     assert near.suspect
     assert back.suspect  # the other direction has its own link health
     for point in list(gpu.ceilings):

@@ -67,9 +67,16 @@ def test_all_that_went_wrong_is_named(results: Results) -> None:
     assert "2 launches failed" in text
     assert "logs/17.txt" in text
     assert "1 cell above the ceiling" in text
-    assert "bw 4 KiB: 120 % of the ceiling by ring copy" in text
+    assert "bw at 4 KiB: 120 % of the ceiling by ring copy" in text
     assert "blocks 4 to 6 carried 28.0 % less than the others" in text
     assert "Changed in session 2 (forced): driver nvidia: 560.2, before it 550.1." in text
+
+
+def test_the_most_serious_is_read_last(results: Results) -> None:
+    lines = _printed(results).splitlines()
+    failed = next(number for number, line in enumerate(lines) if line == "2 launches failed.")
+    assert lines[failed + 1].startswith("  launch 17")
+    assert failed > lines.index("The machine drifted during the study.")
 
 
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:

@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 
 HELP = """Write a study's results for other programs: to standard output, or to a file.
 
---csv has a row for each cell, --latex the two tables (booktabs), --json is results.json.
+--csv has a row for each cell, --latex the tables (booktabs), --json is results.json.
 
 Examples:
 
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study folder.")],
     as_csv: Annotated[bool, typer.Option("--csv", help="A row for each cell.")] = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="The two tables.")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="The tables, for booktabs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="results.json.")] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Instead of stdout.")

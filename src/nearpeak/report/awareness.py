@@ -1,39 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operations each library does with each kind of device buffers."""
-
-from dataclasses import dataclass
+"""Which operations each library does with each kind of GPU buffers, as a table."""
 
 from nearpeak.identity import Who
+from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.results.model import Results
+from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.model import Awareness
 
-Column = tuple[str, str]  # buffers, operation
+_TONES: dict[str, Tone] = {GOOD: "good", NOT_TRIED: ""}
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Library with its settings by (buffers, operation)."""
-
-    columns: list[Column]
-    rows: list[tuple[str, dict[Column, Awareness]]]
-
-    @property
-    def spans(self) -> list[tuple[str, int]]:
-        """Each kind of buffers, and how many columns it has."""
-        kinds = dict.fromkeys(buffers for buffers, _ in self.columns)
-        return [(kind, sum(column[0] == kind for column in self.columns)) for kind in kinds]
-
-
-def matrix(results: Results) -> Matrix:
-    """All trials; what was not tried has no entry."""
+def table(results: Results) -> Table:
+    """A row for each library with its settings; what was not tried is empty."""
     operations = list(dict.fromkeys(one.operation for one in results.awareness))
     kinds = list(dict.fromkeys(one.buffers for one in results.awareness))
-    columns = sorted(
+    tried = sorted(
         {(one.buffers, one.operation) for one in results.awareness},
-        key=lambda column: (kinds.index(column[0]), operations.index(column[1])),
+        key=lambda pair: (kinds.index(pair[0]), operations.index(pair[1])),
     )
-    rows: dict[str, dict[Column, Awareness]] = {}
+    rows: dict[str, dict[str, Value]] = {}
     for one in results.awareness:
         row = rows.setdefault(Who(one.library, one.settings).label, {})
-        row[one.buffers, one.operation] = one
-    return Matrix(columns, list(rows.items()))
+        row[_key(one.buffers, one.operation)] = _value(one)
+    return Table(
+        title="What each library does with GPU buffers.",
+        caption=(
+            "✓: done, and the data was right. Buffers of each rank: H host, P pinned, D device,"
+            " M managed."
+        ),
+        head="Library",
+        columns=[
+            Column(_key(buffers, operation), operation, over=buffers, figure=False)
+            for buffers, operation in tried
+        ],
+        groups=[Rows("", [Row(who, values) for who, values in rows.items()])] if rows else [],
+        compact=True,
+    )
+
+
+def _key(buffers: str, operation: str) -> str:
+    return f"{buffers} {operation}"
+
+
+def _value(one: Awareness) -> Value:
+    return Value(
+        "✓" if one.status == GOOD else one.status,
+        "text",
+        tone=_TONES.get(one.status, "bad"),
+        hover=one.message or one.status,
+    )

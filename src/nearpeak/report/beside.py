@@ -10,8 +10,9 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.findings.evidence import bare
 from nearpeak.identity import Curve, Place
-from nearpeak.numbers import number, percent, size
+from nearpeak.numbers import NOTHING, number, percent, size, unit
 from nearpeak.report import summary
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
@@ -19,6 +20,7 @@ from nearpeak.results.names import staged
 from nearpeak.study.model import staging
 
 FILE = Path(__file__).with_name("published.toml")
+HERE = "this study"
 _BUFFER = {"host": "H", "gpu": "D"}  # what publications use of each memory
 
 
@@ -257,6 +259,81 @@ def _figure(figure: Figure, place: Place, cells: Cells) -> MpiPair:
         fraction=None,
         of="",
     )
+
+
+def tables(found: Beside) -> list[Table]:
+    """Those of the two that have rows."""
+    return [
+        *([_theory_table(found)] if found.table_one else []),
+        *([_mpi_table(found)] if found.table_two else []),
+    ]
+
+
+def _theory_table(found: Beside) -> Table:
+    figures = ", ".join(dict.fromkeys(pair.figure for pair in found.table_one))
+    return Table(
+        title=f"Table 1 beside {found.machine.name}.",
+        caption=f"Bandwidth in one direction without MPI ({figures}).",
+        head="Path",
+        columns=[
+            column
+            for key, over in (("own", HERE), ("other", found.machine.name))
+            for column in (
+                Column(f"{key} theoretical", "Theory", "GB/s", over=over),
+                Column(f"{key} measured", "Measured", "GB/s", over=over),
+                Column(f"{key} fraction", "% of", "theory", over=over),
+            )
+        ],
+        groups=[Rows("", [_theory_row(pair) for pair in found.table_one])],
+    )
+
+
+def _theory_row(pair: TheoryPair) -> Row:
+    own, link = pair.own, pair.link
+    values = {
+        "own theoretical": Value(pair.own_theoretical_gbs),
+        "own measured": Value(own.best.value if own else None),
+        "own fraction": Value(own.fraction if own else None, "percent"),
+        "other theoretical": Value(link.theoretical_gbs),
+        "other measured": Value(link.achievable_gbs),
+        "other fraction": Value(link.fraction, "percent"),
+    }
+    return Row(pair.path, values, detail=link.name)
+
+
+def _mpi_table(found: Beside) -> Table:
+    return Table(
+        title=f"Table 2 beside {found.machine.name}.",
+        caption="The best of the libraries; each fraction says what it is a fraction of.",
+        head="Path and benchmark",
+        columns=[
+            Column("machine", "Machine", figure=False),
+            Column("best", "Best"),
+            Column("words", "Library and fraction", figure=False, long=True),
+        ],
+        groups=[Rows("", _mpi_rows(pair, found.machine.name)) for pair in found.table_two],
+    )
+
+
+def _mpi_rows(pair: MpiPair, there: str) -> list[Row]:
+    """The study's own, then the published one."""
+    own = pair.cell.median if pair.cell else None
+    return [
+        Row(
+            head,
+            {
+                "machine": Value(machine, "text"),
+                "best": Value(
+                    NOTHING if value is None else f"{number(value)} {unit(pair.unit)}", "text"
+                ),
+                "words": Value(words, "text"),
+            },
+        )
+        for head, machine, value, words in (
+            (f"{pair.path}, {pair.case}", HERE, own, here_words(pair)),
+            ("", there, pair.value, there_words(pair)),
+        )
+    ]
 
 
 def lines(found: Beside) -> Iterator[str]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for other programs: CSV of every cell, and LaTeX of the two tables."""
+"""Results for other programs: CSV of every cell, and LaTeX of the tables."""
 
 import csv
 import io
 
-from nearpeak.report import headlines, summary, tables
-from nearpeak.report.sections import Row, Table
+from nearpeak.report import awareness, fits, headlines, summary, tables, verdicts
+from nearpeak.report.sections import Row, Table, Value
 from nearpeak.results.model import Cell, Results
 
 COLUMNS = (
@@ -67,6 +67,8 @@ _LATEX = {
     "µ": r"\textmu{}",
     "[": "{[}",
     "]": "{]}",
+    "✓": r"\(\surd\)",
+    "½": r"\textonehalf{}",
 }
 
 
@@ -124,10 +126,19 @@ def _row(cell: Cell, version: str | None) -> list[object]:
 
 
 def to_latex(results: Results) -> str:
-    """The two tables, for a document that loads the package booktabs."""
+    """The two tables, then GPU-awareness, verdicts and fits where there are any.
+
+    For a document that loads the package booktabs.
+    """
     theory = (row for row in summary.table_one(results) if not row.best.fact)
-    reached = tables.table_two(headlines.groups(results), summary.figures(results))
-    return f"{_latex(tables.table_one(theory))}\n{_latex(reached)}"
+    judged = [table for table in verdicts.tables(results) if not table.folded]
+    others = [awareness.table(results), *judged, fits.table(results)]
+    shown = [
+        tables.table_one(theory),
+        tables.table_two(headlines.groups(results), summary.figures(results)),
+        *(table for table in others if table.groups),
+    ]
+    return "\n".join(map(_latex, shown))
 
 
 def escape(text: str) -> str:
@@ -138,30 +149,45 @@ def escape(text: str) -> str:
 def _latex(section: Table) -> str:
     """A table with its caption; a value without its interval, which no column has room for."""
     columns = section.columns
-    head = " & ".join(["Path", section.head, *(escape(column.title) for column in columns)])
-    over = "".join(
-        rf" & \multicolumn{{{span}}}{{c}}{{{escape(text)}}}" for text, span in section.spans
-    )
-    units = "".join(f" & {escape(f'({column.unit})' if column.unit else '')}" for column in columns)
-    two = any(column.over for column in columns)
+    heads = [section.head] if _untitled(section) else ["Path", section.head]
+    empty = [""] * len(heads)
+    over = [rf"\multicolumn{{{span}}}{{c}}{{{escape(text)}}}" for text, span in section.spans]
+    titles = [escape(column.title) for column in columns]
+    units = [escape(f"({column.unit})" if column.unit else "") for column in columns]
     return _latex_table(
         caption=escape(f"{section.title} {section.caption}"),
-        columns="ll" + "".join("r" if column.figure else "l" for column in columns),
-        heads=[*([f" & {over}"] if two else []), head, f" & {units}"],
+        columns="l" * len(heads) + "".join("r" if column.figure else "l" for column in columns),
+        heads=[
+            *([[*empty, *over]] if any(column.over for column in columns) else []),
+            [*heads, *titles],
+            *([[*empty, *units]] if any(units) else []),
+        ],
         rows=[
             _latex_row(section, group.title, row) for group in section.groups for row in group.rows
         ],
     )
 
 
+def _untitled(section: Table) -> bool:
+    """Whether its rows stand under no headings, so that they need no column for them."""
+    return not any(group.title for group in section.groups)
+
+
 def _latex_row(section: Table, title: str, row: Row) -> list[str]:
     head = f"{row.head} ({row.detail})" if row.detail else row.head
-    values = (row.values.get(column.key) for column in section.columns)
-    texts = (f"{one.text} {one.remark}".rstrip() if one else "" for one in values)
-    return [escape(title), escape(head), *map(escape, texts)]
+    values = [row.values.get(column.key) for column in section.columns]
+    first = [head] if _untitled(section) else [title, head]
+    return [*map(escape, first), *(escape(_words(one)) for one in values)]
 
 
-def _latex_table(caption: str, columns: str, heads: list[str], rows: list[list[str]]) -> str:
+def _words(value: Value | None) -> str:
+    if value is None:
+        return ""
+    detail = f"({value.detail})" if value.detail else ""
+    return " ".join(filter(None, [value.text, detail, value.remark]))
+
+
+def _latex_table(caption: str, columns: str, heads: list[list[str]], rows: list[list[str]]) -> str:
     lines = [
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
@@ -169,7 +195,7 @@ def _latex_table(caption: str, columns: str, heads: list[str], rows: list[list[s
         rf"\caption{{{caption}}}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        *(head + r" \\" for head in heads),
+        *(" & ".join(head) + r" \\" for head in heads),
         r"\midrule",
         *(" & ".join(row).replace("–", "--") + r" \\" for row in rows),
         r"\bottomrule",

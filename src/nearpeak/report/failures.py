@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches that failed alike, told once."""
+"""What was not measured: launches that failed, told once where they failed alike, and cases that a
+program left out."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nearpeak.identity import Place, Who
-from nearpeak.results.model import Failure
+from nearpeak.numbers import size
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.results.model import Failure, Results, Skip
 from nearpeak.study.state import GIVEN_UP
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
+_LISTED = 3  # sizes that are named one by one
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,11 @@ class Alike:
     launches: list[int]
     benchmarks: list[str]  # that they were to measure
     message: str  # the first one's, and that no further one was tried
+
+    @property
+    def others(self) -> int:
+        """How many there are besides the first."""
+        return len(self.launches) - 1
 
 
 def alike(failures: Sequence[Failure]) -> list[Alike]:
@@ -32,6 +41,50 @@ def alike(failures: Sequence[Failure]) -> list[Alike]:
     return [_alike(each) for each in found.values()]
 
 
+def sentences(failures: Sequence[Failure]) -> list[str]:
+    """One for each group: which launches, of whom and where, how they ended, and the first log."""
+    return [_sentence(group) for group in alike(failures)]
+
+
+def table(results: Results) -> Table:
+    """A row for each group, with what is needed to see it happen again."""
+    return Table(
+        title="Launches that failed.",
+        caption=(
+            "Those of one library on one path that ended alike are one row, with the message, log"
+            " and command of the first. Their logs lie in the study folder, beside this page."
+        ),
+        head="Library",
+        columns=[
+            Column("path", "Path", figure=False),
+            Column("benchmark", "Benchmark", figure=False),
+            Column("status", "Status", figure=False),
+            Column("launch", "Launch"),
+            Column("message", "Message and log", figure=False, long=True),
+            Column("command", "Command", figure=False, long=True),
+        ],
+        groups=_rows([_failed(group) for group in alike(results.failures)]),
+        empty="None.",
+    )
+
+
+def skipped(results: Results) -> Table:
+    """The cases that a program left out, and why."""
+    return Table(
+        title="Cases that were not measured.",
+        caption="What a program left out, and why.",
+        head="Library",
+        columns=[
+            Column("path", "Path", figure=False),
+            Column("benchmark", "Benchmark", figure=False),
+            Column("sizes", "Sizes", figure=False),
+            Column("reason", "Reason", figure=False, long=True),
+        ],
+        groups=_rows([_skipped(one) for one in results.skipped]),
+        empty="None.",
+    )
+
+
 def _alike(each: list[Failure]) -> Alike:
     words, _, _ = each[0].message.partition(GIVEN_UP)
     ends = [mark + rest for _, mark, rest in (one.message.partition(GIVEN_UP) for one in each)]
@@ -41,3 +94,48 @@ def _alike(each: list[Failure]) -> Alike:
         benchmarks=list(dict.fromkeys(name for one in each for name in one.benchmarks)),
         message=words + max(ends, key=len),
     )
+
+
+def _sentence(group: Alike) -> str:
+    first = group.first
+    where = " ".join([first.who.label, first.place.path, *group.benchmarks])
+    more = f" and {group.others} more alike" if group.others else ""
+    log = f" ({first.log})" if first.log else ""
+    return f"launch {first.launch}{more}, {where}: {first.status}: {group.message}{log}"
+
+
+def _rows(rows: list[Row]) -> list[Rows]:
+    return [Rows("", rows)] if rows else []
+
+
+def _failed(group: Alike) -> Row:
+    first = group.first
+    launch = Value(
+        first.launch,
+        "count",
+        notes=(f"and {group.others} more",) if group.others else (),
+        hover=f"launches {', '.join(map(str, group.launches))}" if group.others else "",
+    )
+    values = {
+        "path": Value(first.place.path, "text"),
+        "benchmark": Value(", ".join(group.benchmarks), "text"),
+        "status": Value(first.status, "text", tone="bad"),
+        "launch": launch,
+        "message": Value(group.message, "text", notes=(first.log,) if first.log else ()),
+        "command": Value(first.command, "command"),
+    }
+    return Row(first.who.label, values)
+
+
+def _skipped(skip: Skip) -> Row:
+    if len(skip.sizes) > _LISTED:
+        sizes = f"{size(min(skip.sizes))} to {size(max(skip.sizes))}"
+    else:
+        sizes = ", ".join(map(size, skip.sizes))
+    values = {
+        "path": Value(skip.place.path, "text"),
+        "benchmark": Value(skip.benchmark, "text", detail=skip.method),
+        "sizes": Value(sizes, "text"),
+        "reason": Value(skip.message, "text"),
+    }
+    return Row(skip.who.label, values)

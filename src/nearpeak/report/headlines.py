@@ -24,7 +24,7 @@ from nearpeak.report.summary import (
     places,
 )
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.cells import FEWEST
+from nearpeak.results.cells import FAILED, FEWEST
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import staged
 from nearpeak.statistics import ranks
@@ -35,7 +35,6 @@ from nearpeak.study.benchmarks import Better
 from nearpeak.study.model import staging
 
 LATENCY_BYTES = 8  # the size that times are told at, as everywhere in the field
-FAILED = {"wrong data", "crashed", "hung", "failed"}  # a cell's status that counts against it
 
 Verdicts = dict[tuple[frozenset[Who], Place, Case], str]
 

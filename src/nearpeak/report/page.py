@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,22 +20,25 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 from nearpeak import numbers
 from nearpeak.files import write_whole
 from nearpeak.findings.build import build_results
-from nearpeak.identity import CEILING, Curve, Place, Who
+from nearpeak.identity import Curve, Place, Who
 from nearpeak.machine.provenance import told
 from nearpeak.report import (
+    awareness,
     beside,
     drift,
     failures,
+    fits,
     headlines,
+    notices,
     pairs,
     sessions,
     summary,
     tables,
     templates,
+    verdicts,
     wording,
 )
 from nearpeak.report.advice import advice
-from nearpeak.report.awareness import matrix
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture.page import picture
@@ -46,8 +48,8 @@ from nearpeak.results import names
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparison, Fit, Results
-from nearpeak.study import awareness
+from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparison, Results
+from nearpeak.study.awareness import sentences
 from nearpeak.study.model import staging
 
 P = TypeVar("P", TheoryRow, Group)
@@ -85,17 +87,10 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
     script = (_HERE / "report.js").read_text(encoding="utf-8")
     environment = templates.environment(_HERE)
     environment.globals |= {
-        "spread": numbers.spread,
-        "who_label": _who_label,
-        "case": names.case,
         "curve_label": names.label,
         "curve_detail": names.detail,
         "staged": names.staged,
         "staging": staging,
-        "here_words": beside.here_words,
-        "there_words": beside.there_words,
-        "beside_lines": beside.lines,
-        "is_defect": is_defect,
         "lost": wording.lost,
         "drift": drift,
     }
@@ -107,24 +102,21 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         advice=advice(results, groups),
         headlines=wording.headlines(results, groups),
         tables=list(_tables(results, groups)),
-        beside=[beside.beside(results, machine) for machine in machines],
-        aware=matrix(results),
-        unaware=awareness.sentences(results.awareness),
+        beside=[_beside(results, machine) for machine in machines],
+        awareness=awareness.table(results),
+        unaware=sentences(results.awareness),
         matrices=data.matrices,
         slowest=pairs.sentences(data.matrices),
-        verdicts=_verdicts(results),
-        verdict_words=summary.VERDICTS,
-        fits=_by_place(_fits(results)),
-        defects=summary.defects(results),
-        precision=wording.precision(results),
+        verdicts=verdicts.tables(results),
+        fits=fits.table(results),
+        notices=notices.notices(results),
         flags=summary.flags(results),
-        failures=failures.alike(results.failures),
+        failures=failures.table(results),
+        skipped=failures.skipped(results),
         provenance=list(told(results.machine.provenance)),
         diagnoses=[one for one in results.machine.diagnoses if one.severity != "ok"],
         sessions=sessions.rows(results),
         drifts=drift.sentences(results),
-        missing=wording.missing_methods(results),
-        few=sum(cell.median is not None and cell.ci95 is None for cell in results.cells),
         sections=data.sections,
         contenders=data.contenders,
         styles=data.styles,
@@ -161,24 +153,25 @@ def _json(value: object) -> Markup:
     return Markup(text)
 
 
-def _who_label(who: Who) -> str:
-    return "ceiling" if who == CEILING else who.label
-
-
-def _tables(results: Results, groups: list[Group]) -> Iterator[tuple[str, Table]]:
+def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     """The two tables; those of all pairs, which are many, are folded under a summary."""
     for of_pairs, rows in _by_pairs(summary.table_one(results)):
-        yield ("Table 1 of all pairs" if of_pairs else ""), tables.table_one(rows)
+        yield tables.table_one(rows, folded="Table 1 of all pairs" if of_pairs else "")
     measured = "; ".join(map(names.label, summary.default_curves(results)))
     about = wording.windows(results) + (f" Measured as: {measured}." if measured else "")
     order = summary.figures(results)
     for of_pairs, some in _by_pairs(groups):
-        yield ("Table 2 of all pairs" if of_pairs else ""), tables.table_two(some, order, about)
+        folded = "Table 2 of all pairs" if of_pairs else ""
+        yield tables.table_two(some, order, about, folded=folded)
 
 
-def _by_place(rows: Sequence[Any]) -> list[tuple[Place, list[Any]]]:
-    """Rows that are in the order of the places, as one group for each."""
-    return [(place, list(group)) for place, group in groupby(rows, key=lambda row: row.place)]
+def _beside(results: Results, machine: Published) -> dict[str, Any]:
+    found = beside.beside(results, machine)
+    return {
+        "name": machine.name,
+        "tables": beside.tables(found),
+        "lines": list(beside.lines(found)),
+    }
 
 
 def _by_pairs(rows: Sequence[P]) -> list[tuple[bool, list[P]]]:
@@ -187,44 +180,6 @@ def _by_pairs(rows: Sequence[P]) -> list[tuple[bool, list[P]]]:
     for row in rows:
         parts[bool(row.place.pair)].append(row)
     return [(of_pairs, part) for of_pairs, part in parts.items() if part or not of_pairs]
-
-
-def _fits(results: Results) -> list[Fit]:
-    """The fits by path and figure, a ceiling's before those of the libraries."""
-    order, rank = summary.places(results), summary.ranking(results)
-    return sorted(
-        results.fits,
-        key=lambda fit: (
-            order.index(fit.place),
-            rank(fit.curve),
-            fit.curve.figure,
-            fit.who != CEILING,
-            fit.who,
-            fit.smallest_bytes,
-        ),
-    )
-
-
-def _verdicts(results: Results) -> list[tuple[str, list[tuple[Place, list[Any]]]]]:
-    """The judged curves by path: the default ones, then the others.
-
-    Each row comes with its number, by which report.js finds the comparisons behind it.
-    """
-    defaults = set(summary.default_curves(results))
-    parts: dict[str, list[Any]] = {"defaults": [], "others": []}
-    for number, row in enumerate(summary.verdict_rows(results)):
-        parts["defaults" if row.whole.curve in defaults else "others"].append((number, row))
-    return [
-        (
-            name,
-            [
-                (place, list(group))
-                for place, group in groupby(rows, key=lambda item: item[1].whole.place)
-            ],
-        )
-        for name, rows in parts.items()
-        if rows
-    ]
 
 
 def _modes(cell: Cell) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a report as data: named columns and typed values.
+"""The parts of a report as data: tables with named columns and typed values, and notices.
 
-Terminal, page and LaTeX render the same tables; what a number looks like, numbers.py alone says.
+Terminal, page and LaTeX render the same parts; what a number looks like, numbers.py alone says.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Literal
 
 from nearpeak import numbers
 
-Kind = Literal["number", "percent", "size", "text"]
+Kind = Literal["number", "percent", "size", "count", "probability", "text", "command"]
 Tone = Literal["", "good", "bad", "note"]
 Span = tuple[float, float]
 
@@ -19,23 +19,32 @@ Span = tuple[float, float]
 class Value:
     """What stands in one field of a table."""
 
-    value: float | str | None  # a percentage is a fraction: 0.5 is 50 %
+    # A percentage is a fraction (0.5 is 50 %); a size is in bytes; of a count, 0 is nothing.
+    value: float | str | None
     kind: Kind = "number"
     ci95: Span | None = None
     range: Span | None = None  # shown where there is no interval
     few: str = "launches"  # of which there are fewer than 6 then
     tone: Tone = ""
-    remark: str = ""  # behind it: "worth a look"
+    detail: str = ""  # behind it, in small print
+    remark: str = ""  # behind it, as a warning: "worth a look"
     notes: tuple[str, ...] = ()  # below it, a line each
+    hover: str = ""  # the page shows it under the pointer
 
     @property
     def text(self) -> str:
         """Itself, without its interval."""
         if isinstance(self.value, str):
             return self.value
-        if self.value is None or self.kind != "size":
-            return (numbers.percent if self.kind == "percent" else numbers.number)(self.value)
-        return numbers.size(int(self.value))
+        if self.value is None:
+            return numbers.NOTHING
+        if self.kind == "size":
+            return numbers.size(int(self.value))
+        if self.kind == "count":
+            return str(int(self.value)) if self.value else numbers.NOTHING
+        if self.kind == "probability":
+            return numbers.probability(self.value)
+        return (numbers.percent if self.kind == "percent" else numbers.number)(self.value)
 
     @property
     def span(self) -> str:
@@ -53,6 +62,7 @@ class Column:
     unit: str = ""  # below the title
     over: str = ""  # what it has in common with its neighbours, above their titles
     figure: bool = True  # to the right, as numbers are
+    long: bool = False  # a text that needs several lines
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,7 @@ class Row:
     values: Mapping[str, Value]
     detail: str = ""  # behind the head, in small print
     ceiling: bool = False  # no library's
+    opens: int | None = None  # the number by which the page finds what it shows on demand
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,9 @@ class Table:
     head: str  # of the first column
     columns: list[Column]
     groups: list[Rows] = field(default_factory=list)
-    empty: str = ""  # what it says without rows
+    empty: str = ""  # what the page says in its place where it has no rows
+    folded: str = ""  # the page folds it under this summary
+    compact: bool = False  # no wider than its columns need
 
     @property
     def spans(self) -> list[tuple[str, int]]:
@@ -94,3 +107,14 @@ class Table:
             else:
                 found.append((column.over, 1))
         return found
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a reader must know, and its particulars."""
+
+    text: str
+    items: tuple[str, ...] = ()  # the most important first: where there are many, some are folded
+    tone: Tone = ""
+    command: str = ""  # what to run, behind the text
+    details: str = ""  # id of the part of the page that has the particulars

@@ -7,17 +7,20 @@ from itertools import groupby
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group, Reached
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.report.summary import HEALTHY, TheoryRow
+from nearpeak.report.summary import TheoryRow
 from nearpeak.results import names
-from nearpeak.results.cells import is_defect
+from nearpeak.results.cells import HEALTHY, is_defect
 from nearpeak.results.model import CeilingPoint
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
 
 
-def table_one(rows: Iterable[TheoryRow]) -> Table:
-    """What each path carries without MPI; `rows` of one path stand together."""
+def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
+    """What each path carries without MPI; `rows` of one path stand together.
+
+    `folded`: the summary that the page folds it under.
+    """
     return Table(
         title=ONE,
         caption=(
@@ -43,6 +46,7 @@ def table_one(rows: Iterable[TheoryRow]) -> Table:
             for place, mine in groupby(rows, key=lambda row: row.place)
         ],
         empty="No ceiling was measured.",
+        folded=folded,
     )
 
 
@@ -84,11 +88,11 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def table_two(groups: list[Group], order: list[str], about: str = "") -> Table:
+def table_two(groups: list[Group], order: list[str], about: str = "", *, folded: str = "") -> Table:
     """What each contender reaches at the size that is told, in the figures of `order`.
 
-    `about`: what the caption says besides. Where a figure has one size in all groups, its heading
-    says it.
+    `about`: what the caption says besides. `folded`: as of Table 1. Where a figure has one size in
+    all groups, its heading says it.
     """
     known = {name: one for group in groups for name, one in group.figures.items()}
     # Times first, as everywhere in the field.
@@ -106,6 +110,7 @@ def table_two(groups: list[Group], order: list[str], about: str = "") -> Table:
         head="Library",
         columns=[column for name in present for column in _columns(groups, name)],
         groups=[Rows(group.title, _rows(group, present)) for group in groups],
+        folded=folded,
     )
 
 

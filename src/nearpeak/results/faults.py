@@ -19,11 +19,10 @@ def faults(results: Results) -> list[str]:
     """Of each library that failed how its launches ended, and whether anything is left of it."""
     endings: dict[str, Counter[str]] = {}
     for failure in results.failures:
-        name = "ceiling" if failure.who == CEILING else failure.who.label
-        endings.setdefault(name, Counter())[failure.status] += 1
+        endings.setdefault(failure.who.label, Counter())[failure.status] += 1
     measured = {cell.who.label for cell in results.cells if cell.median is not None}
     if results.ceilings:
-        measured.add("ceiling")
+        measured.add(CEILING.label)
     return [
         f"{name}: {_words(statuses)}" + ("" if name in measured else ", and nothing was measured")
         for name, statuses in endings.items()

@@ -100,7 +100,7 @@ def _measured(chosen: Iterable[Chosen]) -> tuple[tuple[str, Axes], ...]:
 
 
 def _words(record: LaunchRecord) -> str:
-    who = Who(record.library, record.settings).label if record.library else "ceiling"
+    who = Who(record.library, record.settings).label
     names = ", ".join(one.benchmark for one in record.benchmarks)
     return " ".join([who, "on", record.path, "with", record.buffers, names]).strip()
 

@@ -34,7 +34,7 @@ def to_junit(compared: Compared) -> str:
 
 
 def _of_place(suite: Element, found: PlaceChange) -> None:
-    name = words.who_label(found.who)
+    name = found.who.label
     _case(suite, name, "all curves", found.change, [])
     for curve in found.curves:
         _case(suite, name, label(curve.curve), curve.change, _regressed(curve))

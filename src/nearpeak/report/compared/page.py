@@ -27,7 +27,6 @@ def render(compared: Compared) -> str:
         return draw(change.history, compared)
 
     environment.globals |= {
-        "who_label": words.who_label,
         "interval": numbers.interval,
         "curve_detail": names.detail,
         "drawn": drawn,

@@ -87,7 +87,7 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("history", overflow="fold")
     for place in places:
-        _row(table, words.who_label(place.who), place, compared)
+        _row(table, place.who.label, place, compared)
         shown = [one for one in place.curves if _worth_a_line(one)]
         called = _called(place)
         for curve in shown[:_SHOWN]:
@@ -132,7 +132,7 @@ def _regressed(compared: Compared) -> list[str]:
     """Of each place that regressed: itself, or the curves and sizes that did."""
     found = []
     for place in compared.places:
-        where = f"{words.who_label(place.who)} on {place.place.path}"
+        where = f"{place.who.label} on {place.place.path}"
         called = _called(place)
         if place.change.regressed:
             found.append(f"{where}, all curves: {words.sentence(place.change)}")

@@ -6,7 +6,7 @@ from itertools import groupby
 from statistics import median
 
 from nearpeak.compare.model import Change, Compared, Distance, Lost, PlaceChange, Side
-from nearpeak.identity import CEILING, Place, Who
+from nearpeak.identity import Place
 from nearpeak.numbers import count, interval, number, percent, probability, size
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
@@ -17,11 +17,6 @@ DISTANCES = (
     " commonest of these distances:"
 )
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
-
-
-def who_label(who: Who) -> str:
-    """A library with its settings, or `ceiling`."""
-    return "ceiling" if who == CEILING else who.label
 
 
 def by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
@@ -36,7 +31,7 @@ def conclusion(compared: Compared) -> str:
     if not compared.regressed:
         return f"Nothing regressed: nothing is sure to be slower by more than {allowed}."
     places = [one for one in compared.places if any(change.regressed for change in one.changes)]
-    names = ", ".join(f"{who_label(one.who)} on {one.place.path}" for one in places)
+    names = ", ".join(f"{one.who.label} on {one.place.path}" for one in places)
     parts = [f"{names}: slower by more than {allowed}"] if places else []
     if compared.lost:
         parts.append(f"{count(len(compared.lost), 'case')} no longer measured well")
@@ -116,7 +111,7 @@ def differences(compared: Compared) -> list[str]:
 def distances(compared: Compared) -> list[str]:
     """Where launches had CPUs near to each other and far away, and what was done about it."""
     return [
-        f"{who_label(one.who)} on {one.place.path}: {', '.join(map(_apart, one.distances))}"
+        f"{one.who.label} on {one.place.path}: {', '.join(map(_apart, one.distances))}"
         for one in compared.places
         if one.distances
     ]
@@ -147,12 +142,12 @@ def lost(found: list[Lost]) -> Iterator[str]:
         order, key=lambda one: (one.place, one.who, one.case.curve, one.status)
     ):
         sizes = ", ".join(size(one.case.x) for one in cases)
-        yield f"{who_label(who)} on {place.path}, {label(curve)}: {status} at {sizes}"
+        yield f"{who.label} on {place.path}, {label(curve)}: {status} at {sizes}"
 
 
 def unmatched(compared: Compared) -> list[str]:
     """What is not compared, and why."""
     return [
-        f"{who_label(one.who)} on {one.place.path}: {count(one.cases, 'case')}: {one.why}"
+        f"{one.who.label} on {one.place.path}: {count(one.cases, 'case')}: {one.why}"
         for one in compared.unmatched
     ]

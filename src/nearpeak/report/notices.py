@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader must know before the figures are believed; terminal and page show the same."""
+
+from collections.abc import Iterator
+
+from nearpeak.numbers import count, percent, size
+from nearpeak.report import drift, failures, sessions, wording
+from nearpeak.report.sections import Notice
+from nearpeak.report.summary import defects
+from nearpeak.results.cells import FEWEST
+from nearpeak.results.model import Cell, Results
+from nearpeak.results.names import case
+from nearpeak.study import awareness
+
+
+def notices(results: Results) -> list[Notice]:
+    """The most serious first."""
+    return [
+        *_failed(results),
+        *_defects(results),
+        *_incomplete(results),
+        *_unaware(results),
+        *_drift(results),
+        *_sessions(results),
+        *(Notice(text, tone="note") for text in wording.missing_methods(results)),
+        *_few_launches(results),
+        *(Notice(text) for text in [wording.precision(results)] if text),
+    ]
+
+
+def _failed(results: Results) -> Iterator[Notice]:
+    if found := results.failures:
+        items = tuple(failures.sentences(found))
+        text = f"{count(len(found), 'launch')} failed."
+        yield Notice(text, items, tone="bad", details="failures")
+
+
+def _defects(results: Results) -> Iterator[Notice]:
+    if found := defects(results):
+        text = (
+            f"{count(len(found), 'cell')} above the ceiling: more than 103 % of it is a defect of"
+            " the ceiling, not a merit of the library."
+        )
+        yield Notice(text, tuple(map(_defect, found)), tone="bad")
+
+
+def _defect(cell: Cell) -> str:
+    method = f" by {cell.ceiling.method}" if cell.ceiling else ""
+    return (
+        f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
+        f" {percent(cell.fraction)} % of the ceiling{method}"
+    )
+
+
+def _incomplete(results: Results) -> Iterator[Notice]:
+    if not results.complete:
+        text = "This study is not complete. To measure what is missing:"
+        yield Notice(text, tone="note", command="nearpeak study --resume -o DIR")
+
+
+def _unaware(results: Results) -> Iterator[Notice]:
+    if found := awareness.sentences(results.awareness):
+        text = "Some operations with GPU buffers failed, or could not be tried."
+        yield Notice(text, tuple(found), tone="note", details="aware")
+
+
+def _drift(results: Results) -> Iterator[Notice]:
+    lines = tuple(drift.sentences(results))
+    if any(one.changed for one in results.drift):
+        text = "The machine drifted during the study."
+        yield Notice(text, lines, tone="note", details="drift")
+    elif lines:
+        yield Notice(f"Drift: {' '.join(lines)}", details="drift")
+
+
+def _sessions(results: Results) -> Iterator[Notice]:
+    if text := sessions.sentence(results):
+        forced = any(one.forced for one in results.sessions)
+        yield Notice(text, tone="note" if forced else "", details="sessions")
+
+
+def _few_launches(results: Results) -> Iterator[Notice]:
+    measured = [cell for cell in results.cells if cell.median is not None]
+    if few := sum(cell.ci95 is None for cell in measured):
+        yield Notice(
+            f"Fewer than {FEWEST} launches in {few} of {count(len(measured), 'cell')}:"
+            " a range, no 95 % interval."
+        )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts on each curve, as tables."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
+from nearpeak.report.summary import VERDICTS, VerdictRow, default_curves, verdict_rows
+from nearpeak.results import names
+from nearpeak.results.model import Results
+from nearpeak.statistics.verdicts import FASTER, SLOWER
+
+_TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
+Numbered = tuple[int, VerdictRow]  # its place in `verdict_rows`, by which the page finds its sizes
+
+
+def tables(results: Results) -> list[Table]:
+    """The default curves, then the others, which are folded; no table where there is no row."""
+    defaults = set(default_curves(results))
+    rows = list(enumerate(verdict_rows(results)))
+    main = [one for one in rows if one[1].whole.curve in defaults]
+    others = [one for one in rows if one[1].whole.curve not in defaults]
+    return [
+        _table(some, folded)
+        for some, folded in ((main, ""), (others, "Verdicts on the other variants"))
+        if some
+    ]
+
+
+def _table(rows: Sequence[Numbered], folded: str) -> Table:
+    return Table(
+        title="Verdicts.",
+        caption=(
+            "The second library against the first: the verdict on each whole curve, those on its"
+            " message sizes counted, and the ratio of the means of all sizes with its 95 %"
+            " interval. Above 1, the second is better."
+        ),
+        head="Second",
+        columns=[
+            Column("benchmark", "Benchmark", figure=False),
+            Column("verdict", "Whole curve", figure=False),
+            Column("p", "p", "adjusted"),
+            *(Column(word, word) for word in VERDICTS),
+            Column("ratio", "Ratio", "second to first"),
+        ],
+        groups=[
+            Rows(place.path, [_row(*one) for one in mine])
+            for place, mine in groupby(rows, key=lambda one: one[1].whole.place)
+        ],
+        folded=folded,
+    )
+
+
+def _row(number: int, row: VerdictRow) -> Row:
+    whole = row.whole
+    values = {
+        "benchmark": Value(whole.curve.figure, "text", detail=names.detail(whole.curve)),
+        "verdict": Value(whole.verdict, "text", tone=_TONES.get(whole.verdict, "")),
+        "p": Value(whole.p_adjusted, "probability"),
+        "ratio": Value(whole.ratio, ci95=whole.ci95),
+        **{word: Value(row.counts[word], "count") for word in VERDICTS},
+    }
+    return Row(whole.second.label, values, f"against {whole.first.label}", opens=number)

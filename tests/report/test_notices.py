@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader is told before the figures."""
+
+from nearpeak.report.notices import notices
+from nearpeak.report.sections import Notice
+from nearpeak.results.model import Results
+
+
+def _one(results: Results, words: str) -> Notice:
+    (found,) = [one for one in notices(results) if words in one.text]
+    return found
+
+
+def test_the_most_serious_stands_first(results: Results) -> None:
+    tones = [one.tone for one in notices(results)]
+    assert tones == sorted(tones, key=["bad", "note", ""].index)
+    assert tones.count("bad") == 2
+
+
+def test_failures_are_told_with_their_logs(results: Results) -> None:
+    found = _one(results, "2 launches failed.")
+    assert found.details == "failures"
+    assert found.items[0].startswith("launch 17, <script>")
+    assert found.items[0].endswith("(logs/17.txt)")
+    assert found.items[1] == "launch 18, ceiling host-memory node0: hung: ended after 60 s"
+
+
+def test_defects_are_the_ceilings(results: Results) -> None:
+    found = _one(results, "1 cell above the ceiling")
+    assert "a defect of the ceiling, not a merit of the library" in found.text
+    assert found.items == (
+        "openmpi, host-host same-numa, bw at 4 KiB: 120 % of the ceiling by ring copy",
+    )
+
+
+def test_a_study_that_is_not_complete_says_how_to_go_on(results: Results) -> None:
+    assert _one(results, "not complete").command == "nearpeak study --resume -o DIR"
+
+
+def test_few_launches_are_counted(results: Results) -> None:
+    assert "in 192 of " in _one(results, "Fewer than 6 launches").text
+
+
+def test_drift_is_a_warning_only_where_something_changed(results: Results, plain: Results) -> None:
+    changed = _one(results, "drifted")
+    assert changed.tone == "note"
+    assert "blocks 4 to 6 carried 28.0 % less than the others" in changed.items[0]
+    steady = _one(plain, "Drift: 1 path, none changed.")
+    assert (steady.tone, steady.items) == ("", ())
+
+
+def test_what_libraries_cannot_do_is_told(gpu: Results) -> None:
+    found = _one(gpu, "GPU buffers")
+    assert found.items == ("mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV",)
+    assert found.details == "aware"
+
+
+def test_sessions_on_something_else_are_a_warning(results: Results) -> None:
+    assert _one(results, "Measured in 2 sessions").tone == "note"
+    for session in results.sessions:
+        session.forced = False
+    assert _one(results, "Measured in 2 sessions").tone == ""
+
+
+def test_a_sound_study_has_no_warning(plain: Results) -> None:
+    assert {one.tone for one in notices(plain)} == {""}
