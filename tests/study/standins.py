@@ -14,6 +14,7 @@ from nearpeak.machine.model import Endpoint
 from nearpeak.machine.model import Path as DataPath
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
+from nearpeak.study.history import History
 from nearpeak.study.journal import Journal, read_records
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
@@ -153,11 +154,12 @@ class Study:
         for name in FILES:  # whose digests are recorded
             (self.folder / name).touch()
         journal = Journal(self.folder)
-        session = begin(self.folder, fingerprint())
+        history = History(self.folder, plan)
+        session = begin(self.folder, fingerprint(), history.session)
         told = progress or Quiet()
         try:
             return StudyRun(
-                self.folder, plan, journal, self.tools, fake_shell_line, told, session
+                self.folder, plan, journal, self.tools, fake_shell_line, told, session, history
             ).run()
         finally:
             journal.close()

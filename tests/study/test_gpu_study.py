@@ -19,6 +19,7 @@ from nearpeak.machine.model import Gpu, GpuLink, Machine
 from nearpeak.results.model import Results
 from nearpeak.study import prepare
 from nearpeak.study.folder import create
+from nearpeak.study.history import History
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
@@ -88,9 +89,17 @@ def run_study(
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 20)
     journal = create(folder, machine, plan)
     try:
-        session = begin(folder, standins.fingerprint())
+        history = History(folder, plan)
+        session = begin(folder, standins.fingerprint(), history.session)
         end = StudyRun(
-            folder, plan, journal, prepare.TOOLS, prepare.shell_line, standins.Quiet(), session
+            folder,
+            plan,
+            journal,
+            prepare.TOOLS,
+            prepare.shell_line,
+            standins.Quiet(),
+            session,
+            history,
         ).run()
     finally:
         journal.close()

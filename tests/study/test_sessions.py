@@ -14,6 +14,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.discover import discover
 from nearpeak.study import sessions
 from nearpeak.study.folder import create, reopen
+from nearpeak.study.history import History
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import (
     Fingerprint,
@@ -65,10 +66,12 @@ def test_every_run_is_a_session(study: Any, standins: ModuleType) -> None:
 
 
 def test_what_differs_is_named_and_refused(study: Any, standins: ModuleType) -> None:
-    study.run(standins.small_plan(launches=2))
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
     before = len(study.records())
+    last = History(study.folder, plan).session
     with pytest.raises(UserError) as error:
-        begin(study.folder, standins.fingerprint(driver="2"))
+        begin(study.folder, standins.fingerprint(driver="2"), last)
     assert str(error.value) == (
         f"{study.folder} was measured on something else (driver nvidia: 1 -> 2): measure on the "
         "same, start anew in another folder, or go on as a session of its own with --force"
@@ -77,8 +80,10 @@ def test_what_differs_is_named_and_refused(study: Any, standins: ModuleType) -> 
 
 
 def test_by_force_it_is_a_session_of_its_own(study: Any, standins: ModuleType) -> None:
-    study.run(standins.small_plan(launches=2))
-    forced = begin(study.folder, standins.fingerprint(driver="2"), force=True)
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
+    last = History(study.folder, plan).session
+    forced = begin(study.folder, standins.fingerprint(driver="2"), last, force=True)
     assert (forced.session, forced.forced) == (1, True)
 
 

@@ -253,18 +253,13 @@ def _warn(machine: "Machine") -> None:
 def _resume(folder: Path, requirements: "list[Requirement]", *, force: bool, dry_run: bool) -> None:
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check, planned_keys
-    from nearpeak.study.answers import Answers
     from nearpeak.study.folder import read_plan, reopen
-    from nearpeak.study.journal import read_records
-    from nearpeak.study.state import State
+    from nearpeak.study.history import History
 
     plan = read_plan(folder)
     check(requirements, planned_keys(plan), plan.benchmarks)
     if dry_run:
-        state = State(plan)
-        for record in read_records(folder, Answers(plan).take):
-            state.feed(record)
-        _print_lines(plan, state)
+        _print_lines(plan, History(folder, plan).state)
         return
     plan, journal = reopen(folder)
     _run(folder, plan, journal, discover(), requirements, resumed=True, force=force)
@@ -302,17 +297,20 @@ def _run(
     """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
     from nearpeak.study import sessions
     from nearpeak.study.forecast import sentence
+    from nearpeak.study.history import History
     from nearpeak.study.journal import CannotWriteError, cannot_write
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
     try:
-        session = sessions.begin(folder, sessions.fingerprint(machine, plan, TOOLS), force=force)
+        history = History(folder, plan)
+        fingerprint = sessions.fingerprint(machine, plan, TOOLS)
+        session = sessions.begin(folder, fingerprint, history.session, force=force)
         if resumed:
             _show(plan, dry_run=False)
         with make_progress(plan) as progress:
-            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session)
+            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session, history)
             end = study.run()
         print(f"{end.status}: {end.message}", flush=True)
         if end.status == "imprecise" and (found := study.forecast()):

@@ -21,7 +21,8 @@ from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
 from nearpeak.study.forecast import Forecast, imprecise
-from nearpeak.study.journal import Journal, cannot_write, disk_is_full, read_records
+from nearpeak.study.history import History
+from nearpeak.study.journal import Journal, cannot_write, disk_is_full
 from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.plan import LEAST_LAUNCHES
@@ -40,7 +41,7 @@ from nearpeak.study.records import (
 )
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
-from nearpeak.study.state import GIVE_UP_AFTER, GIVEN_UP, State
+from nearpeak.study.state import GIVE_UP_AFTER, GIVEN_UP
 
 WRONG_DATA_EXIT = 3  # of the measuring programs
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
@@ -98,6 +99,7 @@ class StudyRun:
         shell_line: Callable[[CommandLine], str],
         progress: Progress,
         session: SessionRecord,
+        history: History,
     ) -> None:
         self._folder = folder
         self._plan = plan
@@ -109,13 +111,10 @@ class StudyRun:
         self._states = StateReader()
         self._interrupt = Interrupt()
         self.signal: int | None = None  # that cut it short, once it is over
-        self._state = State(plan)
-        self._answers = Answers(plan)
+        self._state = history.state
+        self._answers = history.answers
+        self._new = history.empty
         self._started = time.monotonic()
-        self._new = True
-        for record in read_records(folder, self._answers.take):
-            self._new = False
-            self._state.feed(record)
         self._before = self._state.seconds
 
     def forecast(self) -> Forecast | None:

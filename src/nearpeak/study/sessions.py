@@ -26,7 +26,6 @@ from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
 from nearpeak.study.fingerprints import NOTHING, changes
-from nearpeak.study.journal import NAME, read_records
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
 
@@ -34,12 +33,13 @@ PARTS = ("machine", "driver", "library", "build")
 SHOWN = 60  # characters of a value in a message
 
 
-def begin(folder: Path, now: Fingerprint, *, force: bool = False) -> SessionRecord:
-    """The session that begins in a study folder, after those that its journal holds.
+def begin(
+    folder: Path, now: Fingerprint, last: SessionRecord | None, *, force: bool = False
+) -> SessionRecord:
+    """The session that begins in a study folder, after the last one that was recorded there.
 
-    UserError when the last one was of another fingerprint, unless that is forced.
+    UserError when that was of another fingerprint, unless that is forced.
     """
-    last = _last(folder)
     if last and not force and (found := differences(last.fingerprint, now)):
         raise UserError(
             f"{folder} was measured on something else ({'; '.join(found)}): measure on the same, "
@@ -92,13 +92,6 @@ def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> Sta
 def utc_now() -> str:
     """The time of day as records have it."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-
-
-def _last(folder: Path) -> SessionRecord | None:
-    if not (folder / NAME).exists():
-        return None
-    sessions = (one for one in read_records(folder) if isinstance(one, SessionRecord))
-    return max(sessions, key=lambda one: one.session, default=None)
 
 
 def shown(old: str, new: str) -> tuple[str, str]:

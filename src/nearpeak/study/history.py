@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was recorded of a study before this session: read once, for all that depends on it."""
+
+from pathlib import Path
+
+from nearpeak.study.answers import Answers
+from nearpeak.study.journal import read_records
+from nearpeak.study.model import Plan
+from nearpeak.study.records import SessionRecord
+from nearpeak.study.state import State
+
+
+class History:
+    """The records of a study folder, checked against its plan; UserError as of `read_records`."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.state = State(plan)
+        self.answers = Answers(plan)
+        self.session: SessionRecord | None = None  # the last one
+        self.empty = True
+        for record in read_records(folder, self.answers.take):
+            self.empty = False
+            self.state.feed(record)
+            if isinstance(record, SessionRecord):
+                self.session = record
