@@ -29,7 +29,7 @@ def _more_launches(results: Results) -> None:
 def test_what_loses_most_comes_with_its_remedy(plain: Results, finding: Finding) -> None:
     finding.remedy = "Do it the other way."
     plain.findings = [finding, msgspec.structs.replace(finding, sentence="Less.")]
-    assert _advice(plain) == ["What loses most: Something stands out. Do it the other way."]
+    assert _advice(plain) == ["Largest loss: Something stands out. Do it the other way."]
 
 
 def test_a_finding_of_few_launches_is_no_advice(plain: Results, finding: Finding) -> None:
@@ -37,7 +37,7 @@ def test_a_finding_of_few_launches_is_no_advice(plain: Results, finding: Finding
     for cell in plain.cells:
         cell.launches = 5
     assert _advice(plain) == [
-        "Measure more before anything is changed: 6 launches give an interval."
+        "Measure more before changing anything: an interval needs 6 launches."
     ]
 
 

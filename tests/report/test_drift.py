@@ -39,7 +39,7 @@ def test_the_strip_has_a_sign_and_marks_what_changed(results: Results) -> None:
 def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: Results) -> None:
     assert drift.sentences(results) == [
         "host-host same-numa: blocks 4 to 6 carried 28.0 % less than the others.",
-        "1 path of fewer than 4 blocks: nothing can be told.",
+        "1 path with fewer than 4 blocks: too few to tell.",
     ]
     results.drift = results.drift[1:]
     assert drift.sentences(results)[0] == "1 path, none changed."

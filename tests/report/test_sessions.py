@@ -9,8 +9,8 @@ def test_what_differs_is_named_with_both_values() -> None:
     earlier = {"driver": {"nvidia": "550.1"}, "build": {"nearpeak": "a"}}
     later = {"driver": {"nvidia": "560.2"}, "build": {"nearpeak": "a"}, "library": {"mpich": "4"}}
     assert sessions.differences(earlier, later) == [
-        "driver nvidia: 560.2, before it 550.1",
-        "library mpich: 4, before it none",
+        "driver nvidia: 550.1 -> 560.2",
+        "library mpich: none -> 4",
     ]
 
 
@@ -19,21 +19,20 @@ def test_each_session_stands_against_the_one_before(results: Results) -> None:
     changes = [found for _, found in sessions.rows(results)]
     assert changes == [
         [],
-        ["driver nvidia: 560.2, before it 550.1"],
-        ["driver nvidia: 550.1, before it 560.2"],
+        ["driver nvidia: 550.1 -> 560.2"],
+        ["driver nvidia: 560.2 -> 550.1"],
     ]
 
 
 def test_one_session_is_not_worth_a_line(plain: Results) -> None:
     assert sessions.sentence(plain) == ""
     plain.sessions *= 2
-    assert sessions.sentence(plain) == "Measured in 2 sessions alike."
+    assert sessions.sentence(plain) == ("Measured in 2 sessions, on the same machine and software.")
 
 
 def test_the_line_of_several_says_which_was_forced(results: Results) -> None:
     assert sessions.sentence(results) == (
-        "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 560.2,"
-        " before it 550.1."
+        "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 550.1 -> 560.2."
     )
 
 

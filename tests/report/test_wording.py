@@ -86,7 +86,7 @@ def test_where_fewer_messages_were_in_flight(results: Results) -> None:
         elif cell.case.metric == "bw" and cell.case.x == 1 << 24:
             cell.window, cell.case = 8, msgspec.structs.replace(cell.case, buffers="D,D")
     assert wording.windows(results) == (
-        "64 messages in flight, fewer where large: in host memory 16 of 1 MiB;"
+        "64 messages in flight, fewer of large ones: in host memory 16 of 1 MiB;"
         " with a GPU's memory 8 of 16 MiB."
     )
 
@@ -94,7 +94,7 @@ def test_where_fewer_messages_were_in_flight(results: Results) -> None:
 def test_how_precise_the_cells_are(results: Results) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
     assert wording.precision(results) == (
-        f"The median half width of the 95 % intervals is 2.50 %, of {sure} cells;"
+        f"The median half width of the 95 % intervals is 2.50 %, over {sure} cells;"
         " all are within 2.00 % (rates) or 3.00 % (times)."
     )
     for cell in results.cells[:3]:
@@ -132,6 +132,6 @@ def test_methods_that_a_ceiling_does_without(gpu: Results) -> None:
         skip(near, "cma", "not permitted"),
     ]
     assert wording.missing_methods(gpu) == [
-        "Ceilings of gpu-gpu nvlink, host-gpu near without sm, sm-pull: no NVRTC.",
-        "Ceilings of host-gpu near without cma: not permitted.",
+        "Ceilings of gpu-gpu nvlink, host-gpu near were measured without sm, sm-pull: no NVRTC.",
+        "Ceilings of host-gpu near were measured without cma: not permitted.",
     ]

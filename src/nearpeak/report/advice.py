@@ -36,7 +36,7 @@ def _best_remedy(results: Results) -> list[str]:
     """The finding that loses most of those that have an interval, and its remedy."""
     for finding in results.findings:
         if finding.ci95 is not None:
-            words = ["What loses most:", finding.sentence, finding.remedy]
+            words = ["Largest loss:", finding.sentence, finding.remedy]
             return [" ".join(filter(None, words))]
     return []
 
@@ -54,7 +54,7 @@ def _without_findings(results: Results, found: list[Group]) -> Iterator[str]:
     if not cells:
         return
     if any(cell.launches < FEWEST for cell in cells):
-        yield f"Measure more before anything is changed: {FEWEST} launches give an interval."
+        yield f"Measure more before changing anything: an interval needs {FEWEST} launches."
         return
     worst: dict[Who, Cell] = {}
     for cell in cells:

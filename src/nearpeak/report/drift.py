@@ -25,7 +25,7 @@ def sentences(results: Results) -> list[str]:
         lines.append(f"{count(steady, 'path')}, none changed.")
     if unknown:
         paths = count(unknown, "path")
-        lines.append(f"{paths} of fewer than {LEAST_BLOCKS} blocks: nothing can be told.")
+        lines.append(f"{paths} with fewer than {LEAST_BLOCKS} blocks: too few to tell.")
     return lines
 
 

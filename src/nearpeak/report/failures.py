@@ -51,8 +51,8 @@ def table(results: Results) -> Table:
     return Table(
         title="Launches that failed.",
         caption=(
-            "Those of one library on one path that ended alike are one row, with the message, log"
-            " and command of the first. Their logs lie in the study folder, beside this page."
+            "Launches of one library on one path that ended alike share a row, with the message,"
+            " log and command of the first. The logs lie in the study folder, beside this page."
         ),
         head="Library",
         columns=[

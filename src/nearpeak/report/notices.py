@@ -83,6 +83,6 @@ def _few_launches(results: Results) -> Iterator[Notice]:
     measured = [cell for cell in results.cells if cell.median is not None]
     if few := sum(cell.ci95 is None for cell in measured):
         yield Notice(
-            f"Fewer than {FEWEST} launches in {few} of {count(len(measured), 'cell')}:"
+            f"{few} of {count(len(measured), 'cell')} have fewer than {FEWEST} launches: they show"
             " a range, no 95 % interval."
         )

@@ -372,7 +372,7 @@
       }
       if (cell.fraction !== null) {
         const blocks = cell.fractionBlocks;
-        box.append(element("p", `The part of the ceiling rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
+        box.append(element("p", `The fraction of the ceiling rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
       }
       box.append(element("code", data.commands[cell.command]), " ", copyButton());
       return box;

@@ -16,9 +16,9 @@ def rows(results: Results) -> list[tuple[SessionInfo, list[str]]]:
 
 
 def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
-    """`driver nvidia: 560.2, before it 550.1` of everything that is not the same."""
+    """`driver nvidia: 550.1 -> 560.2` of everything that is not the same."""
     return [
-        f"{change.part} {change.name}: {change.now}, before it {change.before}"
+        f"{change.part} {change.name}: {change.before} -> {change.now}"
         for change in changes(earlier, later)
     ]
 
@@ -33,7 +33,11 @@ def sentence(results: Results) -> str:
         if found
     ]
     words = f"Measured in {count(len(results.sessions), 'session')}"
-    words += f". Changed in {', in '.join(changed)}." if changed else " alike."
+    words += (
+        f". Changed in {', in '.join(changed)}."
+        if changed
+        else ", on the same machine and software."
+    )
     for session in results.sessions:
         if session.verdicts and results.comparisons:
             blocks = count(session.blocks, "block")

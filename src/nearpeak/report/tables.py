@@ -9,7 +9,7 @@ from nearpeak.report.headlines import Group, Reached
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results import names
-from nearpeak.results.cells import HEALTHY, is_defect
+from nearpeak.results.cells import FEWEST, HEALTHY, JUDGED_FROM, is_defect
 from nearpeak.results.model import CeilingPoint
 
 ONE = "Table 1. What each path carries without MPI."
@@ -24,13 +24,13 @@ def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
     return Table(
         title=ONE,
         caption=(
-            "The measured ceiling is the best of several methods at each message size; its best"
-            " rate over the sizes, or its latency of the smallest message that is not empty,"
-            " stands here. Below it, the 95 % interval of what its launches reached (the range"
-            " below 6). Theoretical is what the link can carry of payload. Measured against it"
+            "The measured ceiling is the best of several methods at each message size. Shown is"
+            " its best rate over all sizes, or its latency of the smallest message that is not"
+            " empty, with the 95 % interval over its launches (the range of fewer than"
+            f" {FEWEST}). Theoretical is the payload that the link can carry. Measured against it"
             f" says how sound the hardware is: less than {percent(HEALTHY)} %, where messages of"
-            " 64 MiB or more were measured, is worth a look. What no benchmark of MPI measures"
-            " stands here as a fact."
+            f" {size(JUDGED_FROM)} or more were measured, is worth a look. What no benchmark of"
+            " MPI measures is marked as a fact."
         ),
         head="Metric",
         columns=[
@@ -102,10 +102,10 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
     return Table(
         title=TWO,
         caption=(
-            "A time is that of 8 B, a rate that of the largest message that all of them were asked"
-            " for, with its 95 % interval; % of ceiling: of what the path carries without MPI at"
-            " that same size, from launches paired in blocks; % of plateau: of the best that the"
-            " ceiling reaches at any size. The rows of the ceiling say both. " + about
+            "Times are of 8 B, rates of the largest message that all libraries were asked for,"
+            " with their 95 % intervals. % of ceiling: of what the path carries without MPI at that"
+            " same size, from launches paired in blocks. % of plateau: of the best that the ceiling"
+            " reaches at any size. The rows 'ceiling' and 'plateau' have the values. " + about
         ).strip(),
         head="Library",
         columns=[column for name in present for column in _columns(groups, name)],

@@ -93,7 +93,7 @@ def _print_links(results: Results, console: Console) -> None:
     console.print()
     console.print(table)
     sizes = ", ".join(size(one) for one in sorted({row.size_bytes for row in rows}))
-    said = f"bw of {sizes}, one direction: the best library, and its part of the ceiling"
+    said = f"bw of {sizes}, one direction: the best library, and its fraction of the ceiling"
     console.print(_text(said, "dim"))
 
 
@@ -154,7 +154,7 @@ def _add_column(table: Table, column: Column, heading: Text) -> None:
 
 
 def _value(value: Value) -> Text:
-    """A value, and what stands below it: of a percentage there is no room for the interval."""
+    """A value, and what stands below it: no small print, and of a percentage no interval."""
     span = "" if value.kind == "percent" else value.span
     lines = [
         f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
@@ -167,9 +167,8 @@ def _value(value: Value) -> Text:
 
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
-        "Each value is that at the size in the heading; % of ceiling: of what the path carries"
-        " without MPI at that same size; % of plateau: of its best at any size. [a, b]: a 95 %"
-        " interval.",
+        "Values are for the size in the heading. % of ceiling: of what the path carries without"
+        " MPI at that same size. % of plateau: of its best at any size. [a, b]: 95 % interval.",
         "dim",
     )
     if text := wording.windows(results):

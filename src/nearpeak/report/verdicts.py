@@ -31,9 +31,8 @@ def _table(rows: Sequence[Numbered], folded: str) -> Table:
     return Table(
         title="Verdicts.",
         caption=(
-            "The second library against the first: the verdict on each whole curve, those on its"
-            " message sizes counted, and the ratio of the means of all sizes with its 95 %"
-            " interval. Above 1, the second is better."
+            "On each curve as a whole, with its ratio and 95 % interval; the verdicts on its"
+            " message sizes are counted. A ratio above 1 means that the second library is better."
         ),
         head="Second",
         columns=[

@@ -147,7 +147,7 @@ def precision(results: Results) -> str:
     missed = sum("imprecise" in cell.flags for cell in results.cells)
     goals = f"{percent(goal('higher'))} % (rates) or {percent(goal('lower'))} % (times)"
     return (
-        f"The median half width of the 95 % intervals is {percent(median(widths))} %, of"
+        f"The median half width of the 95 % intervals is {percent(median(widths))} %, over"
         f" {count(len(widths), 'cell')}; "
         + (f"{missed} are less precise than {goals}." if missed else f"all are within {goals}.")
     )
@@ -170,7 +170,7 @@ def windows(results: Results) -> str:
         ]
         if fewer:
             parts.append(f"{where} {', '.join(fewer)}")
-    return f"{full} messages in flight, fewer where large: {'; '.join(parts)}." if parts else ""
+    return f"{full} messages in flight, fewer of large ones: {'; '.join(parts)}." if parts else ""
 
 
 def missing_methods(results: Results) -> list[str]:
@@ -181,6 +181,6 @@ def missing_methods(results: Results) -> list[str]:
             methods, where = found.setdefault(skip.message, ({}, {}))
             methods[skip.method] = where[skip.place.path] = None
     return [
-        f"Ceilings of {', '.join(where)} without {', '.join(methods)}: {message}."
+        f"Ceilings of {', '.join(where)} were measured without {', '.join(methods)}: {message}."
         for message, (methods, where) in found.items()
     ]
