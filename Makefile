@@ -26,7 +26,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "nearpeak needs python3 >= 3.10: set PYTHON=/path/to/python3" >&2; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-compile --require-hashes -r requirements.lock  # most of it is never imported
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPageBytes = 4096;
 constexpr int kBatches = 5;
 constexpr int kTrips = 40;  // of each batch
 constexpr auto kPatience = std::chrono::milliseconds(20);
@@ -36,7 +36,7 @@ struct Offer {
 
 int new_file() {
   const int file = memfd_create("nearpeak", MFD_CLOEXEC);
-  if (file >= 0 && ftruncate(file, kPage) == 0) return file;
+  if (file >= 0 && ftruncate(file, kPageBytes) == 0) return file;
   if (file >= 0) close(file);
   return -1;
 }
@@ -69,11 +69,11 @@ class CpuDistances::Page {
  public:
   explicit Page(int file) : file_(file) {
     if (file_ < 0) return;
-    void* const found = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    void* const found = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     if (found != MAP_FAILED) data_ = found;
   }
   ~Page() {
-    if (data_ != nullptr) munmap(data_, kPage);
+    if (data_ != nullptr) munmap(data_, kPageBytes);
     if (file_ >= 0) close(file_);
   }
   Page(const Page&) = delete;

@@ -15,9 +15,9 @@ from nearpeak.compare.load import Study
 from nearpeak.compare.model import SCHEMA, Compared, Lost, Session, Side, Unmatched
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Place, Who
+from nearpeak.results.cells import FAILED
 from nearpeak.results.model import Results
 
-WENT_WRONG = {"crashed", "hung", "wrong data", "failed"}  # states of a cell
 Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and session of it
 
 
@@ -153,5 +153,5 @@ def _wrong(studies: Iterable[Study]) -> dict[Key, str]:
         (cell.who, cell.place, cell.case): cell.status
         for study in studies
         for cell in study.results.cells
-        if cell.status in WENT_WRONG
+        if cell.status in FAILED
     }
