@@ -83,10 +83,11 @@ def run_study(
         sizes=[8, 4096],
         launches=2,
         slot_ms=2,
+        window=4,
     )
     machine, plan = prepare.prepare(options)
     # The fake driver moves messages by the CPU: the 256 MiB of the plateau take a minute.
-    plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 20)
+    plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)
     try:
         history = History(folder, plan)
