@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from nearpeak.statistics import intervals
 from nearpeak.statistics.intervals import Interval, interval
@@ -88,9 +87,11 @@ def paired(log_ratios: ArrayLike, sessions: Sequence[int] | None = None) -> Comp
 
 def rejects_normality(log_ratios: Iterable[ArrayLike]) -> int:
     """How many sets of paired log ratios fail Shapiro and Wilk's test of normality at 5 %."""
+    from scipy.stats import shapiro  # takes a second
+
     tested = (np.asarray(values, dtype=float) for values in log_ratios)
     return sum(
-        bool(stats.shapiro(values).pvalue < LEVEL)
+        bool(shapiro(values).pvalue < LEVEL)
         for values in tested
         if len(values) >= 3 and np.ptp(values) > ROUNDING
     )

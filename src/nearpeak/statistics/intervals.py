@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom, norm
+from scipy import special
 
 from nearpeak.statistics.sessions import error
 
@@ -31,10 +31,11 @@ def weights(n: int, level: float = LEVEL) -> tuple[int, float] | None:
     distribution, near to it for many others. None where not even all n values reach the level
     (95 %: below 6).
     """
-    k = int(binom.ppf((1 - level) / 2, n, 0.5))
+    cumulative = special.bdtr(np.arange(n + 1), n, 0.5)  # scipy.stats takes a second to import
+    k = int(np.searchsorted(cumulative, (1 - level) / 2))
     if k == 0:
         return None
-    wide, narrow = (1 - 2 * float(binom.cdf(j, n, 0.5)) for j in (k - 1, k))
+    wide, narrow = (1 - 2 * float(special.bdtr(j, n, 0.5)) for j in (k - 1, k))
     share = (wide - level) / (wide - narrow)
     return k, (n - k) * share / (k + (n - 2 * k) * share)
 
@@ -101,5 +102,5 @@ def expected_half_width(deviation: float, n: int, level: float = LEVEL) -> float
     if found is None:
         return None
     k, share = found
-    outer, inner = (-float(norm.ppf((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
+    outer, inner = (-float(special.ndtri((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
     return deviation * (outer - share * (outer - inner))

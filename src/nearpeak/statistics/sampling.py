@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy import special
 
 LEAST_BATCH = 3  # samples; and batches
 
@@ -87,4 +87,4 @@ def _of_a_median(values: NDArray[np.float64]) -> tuple[float, int] | None:
 
 def _central(variance: float, freedom: int) -> float:
     """An estimate of a variance, made so that its median, not its mean, is the variance."""
-    return variance * freedom / float(chi2.median(freedom))
+    return variance * freedom / float(special.chdtri(freedom, 0.5))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
+from scipy import special
 
 from nearpeak.numbers import count, percent
 from nearpeak.statistics.intervals import (
@@ -114,7 +114,7 @@ def _later(values: Sequence[float], width: float | None, launches: int) -> float
             return None
         freedom = len(values) - 1
         # Made so that its median over cells, not its mean, is the variance.
-        variance = float(np.var(np.log(values))) * len(values) / float(chi2.median(freedom))
+        variance = float(np.var(np.log(values))) * len(values) / float(special.chdtri(freedom, 0.5))
         return expected_half_width(variance**0.5, launches)
     now, then = expected_half_width(1.0, len(values)), expected_half_width(1.0, launches)
     return width * then / now if now and then else None
