@@ -180,6 +180,7 @@ def options(axes: dict[str, str]) -> list[str]:
     return [word for name, value in axes.items() for word in (f"--{name}", value)]
 
 
+@pytest.mark.parametrize("library", ["mpich"], indirect=True)  # of all: tests/mpi
 @pytest.mark.parametrize(
     ("words", "said"),
     [

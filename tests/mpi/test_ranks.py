@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 QUICK = ("--sizes", "8,1000,65536", "--slot-ms", "1")
-TYPES = {"float": 4, "int": 4, "double": 8}
 
 
-@pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+# Where ranks share CPUs they wait long for each other: one type each.
+@pytest.mark.parametrize(
+    ("ranks", "kind"), [(2, "float"), (2, "int"), (2, "double"), (3, "int"), (4, "double")]
+)
 def test_sums_of_every_type_are_right_on_any_number_of_ranks(
     launcher: Any, ranks: int, kind: str
 ) -> None:
