@@ -115,8 +115,8 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=3, help="of each side of a comparison")
     parser.add_argument("--share", type=float, default=0.1, help="of each call's time on top")
     parser.add_argument("--benchmarks", default="latency,bw", help="as `nearpeak study` has it,")
-    parser.add_argument("--sizes", default="4K,16K", help="this")
-    parser.add_argument("--launches", default="8", help="and this")
+    parser.add_argument("--sizes", default="8,1K,4K,16K,64K", help="this")
+    parser.add_argument("--launches", default="12", help="and this")
     parser.add_argument("-o", "--output", type=Path, required=True, help="a folder for all of it")
     options = parser.parse_args()
     folder: Path = options.output

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded, it makes MPI slower: after each call, rank 0 spins for a share of the time of the
-// call.
+// Preloaded, it makes MPI slower: rank 0 spins for a share of the time that it spent in MPI, where it
+// has received what it waited for and nothing is on its way that would hide it.
 //
 //   cc -O2 -shared -fPIC slow_mpi.c -o libslow_mpi.so -ldl
 //   NEARPEAK_SLOWER=0.1 LD_PRELOAD=./libslow_mpi.so mpiexec ...
@@ -33,25 +33,32 @@ static double share(void) {
   return found;
 }
 
-#define SLOWER(name)                                                                        \
+static double owed;  // seconds
+
+static void spin(void) {
+  const double until = now() + owed;
+  while (owed > 0 && now() < until) {
+  }
+  owed = 0;
+}
+
+#define WRAPPED(name, then)                                                                 \
   Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, \
             Word k, Word l) {                                                               \
     static Call real;                                                                       \
     if (!real) real = (Call)dlsym(RTLD_NEXT, "P" #name);                                    \
-    double begin = now();                                                                   \
-    Word result = real(a, b, c, d, e, f, g, h, i, j, k, l);                                 \
-    double end = now();                                                                     \
-    double until = end + share() * (end - begin);                                           \
-    while (share() > 0 && now() < until) {                                                  \
-    }                                                                                       \
+    const double begin = now();                                                             \
+    const Word result = real(a, b, c, d, e, f, g, h, i, j, k, l);                           \
+    owed += share() * (now() - begin);                                                      \
+    then;                                                                                   \
     return result;                                                                          \
   }
 
-SLOWER(MPI_Send)
-SLOWER(MPI_Recv)
-SLOWER(MPI_Isend)
-SLOWER(MPI_Irecv)
-SLOWER(MPI_Wait)
-SLOWER(MPI_Waitall)
-SLOWER(MPI_Sendrecv)
-SLOWER(MPI_Allreduce)
+WRAPPED(MPI_Send, )
+WRAPPED(MPI_Isend, )
+WRAPPED(MPI_Irecv, )
+WRAPPED(MPI_Waitall, )
+WRAPPED(MPI_Recv, spin())
+WRAPPED(MPI_Wait, spin())
+WRAPPED(MPI_Sendrecv, spin())
+WRAPPED(MPI_Allreduce, spin())
