@@ -9,8 +9,10 @@ import pytest
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
 from nearpeak.compare.model import Compared
+from nearpeak.report.compared import words
 
 MakeSides = Callable[..., Path]
+CASES = 6  # of each launch's place
 
 
 def compared(make_sides: MakeSides, factor: float) -> Compared:
@@ -30,11 +32,29 @@ def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
     for place in found.places:
         assert place.change.verdict == "equivalent"
         assert place.of_ceiling is None or place.of_ceiling.ratio == pytest.approx(1, abs=0.02)
+    for place in found.places:
         assert [(one.range_ns, one.old, one.new) for one in place.distances] == [
-            ((60.0, 60.0), 14, 6),
-            ((300.0, 300.0), 4, 12),
+            ((60.0, 60.0), 14 * CASES, 6 * CASES),
+            ((300.0, 300.0), 4 * CASES, 12 * CASES),
         ]
     assert not found.regressed
+    assert "mostly at another distance now on host-host same-numa" in words.sessions(found)
+
+
+def test_what_no_session_has_both_of_is_not_judged(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day, far=[99]) for day in (1, 2, 3)]
+    new = [make_sides(f"new{day}", day=day, far=range(6)) for day in (4, 5, 6)]
+    for change in compare(load_side(old), load_side(new), 0.05).places[0].changes:
+        assert (change.verdict, change.ci95, change.p_value) == ("undecided", None, 1.0)
+
+
+def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day) for day in (1, 2, 3)]
+    new = [make_sides(f"new{day}", day=day, far=[0, 1], factor=0.1) for day in (4, 5, 6)]
+    [library] = compare(load_side(old), load_side(new), 0.05).libraries
+    assert (library.change.verdict, library.change.regressed) == ("slower", True)
+    assert library.change.ratio < 0.1
+    assert [one.range_ns for one in library.distances] == [(60.0, 300.0), None]
 
 
 def test_a_loss_is_found_among_them(make_sides: MakeSides) -> None:

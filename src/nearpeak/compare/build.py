@@ -42,8 +42,8 @@ def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Com
             " libraries, paths, benchmarks and sizes"
         )
     sessions = [session for found in (before, after) for session in found.values()]
-    both = level(both)
     on_new = [session.side == "new" for session in sessions]
+    both = level(both, on_new)
     ceilings = {owner: cases for owner, cases in both.items() if owner[0] == CEILING}
     libraries = {owner: cases for owner, cases in both.items() if owner[0] != CEILING}
     found = Compared(

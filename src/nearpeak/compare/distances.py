@@ -2,10 +2,13 @@
 """Launches whose ranks' CPUs were near to each other, and such whose were not, made comparable.
 
 Where a hypervisor moves virtual CPUs, a launch has two threads of one core, or cores of different
-chips, and a message takes twice as long, whatever was changed between the sides.
+chips, and a message takes twice as long, whatever was changed between the sides. Libraries and
+ceilings are therefore compared at equal distance, and it is said where a side has other distances.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,46 +16,99 @@ from nearpeak.compare.figures import Both, Figures, Launch, Owner
 from nearpeak.compare.model import Distance
 from nearpeak.identity import CEILING, Case, Place
 from nearpeak.observations.model import Floats
-from nearpeak.statistics.strata import effects, strata
+from nearpeak.statistics.strata import Indices, blur, effects, strata
 
 Factors = dict[Launch, float]
-Matched = Mapping[Owner, Sequence[Both]]
 
 
-def level(both: Matched) -> dict[Owner, list[Both]]:
-    """All figures as at the commonest distance of their case; the same where there is but one."""
-    factors = {(owner, one.case): _factors(one) for owner, cases in both.items() for one in cases}
+class _Stratified(NamedTuple):
+    """All that was measured of an alternative at one place, case by case and launch by launch."""
 
-    def of_ceilings(place: Place, cases: set[Case]) -> Factors:
-        found: Factors = {}
-        for case in cases:
-            found |= factors.get(((CEILING, place), case), {})
-        return found
+    distances: Floats
+    new: Indices  # 1: on the new side
+    strata: Indices  # 0 everywhere where a distance is unknown
 
-    def levelled(owner: Owner, one: Both) -> Both:
-        own = factors[owner, one.case]
-        old, new = (
-            _levelled(side, own, of_ceilings(owner[1], side.ceilings), one.kind.better)
-            for side in (one.old, one.new)
+    @property
+    def known(self) -> bool:
+        """Whether each of them has a distance."""
+        return not np.isnan(self.distances).any()
+
+
+def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Owner, list[Both]]:
+    """All figures as at the commonest distance of their case.
+
+    Fractions are of the ceiling at its commonest distance. Nothing is changed where a distance of
+    the alternative is unknown, or where there is but one. `new`: of each session, whether it is on
+    the new side.
+    """
+    on_new = np.array(new)
+    factors: dict[tuple[Owner, Case], Factors] = {}
+    found: dict[Owner, list[Both]] = {}
+    for owner in sorted(both, key=lambda owner: owner[0] != CEILING):  # ceilings first
+        found[owner] = []
+        at = 0
+        whole = _stratify(both[owner])
+        for one in both[owner]:
+            launches = _launches(one)
+            of = whole.strata[at : at + len(launches)]
+            at += len(launches)
+            sessions = np.array([launch.session for launch in launches])
+            factors[owner, one.case] = _factors(one, launches, sessions, of)
+            old, now = (_levelled(side, factors, owner, one) for side in (one.old, one.new))
+            blurred = blur(sessions, of, on_new[sessions])
+            found[owner].append(
+                one._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
+            )
+    return {owner: found[owner] for owner in both}
+
+
+def distances_of(cases: Sequence[Both]) -> list[Distance]:
+    """The distances at which an alternative was measured at one place, the nearest first, and how
+    many of its measurements (each case of each launch) were; empty where there is but one."""
+    whole = _stratify(cases)
+    groups = whole.strata if whole.known else np.isnan(whole.distances).astype(np.intp)
+    if len(np.unique(groups)) < 2:
+        return []
+    return [
+        Distance(
+            range_ns=_range(whole.distances[groups == group]),
+            old=int(np.sum((groups == group) & (whole.new == 0))),
+            new=int(np.sum((groups == group) & (whole.new == 1))),
         )
-        return one._replace(old=old, new=new)
+        for group in np.unique(groups)
+    ]
 
-    return {owner: [levelled(owner, one) for one in cases] for owner, cases in both.items()}
+
+def _stratify(cases: Sequence[Both]) -> _Stratified:
+    distances = np.array([_distance(one, at) for one in cases for at in _launches(one)])
+    new = np.array([int(at in one.new.values) for one in cases for at in _launches(one)])
+    unknown = np.isnan(distances).any()
+    of = np.zeros(len(distances), dtype=np.intp) if unknown else strata(distances.tolist())
+    return _Stratified(distances, new, of)
 
 
-def _factors(one: Both) -> Factors:
+def _launches(one: Both) -> list[Launch]:
+    return sorted([*one.old.values, *one.new.values])
+
+
+def _distance(one: Both, launch: Launch) -> float:
+    side = one.new if launch in one.new.values else one.old
+    return side.distances.get(launch, math.nan)
+
+
+def _factors(one: Both, launches: Sequence[Launch], sessions: Indices, of: Indices) -> Factors:
     """By what each launch is to be multiplied."""
     values = {**one.old.values, **one.new.values}
-    distances = {**one.old.distances, **one.new.distances}
-    launches = sorted(values)
-    of = strata([distances[launch] for launch in launches])
-    sessions = np.array([launch.session for launch in launches])
     off = effects(np.log([values[launch] for launch in launches]), sessions, of)
     return dict(zip(launches, np.exp(-off).tolist(), strict=True))
 
 
-def _levelled(side: Figures, own: Factors, ceiling: Factors, better: str) -> Figures:
-    turn = 1 if better == "higher" else -1
+def _levelled(
+    side: Figures, factors: Mapping[tuple[Owner, Case], Factors], owner: Owner, one: Both
+) -> Figures:
+    own = factors[owner, one.case]
+    ceiling = _of_ceilings(factors, owner[1], side.ceilings)
+    turn = 1 if one.kind.better == "higher" else -1
     return side._replace(
         values={launch: value * own[launch] for launch, value in side.values.items()},
         of_ceiling={
@@ -62,34 +118,16 @@ def _levelled(side: Figures, own: Factors, ceiling: Factors, better: str) -> Fig
     )
 
 
-def found(cases: Sequence[Both]) -> list[Distance]:
-    """The distances at which an alternative ran at one place, the nearest first, and how many
-    launches of each side did; of a launch the middle of its cases. Empty where there is but one."""
-    old = _middles([one.old for one in cases])
-    middles = np.array(old + _middles([one.new for one in cases]))
-    new = np.arange(len(middles)) >= len(old)
-    of = strata(middles.tolist())
-    if not of.any():
-        return []
-    return [
-        Distance(
-            range_ns=_range(middles[of == stratum]),
-            old=int(np.sum((of == stratum) & ~new)),
-            new=int(np.sum((of == stratum) & new)),
-        )
-        for stratum in np.unique(of)
-    ]
+def _of_ceilings(
+    factors: Mapping[tuple[Owner, Case], Factors], place: Place, cases: set[Case]
+) -> Factors:
+    joined: Factors = {}
+    for case in cases:
+        joined |= factors.get(((CEILING, place), case), {})
+    return joined
 
 
 def _range(distances: Floats) -> tuple[float, float] | None:
     """None: they are unknown."""
     low, high = float(distances.min()), float(distances.max())
-    return None if np.isnan(low) else (low, high)
-
-
-def _middles(side: Sequence[Figures]) -> list[float]:
-    launches: dict[Launch, list[float]] = {}
-    for figures in side:
-        for launch in figures.values:
-            launches.setdefault(launch, []).append(figures.distances[launch])
-    return [float(np.median(distances)) for distances in launches.values()]
+    return None if math.isnan(low) else (low, high)

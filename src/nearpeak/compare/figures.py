@@ -53,6 +53,8 @@ class Both(NamedTuple):
     kind: Kind
     old: Figures
     new: Figures
+    strata: int = 1  # of the CPUs' distances, whose effects were taken off (compare.distances),
+    blur: float = 0.0  # and what that adds to the error (statistics.strata.blur)
 
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:

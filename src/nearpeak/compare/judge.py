@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.compare import distances
+from nearpeak.compare.distances import distances_of
 from nearpeak.compare.figures import Both, Launch, Owner
 from nearpeak.compare.model import CellChange, Change, CurveChange, PlaceChange, Ratio
 from nearpeak.identity import Curve, Place, Who
@@ -54,7 +54,8 @@ def _prepare(owner: Owner, cases: Sequence[Both], new: Sequence[bool]) -> _Prepa
     columns = Columns(
         np.array([launch.session for launch in launches]),
         np.array(new),
-        max(1, len(distances.found(cases))),
+        max(one.strata for one in cases),
+        max(one.blur for one in cases),
     )
     in_order = [
         (curve, sorted(found, key=lambda one: one.case.x)) for curve, found in curves.items()
@@ -86,7 +87,7 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
     return PlaceChange(
         who=one.who,
         place=one.place,
-        distances=distances.found([case for _, cases in one.curves for case in cases]),
+        distances=distances_of([case for _, cases in one.curves for case in cases]),
         change=_change(judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
         curves=[

@@ -76,10 +76,10 @@ class CurveChange(msgspec.Struct, kw_only=True):
 
 
 class Distance(msgspec.Struct, kw_only=True):
-    """How far from each other the CPUs of neighbouring ranks were in some of the launches."""
+    """How far from each other the CPUs of neighbouring ranks were in some of the measurements."""
 
     range_ns: tuple[float, float] | None  # a cache line's way there and back; null: unknown
-    old: int  # launches of the old side,
+    old: int  # measurements (a case of a launch) of the old side,
     new: int  # and of the new one
 
 
@@ -91,7 +91,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     change: Change
     of_ceiling: Ratio | None
     curves: list[CurveChange]
-    # Empty where launches do not differ in it; else all figures are as at the commonest one.
+    # Empty where they do not differ. Figures are as at the commonest one, if all are known.
     distances: list[Distance]
 
     @property

@@ -111,8 +111,8 @@ def _rows(rows: list[Row]) -> list[Rows]:
 def _failed(group: Alike) -> Row:
     first = group.first
     launch = Value(
-        first.launch,
-        "count",
+        str(first.launch),
+        "text",
         notes=(f"and {group.others} more",) if group.others else (),
         hover=f"launches {', '.join(map(str, group.launches))}" if group.others else "",
     )

@@ -54,7 +54,8 @@ def _defect(cell: Cell) -> str:
 
 def _incomplete(results: Results) -> Iterator[Notice]:
     if not results.complete:
-        text = "This study is not complete. To measure what is missing:"
+        why = f": {results.ended}" if results.ended else ""
+        text = f"This study is not complete{why}. To go on with it:"
         yield Notice(text, tone="note", command="nearpeak study --resume -o DIR")
 
 

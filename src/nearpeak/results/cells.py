@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From observations to cells: what was measured of each case, what went wrong, and the sums."""
 
-import math
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -243,7 +242,10 @@ def _apart(own: list[Launch], others: list[Launch]) -> dict[str, str]:
 def _distance(own: list[Observation], others: list[Observation]) -> dict[str, str]:
     """How far apart the CPUs were, if they were nearer or farther in all of these launches than in
     any of the others."""
-    ours, theirs = ([one.cache_line_ns or math.nan for one in part] for part in (own, others))
+    known = [one.cache_line_ns for one in own + others if one.cache_line_ns is not None]
+    if len(known) < len(own) + len(others):
+        return {}
+    ours, theirs = known[: len(own)], known[len(own) :]
     if not (max(ours) * GAP < min(theirs) or max(theirs) * GAP < min(ours)):
         return {}
     return {"cache line between the CPUs": f"{min(ours):.0f} to {max(ours):.0f} ns"}

@@ -42,7 +42,8 @@ class Columns(NamedTuple):
 
     sessions: NDArray[np.intp]  # of each launch: an index into `new`
     new: NDArray[np.bool_]  # of each session: whether it is on the new side
-    strata: int = 1  # of the launches, whose effects were estimated and taken off before
+    strata: int = 1  # of the launches, whose effects were estimated and taken off before,
+    blur: float = 0.0  # and what that adds to the variance of a difference (`strata.blur`)
 
 
 class Shift(NamedTuple):
@@ -119,14 +120,28 @@ def shift(row: Floats, columns: Columns) -> Shift:
     old, new = values[measured & ~columns.new], values[measured & columns.new]
     difference = float(new.mean() - old.mean())
     share = 1 / len(old) + 1 / len(new)
-    error = _error(old, new, launches)
-    p = 1.0 if error is None else t_test(difference, _of_mean(error, share))
-    ratio = Comparison(math.exp(difference), _around(difference, error, share), p)
-    return Shift(ratio, _around(difference, launches, share), np.exp(values - old.mean()))
+    history = np.exp(values - old.mean())
+    if math.isinf(columns.blur):
+        return Shift(Comparison(math.exp(difference), None, 1.0), None, history)
+    error = _of(_error(old, new, launches.of_session if launches else None), share)
+    alone = _of(launches.of_session if launches else None, share)
+    if launches and columns.blur:
+        blur = _of(launches.of_launch, columns.blur)
+        error, alone = (added(one, blur) if one and blur else one for one in (error, alone))
+    p = 1.0 if error is None else t_test(difference, error)
+    ratio = Comparison(math.exp(difference), _around(difference, error), p)
+    return Shift(ratio, _around(difference, alone), history)
 
 
-def _sessions(row: Floats, columns: Columns) -> tuple[Floats, Part | None]:
-    """The value of each session, and how much of its variance the scatter of launches explains.
+class _Launches(NamedTuple):
+    """How launches scatter about their sessions."""
+
+    of_launch: Part
+    of_session: Part  # what that explains of the variance of a session's value
+
+
+def _sessions(row: Floats, columns: Columns) -> tuple[Floats, _Launches | None]:
+    """The value of each session, and how its launches scatter.
 
     None where no session has two launches.
     """
@@ -141,8 +156,10 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, Part | None]:
         squares += float(np.sum((launches - launches.mean()) ** 2))
         freedom += len(launches) - 1
         shares.append(_OF_MIDDLE / len(launches))
-    explained = Part(squares / freedom * float(np.mean(shares)), freedom) if freedom > 0 else None
-    return values, explained
+    if freedom <= 0:
+        return values, None
+    launch = Part(squares / freedom, freedom)
+    return values, _Launches(launch, Part(launch.variance * float(np.mean(shares)), freedom))
 
 
 def _middle(launches: Floats) -> float:
@@ -167,14 +184,15 @@ def _error(old: Floats, new: Floats, launches: Part | None) -> Part | None:
     return Part(squares / freedom, freedom) if freedom else None
 
 
-def _of_mean(error: Part, share: float) -> Part:
-    return Part(error.variance * share, error.freedom)
+def _of(one: Part | None, share: float) -> Part | None:
+    """Of a sum or mean of such."""
+    return None if one is None else Part(one.variance * share, one.freedom)
 
 
-def _around(difference: float, error: Part | None, share: float) -> Interval | None:
+def _around(difference: float, error: Part | None) -> Interval | None:
     if error is None:
         return None
-    reach = Error(_of_mean(error, share)).reach(LEVEL)
+    reach = Error(error).reach(LEVEL)
     return math.exp(difference - reach), math.exp(difference + reach)
 
 

@@ -1,31 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that ran under one of a few conditions, brought to the commonest of these."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-GAP = 1.15  # distances further apart than this, as a ratio, are of two strata
+GAP = 1.5  # distances further apart than this, as a ratio, are of two strata
 SCATTER = 0.05  # of launches, as logarithms: what is much more lies far off
 
 
 def strata(distances: Sequence[float]) -> Indices:
-    """The stratum of each distance (above 0; nan: unknown, a stratum of its own), from 0.
+    """The stratum of each distance (above 0), from 0 for the nearest.
 
     Two neighbours in the order of size are of one stratum if one is at most `GAP` times the other.
     """
     values = np.asarray(distances, dtype=float)
-    order = np.argsort(values, kind="stable")  # nan comes last
+    order = np.argsort(values, kind="stable")
     ordered = values[order]
-    # Where the next is nan and this is not, the comparison is false, and a new stratum begins.
-    same = (ordered[1:] <= GAP * ordered[:-1]) | np.isnan(ordered[:-1])
     found = np.zeros(len(values), dtype=np.intp)
-    found[order[1:]] = np.cumsum(~same)
+    found[order[1:]] = np.cumsum(ordered[1:] > GAP * ordered[:-1])
     return found
 
 
@@ -39,21 +37,55 @@ def effects(logarithms: Floats, sessions: Indices, of: Indices) -> Floats:
 
     `logarithms`, `sessions`, `of` (strata): of each launch; none is nan.
     """
+    from scipy.optimize import least_squares  # takes long to import
+
     if len(np.unique(of)) < 2 or not _joined(sessions, of):
         return np.zeros(len(logarithms))
-    commonest = np.argmax(np.bincount(of))
-    others = [stratum for stratum in np.unique(of) if stratum != commonest]
-    design = np.column_stack(
-        [sessions == session for session in np.unique(sessions)]
-        + [of == stratum for stratum in others]
-    ).astype(float)
+    design, count = _design(sessions, of)
     start = np.linalg.lstsq(design, logarithms, rcond=None)[0]
 
     def residuals(found: Floats) -> Floats:
         return np.asarray(design @ found - logarithms)
 
     fitted = least_squares(residuals, start, loss="soft_l1", f_scale=SCATTER).x
-    return np.asarray(design[:, -len(others) :] @ fitted[-len(others) :])
+    return np.asarray(design[:, -count:] @ fitted[-count:])
+
+
+def blur(sessions: Indices, of: Indices, new: NDArray[np.bool_]) -> float:
+    """What taking the effects off adds to the variance of the difference between two sides, in
+    variances of a launch: the more, the less alike their strata are. Infinite where the effects
+    cannot be estimated.
+
+    As in an analysis of covariance, of the least-squares fit of session + stratum. `new`: of each
+    launch, whether it is on the new side.
+    """
+    if len(np.unique(of)) < 2:
+        return 0.0
+    if not _joined(sessions, of):
+        return math.inf
+    design, count = _design(sessions, of)
+    inverse = np.linalg.inv(design.T @ design)[-count:, -count:]
+    shares = {
+        side: np.mean(
+            [
+                design[sessions == session, -count:].mean(axis=0)
+                for session in set(sessions[new == side])
+            ],
+            axis=0,
+        )
+        for side in (False, True)
+    }
+    apart = shares[True] - shares[False]
+    return float(apart @ inverse @ apart)
+
+
+def _design(sessions: Indices, of: Indices) -> tuple[Floats, int]:
+    """A column for each session, then one for each stratum but the commonest; how many of these."""
+    commonest = np.argmax(np.bincount(of))
+    others = [stratum for stratum in np.unique(of) if stratum != commonest]
+    columns = [sessions == session for session in np.unique(sessions)]
+    columns += [of == stratum for stratum in others]
+    return np.column_stack(columns).astype(float), len(others)
 
 
 def _joined(sessions: Indices, of: Indices) -> bool:

@@ -13,8 +13,9 @@ from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
 
 DISTANCES = (
-    "CPUs of neighbouring ranks, by a cache line's way there and back; figures are as at the"
-    " commonest of these distances:"
+    "How far apart the CPUs of neighbouring ranks were (a cache line's way there and back), in how"
+    " many measurements. Where all distances are known, figures are compared at equal distance, by"
+    " estimated effects; where no session has several, nothing is judged:"
 )
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
 
@@ -29,13 +30,25 @@ def conclusion(compared: Compared) -> str:
     """Whether anything regressed, in one sentence."""
     allowed = tolerance(compared)
     if not compared.regressed:
-        return f"Nothing regressed: nothing is sure to be slower by more than {allowed}."
+        return (
+            f"Nothing regressed: no slowdown by more than {allowed} was proven. {judged(compared)}"
+        )
     places = [one for one in compared.places if any(change.regressed for change in one.changes)]
     names = ", ".join(f"{one.who.label} on {one.place.path}" for one in places)
     parts = [f"{names}: slower by more than {allowed}"] if places else []
     if compared.lost:
         parts.append(f"{count(len(compared.lost), 'case')} no longer measured well")
     return f"Regressed: {'; '.join(parts)}."
+
+
+def judged(compared: Compared) -> str:
+    """How many curves have a verdict, and what is not compared at all."""
+    curves = [curve.change for one in compared.places for curve in one.curves]
+    sure = sum(change.verdict != UNDECIDED for change in curves)
+    words = f"{sure} of {count(len(curves), 'curve')} could be judged."
+    if missing := sum(one.cases for one in compared.unmatched):
+        words += f" {count(missing, 'case')} of one side alone or measured otherwise: not compared."
+    return words
 
 
 def tolerance(compared: Compared) -> str:
@@ -79,7 +92,23 @@ def sessions(compared: Compared) -> str:
     )
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
-    return " ".join(filter(None, [words, _unexplained(compared)]))
+    return " ".join(filter(None, [words, _unexplained(compared), _moved(compared)]))
+
+
+def _moved(compared: Compared) -> str:
+    """Where the CPUs have mostly other distances now."""
+    places = [
+        one.place.path
+        for one in compared.places
+        if one.distances
+        and max(one.distances, key=lambda at: at.old) != max(one.distances, key=lambda at: at.new)
+    ]
+    if not places:
+        return ""
+    return (
+        f"The ranks' CPUs are mostly at another distance now on {', '.join(dict.fromkeys(places))}"
+        " (below): what that costs is taken off, or not judged."
+    )
 
 
 def _unexplained(compared: Compared) -> str:
@@ -122,7 +151,7 @@ def _apart(one: Distance) -> str:
         where = "unknown"
     else:
         where = " to ".join(dict.fromkeys(number(round(end)) for end in one.range_ns)) + " ns"
-    return f"{where} ({one.old} before, {count(one.new, 'launch')} now)"
+    return f"{where} ({one.old} before, {one.new} now)"
 
 
 def ratio(change: Change) -> str:
