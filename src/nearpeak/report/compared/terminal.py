@@ -41,7 +41,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     console.print()
     console.print(
         "new/old: above 1 the new side is better, in latency too; with its 95 % interval. fraction:"
-        " the same of the part of the ceiling. history: each session, old | new.",
+        " the same of the fraction of the ceiling. history: each session, old | new.",
         style="dim",
     )
     for title, lines in (
