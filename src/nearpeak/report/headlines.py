@@ -31,10 +31,8 @@ from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.statistics.intervals import Interval, interval
 from nearpeak.statistics.verdicts import EQUIVALENT, UNDECIDED
-from nearpeak.study.benchmarks import Better
+from nearpeak.study.benchmarks import QUOTED_BYTES, Better
 from nearpeak.study.model import staging
-
-LATENCY_BYTES = 8  # the size that times are told at, as everywhere in the field
 
 Verdicts = dict[tuple[frozenset[Who], Place, Case], str]
 
@@ -222,7 +220,7 @@ def _at_one_size(cells: list[Cell]) -> list[Cell]:
     ] or list(by_size)
     if cells[0].better == "higher":
         return by_size[max(usable)]
-    return by_size[min(usable, key=lambda x: (abs(x - LATENCY_BYTES), x))]
+    return by_size[min(usable, key=lambda x: (abs(x - QUOTED_BYTES), x))]
 
 
 def _answers(cell: Cell) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 
+QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
 Better = Literal["lower", "higher"]
 Ceiling = Literal["measured", "none"]  # what there is to hold it against
 

@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import is_native
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
-from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
 from nearpeak.study.buffers import HOST, ceiling_buffers, has_ceiling, needs_gpu, rank_ends
 from nearpeak.study.estimate import guess_cost, kind_of
 from nearpeak.study.forecast import promise
@@ -34,7 +34,7 @@ LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.m
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
-# What a budget may choose from: every so-many-th power of two, and the largest of them.
+# What a budget may choose from: every so-many-th power of two, the largest of them, and that size.
 SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
 BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
 LEAST_LAUNCHES = 2
@@ -157,7 +157,7 @@ def fit(plan: Plan, options: Options) -> None:
     for step, largest in () if options.sizes else SIZE_STEPS:
         if expected_blocks(plan) >= enough:
             return
-        plan.sizes = [0, *sorted(2**power for power in range(largest, -1, -step))]
+        plan.sizes = sorted({0, QUOTED_BYTES, *(2**power for power in range(largest, -1, -step))})
         plan.plateaus = _plateaus(plan)
 
 
