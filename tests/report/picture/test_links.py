@@ -60,6 +60,15 @@ def test_a_ceiling_that_goes_on_beyond_the_libraries(plain: Results) -> None:
     assert (first.size_bytes, first.figures) == (1 << 26, "openmpi 11.9 of 14.0 GB/s")
 
 
+def test_a_size_that_all_libraries_left_out(plain: Results) -> None:
+    for library in ("openmpi", "mpich"):
+        (at,) = largest(plain, "host-host same-numa", library)
+        plain.cells[at].median = plain.cells[at].fraction = None
+        plain.cells[at].status = "skipped"
+    first = by_name(plain)["host-host same-numa"]
+    assert (first.size_bytes, first.who) == (1 << 24, "openmpi")
+
+
 def test_few_launches_are_told(plain: Results) -> None:
     (at,) = largest(plain, "host-host same-numa", "openmpi")
     plain.cells[at].ci95 = plain.cells[at].fraction_ci95 = None

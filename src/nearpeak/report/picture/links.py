@@ -161,8 +161,9 @@ def _row(
 ) -> Measured | None:
     cells = [cell for cell in mine if cell.case.curve == curve]
     points = ceilings.curve(path.place, curve)
-    # The ceiling alone goes on to where it no longer grows.
-    sizes = [cell.case.x for cell in cells] or [point.case.x for point in points]
+    # Where libraries end: the ceiling goes on to where it no longer grows.
+    tried = [cell.case.x for cell in cells if cell.status != "skipped"]
+    sizes = tried or [point.case.x for point in points]
     if not sizes:
         return None
     largest = max(sizes)
