@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("mpi", help="the library, as `nearpeak study --mpi` takes it")
     parser.add_argument("--turns", type=int, default=22, help="a plain and a slowed study each")
     parser.add_argument("--sessions", type=int, default=3, help="of each side of a comparison")
-    parser.add_argument("--share", type=float, default=0.1, help="of each call's time on top")
+    parser.add_argument("--share", type=float, default=0.1, help="of the time in MPI on top")
     parser.add_argument("--benchmarks", default="latency,bw", help="as `nearpeak study` has it,")
     parser.add_argument("--sizes", default="8,1K,4K,16K,64K", help="this")
     parser.add_argument("--launches", default="12", help="and this")

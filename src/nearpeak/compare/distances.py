@@ -42,24 +42,23 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
     the new side.
     """
     on_new = np.array(new)
-    factors: dict[tuple[Owner, Case], Factors] = {}
-    found: dict[Owner, list[Both]] = {}
-    for owner in sorted(both, key=lambda owner: owner[0] != CEILING):  # ceilings first
-        found[owner] = []
-        at = 0
-        whole = _stratify(both[owner])
-        for one in both[owner]:
-            launches = _launches(one)
-            of = whole.strata[at : at + len(launches)]
-            at += len(launches)
-            sessions = np.array([launch.session for launch in launches])
-            factors[owner, one.case] = _factors(one, launches, sessions, of)
-            old, now = (_levelled(side, factors, owner, one) for side in (one.old, one.new))
-            blurred = blur(sessions, of, on_new[sessions])
-            found[owner].append(
-                one._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
-            )
-    return {owner: found[owner] for owner in both}
+    strata_of = {owner: _by_case(cases) for owner, cases in both.items()}
+    factors = {
+        (owner, one.case): _factors(one, of)
+        for owner, cases in both.items()
+        for one, of in zip(cases, strata_of[owner], strict=True)
+    }
+
+    def levelled(owner: Owner, one: Both, of: Indices) -> Both:
+        sessions = _sessions(one)
+        old, now = (_levelled(side, factors, owner, one) for side in (one.old, one.new))
+        blurred = blur(sessions, of, on_new[sessions])
+        return one._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
+
+    return {
+        owner: [levelled(owner, *pair) for pair in zip(cases, strata_of[owner], strict=True)]
+        for owner, cases in both.items()
+    }
 
 
 def distances_of(cases: Sequence[Both]) -> list[Distance]:
@@ -96,10 +95,21 @@ def _distance(one: Both, launch: Launch) -> float:
     return side.distances.get(launch, math.nan)
 
 
-def _factors(one: Both, launches: Sequence[Launch], sessions: Indices, of: Indices) -> Factors:
+def _by_case(cases: Sequence[Both]) -> list[Indices]:
+    """The strata of the launches of each case."""
+    ends = np.cumsum([len(_launches(one)) for one in cases])
+    return np.split(_stratify(cases).strata, ends[:-1])
+
+
+def _sessions(one: Both) -> Indices:
+    return np.array([launch.session for launch in _launches(one)])
+
+
+def _factors(one: Both, of: Indices) -> Factors:
     """By what each launch is to be multiplied."""
+    launches = _launches(one)
     values = {**one.old.values, **one.new.values}
-    off = effects(np.log([values[launch] for launch in launches]), sessions, of)
+    off = effects(np.log([values[launch] for launch in launches]), _sessions(one), of)
     return dict(zip(launches, np.exp(-off).tolist(), strict=True))
 
 

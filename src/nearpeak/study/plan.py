@@ -34,7 +34,7 @@ LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.m
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
-# What a budget may choose from: every so-many-th power of two, the largest of them, and that size.
+# What a budget may choose from: every so-many-th power of two, and the largest of them.
 SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
 BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
 LEAST_LAUNCHES = 2
