@@ -117,13 +117,18 @@ int port_of(const Socket& listener) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
+std::runtime_error stream_error(const std::string& what) {
+  if (errno == EPIPE || errno == ECONNRESET) return std::runtime_error(kConnectionClosed);
+  if (errno == EAGAIN) return std::runtime_error("another rank has fallen silent");
+  return socket_error(what);
+}
+
 void send_all(int file, const void* data, std::size_t bytes) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
     const ssize_t count = send(file, from, bytes, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) throw std::runtime_error("another rank has fallen silent");
-    if (count < 0) throw socket_error("send");
+    if (count < 0) throw stream_error("send");
     from += count;
     bytes -= static_cast<std::size_t>(count);
   }
@@ -134,9 +139,8 @@ void receive_all(int file, void* data, std::size_t bytes) {
   while (bytes > 0) {
     const ssize_t count = recv(file, to, bytes, MSG_WAITALL);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) throw std::runtime_error("another rank has fallen silent");
-    if (count < 0) throw socket_error("recv");
-    if (count == 0) throw std::runtime_error("another rank has closed its connection");
+    if (count < 0) throw stream_error("recv");
+    if (count == 0) throw std::runtime_error(kConnectionClosed);
     to += count;
     bytes -= static_cast<std::size_t>(count);
   }

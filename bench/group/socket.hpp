@@ -2,6 +2,7 @@
 // Processes, of one host or of several, that meet over TCP, and their other connections.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ std::vector<Socket> accept_streams(const Socket& listener, const std::vector<int
                                    double patience_s);
 std::vector<Socket> connect_streams(const std::string& host, int port,
                                     const std::vector<int>& buffers, double patience_s);
+
+// What a call on a stream failed with, from errno, for all calls in the same words.
+inline constexpr char kConnectionClosed[] = "another rank has closed its connection";
+std::runtime_error stream_error(const std::string& what);
 
 // All of it, however many calls it takes. Throw std::runtime_error, also when the other end closes
 // or is silent for longer than the socket's patience.

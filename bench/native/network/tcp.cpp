@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 #include "group/socket.hpp"
@@ -47,7 +46,7 @@ class Cursor {
         message.msg_iovlen > 1
             ? recvmsg(file, &message, flags)
             : recv(file, part.iov_base, std::min(part.iov_len, method.most_bytes), flags);
-    if (count == 0) throw std::runtime_error("another rank has closed its connection");
+    if (count == 0) throw std::runtime_error(kConnectionClosed);
     return moved(count);
   }
 
@@ -65,7 +64,7 @@ class Cursor {
   bool moved(ssize_t count) {
     if (count < 0) {
       if (errno == EAGAIN || errno == EINTR) return false;
-      throw std::runtime_error(std::string("TCP: ") + std::strerror(errno));
+      throw stream_error("TCP");
     }
     auto left = static_cast<std::size_t>(count);
     while (left > 0) {

@@ -91,8 +91,22 @@ TEST_CASE("who dies, or falls silent, ends the others, with one line that says s
     CHECK(statuses[1] == kFailed);
     return first_line(said.path());
   };
-  CHECK(others_fail([] { raise(SIGKILL); }) == "another rank has closed its connection");
+  CHECK(others_fail([] { raise(SIGKILL); }) == kConnectionClosed);
   CHECK(others_fail([] { usleep(600'000); }) == "another rank has fallen silent");
+}
+
+TEST_CASE("a connection that the other end has closed is told alike by all calls") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  const Socket mine(ends[0]);
+  {
+    const Socket other(ends[1]);
+  }
+  char byte = 0;
+  CHECK_THROWS_WITH(send_all(mine.file(), &byte, 1), kConnectionClosed);  // EPIPE
+  CHECK_THROWS_WITH(receive_all(mine.file(), &byte, 1), kConnectionClosed);
+  errno = ECONNRESET;
+  CHECK(std::string(stream_error("recv").what()) == kConnectionClosed);
 }
 
 TEST_CASE("strangers are not taken for another rank") {
@@ -116,6 +130,5 @@ TEST_CASE("strangers are not taken for another rank") {
   receive_all(all[1].file(), &greeting, 1);
   CHECK(greeting == 'x');
   others.join();
-  CHECK_THROWS_WITH(receive_all(all[0].file(), &greeting, 1),
-                    "another rank has closed its connection");
+  CHECK_THROWS_WITH(receive_all(all[0].file(), &greeting, 1), kConnectionClosed);
 }
