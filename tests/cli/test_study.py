@@ -286,6 +286,13 @@ def test_wrong_data_has_status_1_though_the_rest_was_measured(
     )
 
 
+def test_a_budget_keeps_the_size_of_a_requirement(nearpeak: Nearpeak) -> None:
+    words = ("--mpi", "one", "--budget", "2s", "--dry-run", "--require")
+    code, out, _ = nearpeak("study", *words, "host-host same-numa:latency:32K>=0.2")
+    assert code == 0
+    assert ",32K" in out and ",16K" not in out
+
+
 def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> None:
     low, high = (f"host-host same-numa:latency:100>={fraction}" for fraction in ("0.2", "1"))
     code, out, err = nearpeak("study", *broken(tmp_path, "noisy"), "--require", low)

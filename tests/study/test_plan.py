@@ -155,6 +155,12 @@ def test_at_least_two_launches_stay(standins: ModuleType) -> None:
     assert any("the estimate exceeds the budget" in line for line in summary(plan))
 
 
+def test_a_budget_leaves_no_size_out_that_something_is_required_of(standins: ModuleType) -> None:
+    plan = plan_for(standins, budget_seconds=1.0, kept_sizes=[32 * 1024, 100])
+    assert 32 * 1024 in plan.sizes and 16 * 1024 not in plan.sizes
+    assert 100 not in plan.sizes  # it was not to be measured at all
+
+
 def test_what_the_user_fixed_stays(standins: ModuleType) -> None:
     plan = plan_for(standins, budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
     assert (plan.slot_ms, plan.slot_fixed) == (77, True)

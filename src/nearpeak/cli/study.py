@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -223,7 +224,8 @@ def _start(
 
     if not dry_run:
         check_new(folder)
-    machine, plan = prepare(options)
+    sizes = {one.size_bytes for one in requirements if one.size_bytes is not None}
+    machine, plan = prepare(replace(options, kept_sizes=sorted(sizes)))
     check(requirements, planned_keys(plan), plan.benchmarks)
     _show(plan, dry_run)
     if dry_run:

@@ -56,6 +56,7 @@ class Options:
     remote_shell: str | None = None
     output: str | None = None
     require: list[str] = field(default_factory=list)  # nearpeak.results.requirements
+    kept_sizes: list[int] = field(default_factory=list)  # bytes: a budget leaves none of them out
 
 
 def check_launches(value: int) -> int:

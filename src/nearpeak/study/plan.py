@@ -146,8 +146,9 @@ def _looks(options: Options) -> list[int]:
 def fit(plan: Plan, options: Options) -> None:
     """Makes a plan small enough for enough launches in its budget: bytes in flight, then sizes.
 
-    What the user fixed stays.
+    What the user fixed or requires something of stays.
     """
+    kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
     enough = options.launches or GOAL_LAUNCHES
     if expected_blocks(plan) >= enough:
         return
@@ -157,7 +158,7 @@ def fit(plan: Plan, options: Options) -> None:
     for step, largest in () if options.sizes else SIZE_STEPS:
         if expected_blocks(plan) >= enough:
             return
-        plan.sizes = sorted({0, QUOTED_BYTES, *(2**power for power in range(largest, -1, -step))})
+        plan.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
         plan.plateaus = _plateaus(plan)
 
 
