@@ -50,6 +50,17 @@ def test_a_planted_loss_is_in_all_that_is_written(
     assert "Nothing regressed" in out
 
 
+def test_a_library_that_is_gone_is_noticed(compare: Compare, make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=("alpha", "beta"), blocks=2)
+    new = make_sides("new", day=2, blocks=2)
+    code, out, _ = compare(old, new)
+    assert code == 1
+    assert "Not measured now: library beta. Measure it" in " ".join(out.split())
+    code, out, _ = compare(old, new, "--allow-missing")
+    assert code == 0
+    assert " ".join(out.split()).endswith("Not measured now, which is allowed: library beta.")
+
+
 def test_a_recorded_study_beside_itself(compare: Compare) -> None:
     folder = EXAMPLES / "h200x2-settings"
     code, out, err = compare(folder, folder)

@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.compare.build import compare
@@ -87,14 +88,82 @@ def test_what_crashes_now_is_lost(make_sides: MakeSides) -> None:
     }
     assert len(found.lost) == 3
     assert found.unmatched == []
-    assert not compared([new], [new]).lost  # it did before, too
+    assert found.missing == []
+    later = make_sides("later", day=3, libraries=("alpha", "beta"), crashed=("beta",))
+    assert not compared([new], [later]).lost  # it did before, too
 
 
-def test_what_one_side_lacks_is_not_compared(make_sides: MakeSides) -> None:
-    old = make_sides("old", libraries=("alpha", "beta"))
-    found = compared([old], [make_sides("new", day=2)])
+def test_what_the_new_side_lacks_is_missing_unless_that_is_allowed(make_sides: MakeSides) -> None:
+    old, new = make_sides("old", libraries=("alpha", "beta")), make_sides("new", day=2)
+    found = compared([old], [new])
+    assert found.regressed
+    assert {(one.who, one.curve.benchmark, one.lacks) for one in found.missing} == {
+        (Who("beta"), "bw", "library"),
+        (Who("beta"), "latency", "library"),
+    }
+    assert found.unmatched == []
+    allowed = compare(load_side([old]), load_side([new]), 0.05, allow_missing=True)
+    assert allowed.missing == found.missing
+    assert not allowed.regressed
+    [one] = compared([new], [old]).unmatched  # what was added is no regression
+    assert (one.who, one.cases, one.why) == (Who("beta"), 6, "only the new side has it")
+
+
+@pytest.mark.parametrize(
+    ("gone", "lacks"),
+    [
+        ({("alpha", "far"), ("beta", "far"), ("", "far")}, "path"),
+        ({("beta", "far"), ("beta", "host-host same-numa")}, "library"),
+        ({("beta", "far")}, "curve"),
+    ],
+)
+def test_the_most_that_is_missing_is_named(
+    make_sides: MakeSides, gone: set[tuple[str, str]], lacks: str
+) -> None:
+    libraries = ("alpha", "beta")
+    old, new = (load_side([make_sides(f"{day}", day=day, libraries=libraries)]) for day in (1, 2))
+    for [study] in (old, new):
+        cells, points = study.results.cells, study.results.ceilings
+        far = msgspec.structs.replace(cells[0].place, path="far")
+        study.results.cells = cells + [msgspec.structs.replace(one, place=far) for one in cells]
+        study.results.ceilings = points + [msgspec.structs.replace(p, place=far) for p in points]
+    results = new[0].results
+    results.cells = [one for one in results.cells if (one.who.library, one.place.path) not in gone]
+    results.ceilings = [one for one in results.ceilings if ("", one.place.path) not in gone]
+    found = compare(old, new, 0.05)
+    assert {(one.who.library, one.place.path) for one in found.missing} == gone
+    assert {one.lacks for one in found.missing} == {lacks}
+
+
+def test_a_benchmark_that_is_gone_is_named(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    results = new[0].results
+    results.cells = [one for one in results.cells if one.case.benchmark != "bw"]
+    results.ceilings = [one for one in results.ceilings if one.case.benchmark != "bw"]
+    found = compare(old, new, 0.05)
+    assert {(one.who, one.curve.benchmark, one.lacks) for one in found.missing} == {
+        (Who("alpha"), "bw", "benchmark"),
+        (CEILING, "bw", "benchmark"),
+    }
+
+
+def test_cells_that_could_not_be_measured_are_missing(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    for cell in new[0].results.cells:
+        if cell.case.benchmark == "bw":
+            cell.median, cell.status = None, "skipped"
+    found = compare(old, new, 0.05)
+    assert [(one.who, one.curve.benchmark) for one in found.missing] == [(Who("alpha"), "bw")]
+
+
+def test_sizes_alone_may_be_others(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    results = new[0].results
+    results.cells = [one for one in results.cells if one.case.x != 4096]
+    found = compare(old, new, 0.05)
+    assert (found.missing, found.regressed) == ([], False)
     [one] = found.unmatched
-    assert (one.who, one.cases, one.why) == (Who("beta"), 6, "only the old side has it")
+    assert (one.cases, one.why) == (2, "only the old side has it")
 
 
 def test_another_window_is_another_measurement(make_sides: MakeSides) -> None:

@@ -15,7 +15,8 @@ folder of `nearpeak study`, or a folder full of them. Every run of a study is
 a session: three of each side tell most changes from the scatter of sessions.
 
 Exit status: 0 nothing regressed; 1 something is surely slower, by more than
-the tolerance, or crashes, hangs or returns wrong data now; 2 bad input.
+the tolerance, or crashes, hangs or returns wrong data now, or the new side did
+not measure it (unless --allow-missing); 2 bad input.
 
 Examples:
 
@@ -24,6 +25,8 @@ Examples:
   nearpeak compare baseline today --html compare.html --junit compare.xml
 
   nearpeak compare old-driver new-1 new-2 new-3 --tolerance 10%
+
+  nearpeak compare all-benchmarks latency-alone --allow-missing
 """
 
 
@@ -39,6 +42,13 @@ def compare(
         str,
         typer.Option(metavar="PERCENT", help="How much a new figure may be worse than an old one."),
     ] = "5%",
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing",
+            help="Accept that NEW lacks libraries, paths or benchmarks that OLD measured.",
+        ),
+    ] = False,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write it all as JSON.")
     ] = None,
@@ -59,7 +69,7 @@ def compare(
     from nearpeak.report.compared.terminal import print_compared
 
     allowed = parse_tolerance(tolerance)
-    found = compared_sides(load_side([old]), load_side(new), allowed)
+    found = compared_sides(load_side([old]), load_side(new), allowed, allow_missing=allow_missing)
     forms = ((as_json, to_json), (as_junit, to_junit), (as_html, render))
     texts = [(file, form(found)) for file, form in forms if file is not None]
     for file, text in texts:

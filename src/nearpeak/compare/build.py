@@ -12,30 +12,32 @@ from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study
-from nearpeak.compare.model import SCHEMA, Compared, Lost, Session, Side, Unmatched
+from nearpeak.compare.model import SCHEMA, Compared, Lost, Missing, Session, Side, Unmatched
 from nearpeak.errors import UserError
-from nearpeak.identity import CEILING, Place, Who
+from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.results.cells import FAILED
 from nearpeak.results.model import Results
 
+OwnCurve = tuple[Who, Place, Curve]
 Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and session of it
 
 
-def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Compared:
+def compare(
+    old: Sequence[Study], new: Sequence[Study], tolerance: float, *, allow_missing: bool = False
+) -> Compared:
     """The new side against the old one, in all that both measured alike.
 
-    `tolerance`: how much worse a new figure may be, relative.
+    `tolerance`: how much worse a new figure may be, relative; `allow_missing`: whether a curve that
+    the new side did not measure is no regression.
 
     Raises:
         UserError: the sides have nothing in common.
     """
     before, after = _sessions(old, "old"), _sessions(new, "new")
     lost = _lost(old, new)
-    both, unmatched = _match(
-        gather(old, _numbers(before, 0)),
-        gather(new, _numbers(after, len(before))),
-        {(one.who, one.place, one.case) for one in lost},
-    )
+    then, now = gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))
+    missing = _missing(then, [*now, *((one.who, one.place, one.case) for one in lost)])
+    both, unmatched = _match(then, now, lost, missing)
     if not both and not lost:
         raise UserError(
             f"{_named(old)} and {_named(new)} share nothing: compare studies of the same"
@@ -55,11 +57,17 @@ def compare(old: Sequence[Study], new: Sequence[Study], tolerance: float) -> Com
         libraries=judge(libraries, on_new, tolerance),
         ceilings=judge(ceilings, on_new, tolerance),
         lost=lost,
+        missing=missing,
+        allow_missing=allow_missing,
         unmatched=unmatched,
         regressed=False,
     )
     changes = (change for place in found.places for change in place.changes)
-    found.regressed = bool(found.lost) or any(change.regressed for change in changes)
+    found.regressed = (
+        bool(lost)
+        or (bool(missing) and not allow_missing)
+        or any(change.regressed for change in changes)
+    )
     return found
 
 
@@ -99,15 +107,20 @@ def _named(studies: Iterable[Study]) -> str:
 
 
 def _match(
-    old: Mapping[Key, Figures], new: Mapping[Key, Figures], lost: Collection[Key]
+    old: Mapping[Key, Figures],
+    new: Mapping[Key, Figures],
+    lost: Iterable[Lost],
+    missing: Iterable[Missing],
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
-    """What both sides measured alike, and how much they did not, apart from what was lost."""
+    """What both sides measured alike, and how much else they did not."""
+    cases = {(one.who, one.place, one.case) for one in lost}
+    curves = {(one.who, one.place, one.curve) for one in missing}
     both: dict[Owner, list[Both]] = defaultdict(list)
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
     for key in dict.fromkeys([*old, *new]):
         who, place, case = key
         why = _apart(old.get(key), new.get(key))
-        if why and key not in lost:
+        if why and key not in cases and (who, place, case.curve) not in curves:
             unmatched[who, place, why] += 1
         if not why:
             (kind,) = old[key].kinds
@@ -130,6 +143,31 @@ def _apart(old: Figures | None, new: Figures | None) -> str:
     if len({kind.window for kind in kinds}) > 1:
         return "measured with different numbers of messages in flight"
     return "measured in different units"
+
+
+def _missing(old: Iterable[Key], new: Iterable[Key]) -> list[Missing]:
+    """The curves that the old side alone has any case of."""
+    now = _curves(new)
+    return [
+        Missing(who=who, place=place, curve=curve, lacks=_lacks((who, place, curve), now))
+        for who, place, curve in _curves(old)
+        if (who, place, curve) not in now
+    ]
+
+
+def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
+    return dict.fromkeys((who, place, case.curve) for who, place, case in keys)
+
+
+def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> str:
+    who, place, curve = missing
+    if all(place != one for _, one, _ in new):
+        return "path"
+    if all(who != one for one, _, _ in new):
+        return "library"
+    if all(curve.benchmark != one.benchmark for _, _, one in new):
+        return "benchmark"
+    return "curve"
 
 
 def _lost(old: Iterable[Study], new: Iterable[Study]) -> list[Lost]:

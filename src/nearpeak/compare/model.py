@@ -109,6 +109,15 @@ class Lost(msgspec.Struct, kw_only=True):
     status: str  # "crashed", "hung", "wrong data", "failed"
 
 
+class Missing(msgspec.Struct, kw_only=True):
+    """A curve that the old side measured, and that the new side has no value of."""
+
+    who: Who
+    place: Place
+    curve: Curve
+    lacks: str  # the most that the new side lacks: "path", "library", "benchmark" or "curve"
+
+
 class Unmatched(msgspec.Struct, kw_only=True):
     """What cannot be compared of an alternative at one place."""
 
@@ -129,8 +138,10 @@ class Compared(msgspec.Struct, kw_only=True):
     libraries: list[PlaceChange]
     ceilings: list[PlaceChange]
     lost: list[Lost]
+    missing: list[Missing]
+    allow_missing: bool  # whether that is no regression
     unmatched: list[Unmatched]
-    regressed: bool  # whether anything is, or was lost
+    regressed: bool  # whether anything is, was lost, or is missing though that is not allowed
 
     @property
     def places(self) -> list[PlaceChange]:

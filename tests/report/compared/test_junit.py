@@ -45,6 +45,23 @@ def test_what_cannot_be_told_is_skipped_and_a_crash_is_a_failure(make_sides: Mak
     assert lost.find("failure") is not None
 
 
+def test_what_is_missing_fails_where_it_would_stand_unless_that_is_allowed(
+    make_sides: MakeSides,
+) -> None:
+    old = load_side([make_sides("old", libraries=("alpha", "beta"))])
+    new = load_side([make_sides("new", day=2)])
+    for allowed, kind in ((False, "failure"), (True, "skipped")):
+        root = ElementTree.fromstring(to_junit(compare(old, new, 0.05, allow_missing=allowed)))
+        [suite] = root
+        found = [one for one in suite if one.get("classname") == "beta"]
+        assert {one.get("name") for one in found} == {
+            "bw (H,H, calls=blocking, reuse=fixed)",
+            "latency (H,H, calls=blocking, reuse=fixed)",
+        }
+        assert all(one.find(kind) is not None for one in found)
+        assert root.get("failures") == ("0" if allowed else "2")
+
+
 def test_a_size_alone_makes_its_curve_fail(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old")])
     compared = compare(old, load_side([make_sides("new", day=2)]), 0.05)

@@ -51,6 +51,15 @@ def test_every_name_is_escaped_and_no_script_runs(make_sides: MakeSides) -> None
     )
 
 
+def test_what_is_missing_is_listed(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", libraries=("alpha", NASTY))])
+    new = load_side([make_sides("new", day=2)])
+    for allowed, said in ((False, "Not measured now:"), (True, "Not measured now, which is")):
+        text = render(compare(old, new, 0.05, allow_missing=allowed))
+        assert f"<b>{said}" in text
+        assert "<li>library &lt;script&gt;alert(1)" in text
+
+
 def test_a_history_has_a_dot_for_each_session(make_sides: MakeSides) -> None:
     old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2)])
     compared = compare(old, load_side([make_sides("new", day=3, factor=0.5)]), 0.05)

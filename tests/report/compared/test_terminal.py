@@ -36,6 +36,13 @@ def test_a_regression_is_named_and_ends_the_output(make_sides: MakeSides, width:
     assert words.endswith("Regressed: alpha on host-host same-numa: slower by more than 5 %.")
 
 
+def test_what_is_missing_ends_the_output(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", libraries=("alpha", "beta"))])
+    text = printed(compare(old, load_side([make_sides("new", day=2)]), 0.05), 400)
+    assert "Not measured now:\n  library beta\n" in text
+    assert text.splitlines()[-1].startswith("Not measured now: library beta. Measure it, or accept")
+
+
 def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old")])
     new = load_side([make_sides("new", day=2, factor=1 / 1.08)])

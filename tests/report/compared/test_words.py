@@ -4,9 +4,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
+from nearpeak.identity import CEILING
 from nearpeak.report.compared import words
+from nearpeak.results.names import label
 
 MakeSides = Callable[..., Path]
 
@@ -37,7 +41,40 @@ def test_what_is_lost_and_what_is_not_compared(make_sides: MakeSides) -> None:
         "beta on host-host same-numa, bw (H,H, calls=blocking, reuse=fixed): crashed at 1 KiB,"
         " 4 KiB, 16 KiB"
     ]
+    assert words.missing(found) == ["library gamma"]
+    assert (
+        words.conclusion(found)
+        == "Regressed: 3 cases no longer measured well. Not measured now: library gamma."
+    )
+    found = compare(load_side([new]), load_side([old]), 0.05)
     assert words.unmatched(found) == [
-        "gamma on host-host same-numa: 6 cases: only the old side has it"
+        "beta on host-host same-numa: 3 cases: only the new side has it",
+        "gamma on host-host same-numa: 6 cases: only the new side has it",
     ]
-    assert words.conclusion(found) == "Regressed: 3 cases no longer measured well."
+
+
+def test_the_conclusion_says_what_is_missing(make_sides: MakeSides) -> None:
+    names = tuple(f"lib{number}" for number in range(8))
+    old = load_side([make_sides("old", libraries=("alpha", *names), blocks=2)])
+    new = load_side([make_sides("new", day=2, blocks=2)])
+    gone = "library lib0; library lib1; library lib2; library lib3; library lib4; library lib5;"
+    said = words.conclusion(compare(old, new, 0.05))
+    assert said.startswith(f"Not measured now: {gone} and 2 more. Measure it, or accept it with")
+    said = words.conclusion(compare(old, new, 0.05, allow_missing=True))
+    assert said.startswith("Nothing regressed: ")
+    assert said.endswith(f"Not measured now, which is allowed: {gone} and 2 more.")
+
+
+def test_what_is_missing_is_named_in_the_widest_sense(make_sides: MakeSides) -> None:
+    found = compare(
+        load_side([make_sides("old", libraries=("alpha", "beta"))]),
+        load_side([make_sides("new", day=2)]),
+        0.05,
+    )
+    first = found.missing[0]
+    kinds = ("path", "library", "benchmark", "curve")
+    found.missing = [msgspec.structs.replace(first, lacks=kind) for kind in kinds]
+    found.missing.append(msgspec.structs.replace(first, who=CEILING, lacks="library"))
+    curve = f"beta on host-host same-numa, {label(first.curve)}"
+    where = ["path host-host same-numa", "library beta", f"benchmark {first.curve.benchmark}"]
+    assert words.missing(found) == [*where, curve, "all ceilings"]

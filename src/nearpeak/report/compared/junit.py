@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison as JUnit XML, for CI systems: a suite for each place, a test case for each curve.
 
-A test fails where its curve, or a size of it, regressed; it is skipped where nothing can be told.
+A test fails where its curve, or a size of it, regressed, and where the new side did not measure it;
+it is skipped where nothing can be told, and where that is allowed.
 """
 
 from collections.abc import Iterable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from nearpeak.compare.model import Change, Compared, CurveChange, Lost, PlaceChange
+from nearpeak.compare.model import Change, Compared, CurveChange, Lost, Missing, PlaceChange
 from nearpeak.identity import Place
 from nearpeak.numbers import number, printable, size, unit
 from nearpeak.report.compared import words
@@ -20,11 +21,15 @@ def to_junit(compared: Compared) -> str:
     """The file, whole."""
     root = Element("testsuites", name="nearpeak compare")
     lost = [one.place for one in compared.lost]
-    for place in dict.fromkeys([*(one.place for one in compared.places), *lost]):
+    missing = [one.place for one in compared.missing]
+    for place in dict.fromkeys([*(one.place for one in compared.places), *lost, *missing]):
         suite = SubElement(root, "testsuite", name=_text(place.path))
         for one in compared.places:
             if one.place == place:
                 _of_place(suite, one)
+        for curve in compared.missing:
+            if curve.place == place:
+                _missing(suite, curve, allowed=compared.allow_missing)
         _lost(suite, place, compared.lost)
         _count(suite)
     _count(root)
@@ -58,6 +63,17 @@ def _case(suite: Element, who: str, name: str, change: Change, sizes: list[str])
         failure.text = "\n".join(sizes)
     elif change.verdict == UNDECIDED:
         SubElement(case, "skipped", message=words.sentence(change))
+
+
+def _missing(suite: Element, one: Missing, *, allowed: bool) -> None:
+    case = SubElement(
+        suite, "testcase", classname=_text(one.who.label), name=_text(label(one.curve))
+    )
+    message = "measured before, not now"
+    if allowed:
+        SubElement(case, "skipped", message=message)
+    else:
+        SubElement(case, "failure", type="missing", message=message)
 
 
 def _lost(suite: Element, place: Place, found: Iterable[Lost]) -> None:

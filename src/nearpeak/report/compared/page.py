@@ -39,6 +39,7 @@ def render(compared: Compared) -> str:
         tolerance=words.tolerance(compared),
         conclusion=words.conclusion(compared),
         lost=list(words.lost(compared.lost)),
+        missing=words.missing(compared),
         unmatched=words.unmatched(compared),
         distances=words.distances(compared),
         about_distances=words.DISTANCES,

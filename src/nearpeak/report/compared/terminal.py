@@ -47,6 +47,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     for title, lines in (
         ("Regressed:", _regressed(compared)),
         ("No longer measured well:", list(words.lost(compared.lost))),
+        ("Not measured now:", words.missing(compared)),
         ("Not compared:", words.unmatched(compared)),
         (words.DISTANCES, words.distances(compared)),
     ):

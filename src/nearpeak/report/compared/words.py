@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from statistics import median
 
-from nearpeak.compare.model import Change, Compared, Distance, Lost, PlaceChange, Side
-from nearpeak.identity import Place
+from nearpeak.compare.model import Change, Compared, Distance, Lost, Missing, PlaceChange, Side
+from nearpeak.identity import CEILING, Place
 from nearpeak.numbers import count, interval, number, percent, probability, size
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
@@ -17,6 +17,7 @@ DISTANCES = (
     " many measurements. Where all distances are known, figures are compared at equal distance, by"
     " estimated effects; where no session has several, nothing is judged:"
 )
+NAMED = 6  # of what is not measured any more, in one sentence
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
 
 
@@ -27,18 +28,46 @@ def by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
 
 
 def conclusion(compared: Compared) -> str:
-    """Whether anything regressed, in one sentence."""
+    """Whether anything regressed, and what is not measured any more."""
     allowed = tolerance(compared)
-    if not compared.regressed:
-        return (
-            f"Nothing regressed: no slowdown by more than {allowed} was proven. {judged(compared)}"
-        )
+    gone = _in_short(missing(compared))
     places = [one for one in compared.places if any(change.regressed for change in one.changes)]
     names = ", ".join(f"{one.who.label} on {one.place.path}" for one in places)
     parts = [f"{names}: slower by more than {allowed}"] if places else []
     if compared.lost:
         parts.append(f"{count(len(compared.lost), 'case')} no longer measured well")
-    return f"Regressed: {'; '.join(parts)}."
+    if parts:
+        more = f" Not measured now: {gone}." if gone else ""
+        return f"Regressed: {'; '.join(parts)}.{more}"
+    proven = f"no slowdown by more than {allowed} was proven. {judged(compared)}"
+    if not gone:
+        return f"Nothing regressed: {proven}"
+    if compared.allow_missing:
+        return f"Nothing regressed: {proven} Not measured now, which is allowed: {gone}."
+    return (
+        f"Not measured now: {gone}. Measure it, or accept it with --allow-missing."
+        f" Of the rest, {proven}"
+    )
+
+
+def missing(compared: Compared) -> list[str]:
+    """What the new side lacks, each in the widest sense: `path gpu-gpu nvlink`, `library mpich`."""
+    return list(dict.fromkeys(map(_lacking, compared.missing)))
+
+
+def _lacking(one: Missing) -> str:
+    if one.lacks == "path":
+        return f"path {one.place.path}"
+    if one.lacks == "library":
+        return "all ceilings" if one.who == CEILING else f"library {one.who.label}"
+    if one.lacks == "benchmark":
+        return f"benchmark {one.curve.benchmark}"
+    return f"{one.who.label} on {one.place.path}, {label(one.curve)}"
+
+
+def _in_short(names: list[str]) -> str:
+    more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return "; ".join(names[:NAMED]) + more
 
 
 def judged(compared: Compared) -> str:
