@@ -61,12 +61,12 @@ def test_a_library_that_is_gone_is_noticed(compare: Compare, make_sides: MakeSid
     assert " ".join(out.split()).endswith("Not measured now, which is allowed: library beta.")
 
 
-def test_a_recorded_study_beside_itself(compare: Compare) -> None:
+def test_a_recorded_study_beside_itself_is_refused(compare: Compare) -> None:
     folder = EXAMPLES / "h200x2-settings"
     code, out, err = compare(folder, folder)
-    assert (code, err) == (0, "")
-    assert "Nothing regressed" in out
-    assert "slower" not in out.replace("slower by more than", "")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"nearpeak: {folder} and {folder} are the same study")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_bad_input_is_one_line(
 def test_where_nothing_can_be_written_nothing_is_said(
     compare: Compare, make_sides: MakeSides, tmp_path: Path
 ) -> None:
-    one = make_sides("one", blocks=1)
-    code, out, err = compare(one, one, "--json", tmp_path / "missing" / "x.json")
+    one, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
+    code, out, err = compare(one, other, "--json", tmp_path / "missing" / "x.json")
     assert (code, out) == (2, "")
     assert "cannot write" in err
 

@@ -14,6 +14,7 @@ from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Who
 
 MakeSides = Callable[..., Path]
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def three(make_sides: MakeSides, name: str, first: int, **options: object) -> list[Path]:
@@ -70,12 +71,19 @@ def test_one_session_each_leaves_a_small_loss_open(make_sides: MakeSides) -> Non
     assert change.alone[1] < 1  # launches alone would have told it
 
 
-def test_the_same_study_on_both_sides(make_sides: MakeSides) -> None:
-    one = make_sides("one")
-    found = compared([one], [one])
+def test_a_recorded_study_and_its_equal_do_not_differ() -> None:
+    [old], [new] = (load_side([EXAMPLES / "h200x2-settings"]) for _ in range(2))
+    new.results.study = "another"
+    found = compare([old], [new], 0.05)
     assert not found.regressed
     assert not found.differences
     assert {change.ratio for place in found.places for change in place.changes} == {1.0}
+
+
+def test_a_study_is_not_compared_with_itself(make_sides: MakeSides) -> None:
+    one = make_sides("one")
+    with pytest.raises(UserError, match="are the same study, which compared with itself tells"):
+        compared([one], [one])
 
 
 def test_what_crashes_now_is_lost(make_sides: MakeSides) -> None:

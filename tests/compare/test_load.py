@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.compare.load import load_side
+from nearpeak.compare.load import check_apart, load_side
 from nearpeak.errors import UserError
 
 MakeSides = Callable[..., Path]
@@ -35,6 +35,16 @@ def test_a_study_counts_once(make_sides: MakeSides, tmp_path: Path) -> None:
     shutil.copytree(one, tmp_path / "copy")
     with pytest.raises(UserError, match="are the same study: give it once"):
         load_side([one, tmp_path / "copy"])
+
+
+def test_a_study_is_on_one_side_alone(make_sides: MakeSides, tmp_path: Path) -> None:
+    one, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
+    shutil.copytree(one, tmp_path / "copy")
+    check_apart(load_side([one]), load_side([other]))
+    with pytest.raises(UserError, match=f"{one} and {one} are the same study, which compared"):
+        check_apart(load_side([one]), load_side([other, one]))
+    with pytest.raises(UserError, match=r"/one and .*/copy are the same study"):
+        check_apart(load_side([other, one]), load_side([tmp_path / "copy"]))
 
 
 def test_another_schema_is_named(make_sides: MakeSides) -> None:

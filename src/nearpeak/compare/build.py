@@ -11,7 +11,7 @@ from nearpeak.compare import differences
 from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
-from nearpeak.compare.load import Study
+from nearpeak.compare.load import Study, check_apart
 from nearpeak.compare.model import SCHEMA, Compared, Lost, Missing, Session, Side, Unmatched
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Curve, Place, Who
@@ -31,8 +31,9 @@ def compare(
     the new side did not measure is no regression.
 
     Raises:
-        UserError: the sides have nothing in common.
+        UserError: the sides have nothing in common, or a study.
     """
+    check_apart(old, new)
     before, after = _sessions(old, "old"), _sessions(new, "new")
     lost = _lost(old, new)
     then, now = gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))

@@ -35,6 +35,17 @@ def load_side(folders: Iterable[Path]) -> list[Study]:
     return sorted(studies, key=lambda study: study.results.started)
 
 
+def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
+    """UserError where a study is on both sides, be it a copy or one that was resumed since."""
+    known = {_identity(study): study.folder for study in old}
+    for study in new:
+        if (folder := known.get(_identity(study))) is not None:
+            raise UserError(
+                f"{folder} and {study.folder} are the same study, which compared with itself tells"
+                " nothing: give one that was measured anew"
+            )
+
+
 def _studies(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; give folders that `nearpeak study` wrote")
@@ -54,9 +65,14 @@ def _check_different(studies: Sequence[Study]) -> None:
     """A copy would count as one more session, and make sure what is not."""
     known: dict[tuple[str, str], Path] = {}
     for study in studies:
-        name = (study.results.study, study.results.started)
+        name = _identity(study)
         if name in known:
             raise UserError(
                 f"{known[name]} and {study.folder} are the same study: give it once on a side"
             )
         known[name] = study.folder
+
+
+def _identity(study: Study) -> tuple[str, str]:
+    """The same of a study, of its copies, and of what it is after `--resume`."""
+    return study.results.study, study.results.started

@@ -56,7 +56,7 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
 def test_names_steer_no_terminal(make_sides: MakeSides) -> None:
     libraries = ("[red]x[/red]\x1b[31m",)
     old = load_side([make_sides("old", libraries=libraries)])
-    text = printed(compare(old, old, 0.05))
+    text = printed(compare(old, load_side([make_sides("new", day=2, libraries=libraries)]), 0.05))
     assert "[red]x[/red]" in text.replace("\n", "")
     assert "\x1b" not in text
 
