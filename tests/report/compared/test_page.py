@@ -60,6 +60,13 @@ def test_what_is_missing_is_listed(make_sides: MakeSides) -> None:
         assert "<li>library &lt;script&gt;alert(1)" in text
 
 
+def test_what_one_session_cannot_tell_is_said_once(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old")])
+    text = render(compare(old, load_side([make_sides("new", day=2)]), 0.05))
+    assert text.count("<b>Cannot judge: one session of each side") == 1
+    assert "undecided" not in text
+
+
 def test_a_history_has_a_dot_for_each_session(make_sides: MakeSides) -> None:
     old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2)])
     compared = compare(old, load_side([make_sides("new", day=3, factor=0.5)]), 0.05)

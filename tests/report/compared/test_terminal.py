@@ -50,7 +50,27 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
     assert "Nothing that is recorded of machine, driver, libraries and build differs." in words
     assert "1 session before, 1 now: changes below about" in words
     assert "undecided though they differ by more than launches scatter" in words
-    assert words.endswith("by more than 5 % was proven. 0 of 4 curves could be judged.")
+    assert "only what changed by much more" in words
+    assert words.endswith(
+        "Cannot judge: one session of each side tells no change from the scatter of sessions;"
+        " measure 3 of each."
+    )
+    assert words.count("undecided") == 1  # once for all, and in no line
+
+
+def test_what_one_session_can_tell_it_says(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old")])
+    text = printed(compare(old, load_side([make_sides("new", day=2, factor=0.2)]), 0.05))
+    assert any("alpha" in line and "slower!" in line for line in text.splitlines())
+    assert text.splitlines()[-1].startswith("Regressed: alpha on host-host")
+
+
+def test_more_sessions_say_what_they_leave_undecided(make_sides: MakeSides) -> None:
+    old = load_side([make_sides(f"old{day}", day=day, scatter=0.5) for day in (1, 2)])
+    new = load_side([make_sides(f"new{day}", day=day, scatter=0.5) for day in (3, 4)])
+    lines = printed(compare(old, new, 0.001), 200).splitlines()
+    assert any("alpha" in line and "undecided" in line for line in lines)
+    assert "Nothing regressed. No slowdown by more than 0.1 % was proven. 0 of 4" in lines[-1]
 
 
 def test_names_steer_no_terminal(make_sides: MakeSides) -> None:

@@ -96,7 +96,12 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
         if rest := len(place.curves) - len(shown[:_SHOWN]):
             others = [one for one in place.curves if one not in shown[:_SHOWN]]
             table.add_row(
-                f"  {count(rest, 'other curve')}", "", "", _verdicts(others), "", style="dim"
+                f"  {count(rest, 'other curve')}",
+                "",
+                "",
+                _verdicts(others, compared),
+                "",
+                style="dim",
             )
     return table
 
@@ -116,16 +121,16 @@ def _worth_a_line(curve: CurveChange) -> bool:
     )
 
 
-def _verdicts(curves: Iterable[CurveChange]) -> str:
-    kinds = [curve.change.verdict for curve in curves]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+def _verdicts(curves: Iterable[CurveChange], compared: Compared) -> str:
+    kinds = [words.verdict(curve.change, compared) for curve in curves]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds) if kind)
 
 
 def _row(table: Table, name: str, found: PlaceChange | CurveChange, compared: Compared) -> None:
     change = found.change
     style = {SLOWER: "red", FASTER: "green"}.get(change.verdict, "")
     fraction = "" if found.of_ceiling is None else number(found.of_ceiling.ratio)
-    verdict = Text(change.verdict + ("!" if change.regressed else ""), style=style)
+    verdict = Text(words.verdict(change, compared) + ("!" if change.regressed else ""), style=style)
     table.add_row(name, words.ratio(change), fraction, verdict, history(change, compared))
 
 

@@ -39,15 +39,37 @@ def conclusion(compared: Compared) -> str:
     if parts:
         more = f" Not measured now: {gone}." if gone else ""
         return f"Regressed: {'; '.join(parts)}.{more}"
-    proven = f"no slowdown by more than {allowed} was proven. {judged(compared)}"
-    if not gone:
-        return f"Nothing regressed: {proven}"
-    if compared.allow_missing:
-        return f"Nothing regressed: {proven} Not measured now, which is allowed: {gone}."
-    return (
-        f"Not measured now: {gone}. Measure it, or accept it with --allow-missing."
-        f" Of the rest, {proven}"
-    )
+    if gone and not compared.allow_missing:
+        accept = "Measure it, or accept it with --allow-missing."
+        return f"Not measured now: {gone}. {accept} {_proven(compared)}"
+    nothing = "" if _nothing_judged(compared) else "Nothing regressed. "
+    more = f" Not measured now, which is allowed: {gone}." if gone else ""
+    return f"{nothing}{_proven(compared)}{more}"
+
+
+def _proven(compared: Compared) -> str:
+    if _nothing_judged(compared):
+        return (
+            "Cannot judge: one session of each side tells no change from the scatter of sessions;"
+            f" measure {ENOUGH} of each."
+        )
+    return f"No slowdown by more than {tolerance(compared)} was proven. {judged(compared)}"
+
+
+def _nothing_judged(compared: Compared) -> bool:
+    """Whether all is undecided, as sessions are too few for anything else."""
+    changes = (change for one in compared.places for change in one.changes)
+    return single(compared) and all(change.verdict == UNDECIDED for change in changes)
+
+
+def single(compared: Compared) -> bool:
+    """Whether each side has but one session, whose scatter is then not measured but assumed."""
+    return compared.count("old") == compared.count("new") == 1
+
+
+def verdict(change: Change, compared: Compared) -> str:
+    """In a line of a table; undecided is not said where single sessions leave most of it so."""
+    return "" if change.verdict == UNDECIDED and single(compared) else change.verdict
 
 
 def missing(compared: Compared) -> list[str]:
@@ -119,6 +141,11 @@ def sessions(compared: Compared) -> str:
         f"{count(old, 'session')} before, {new} now: changes below about {percent(told)} %"
         " cannot be told from how launches and sessions scatter."
     )
+    if single(compared):
+        words += (
+            " How far sessions scatter is then assumed and not measured, so only what changed by"
+            " much more, and of a library what its ceiling did not, gets a verdict."
+        )
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
     return " ".join(filter(None, [words, _unexplained(compared), _moved(compared)]))
