@@ -25,6 +25,24 @@ def test_each_value_of_a_side_is_named_once(make_sides: MakeSides) -> None:
     ]
 
 
+def test_a_library_of_one_side_differs_by_its_name_alone(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", libraries=("alpha", "site"), blocks=1)])
+    new = load_side([make_sides("new", day=2, libraries=("alpha", "beta"), blocks=1)])
+    for [study], name in ((old, "site"), (new, "beta")):
+        study.results.sessions[0].fingerprint = {
+            "library": {
+                f"{name} version": "1.2",
+                f"{name}@default settings": "0" * 64,
+                "alpha path": f"/opt/{name}",
+            },
+            "build": {f"nearpeak-mpi {name}": "1" * 64, "nearpeak-native": "2" * 64},
+        }
+    assert [(one.part, one.name, one.old, one.new) for one in find(old, new)] == [
+        ("library", "names", "alpha, site", "alpha, beta"),
+        ("library", "alpha path", "/opt/site", "/opt/beta"),
+    ]
+
+
 def test_what_could_not_be_recorded_is_no_difference(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old", blocks=1)])
     new = load_side([make_sides("new", day=2, blocks=1, nvidia="560")])

@@ -87,6 +87,13 @@ def test_by_force_it_is_a_session_of_its_own(study: Any, standins: ModuleType) -
     assert (forced.session, forced.forced) == (1, True)
 
 
+def test_of_a_digest_the_first_digits_are_shown() -> None:
+    old, new = "0123456789abcdef" * 4, "fedcba9876543210" * 4
+    assert sessions.shown(old, new) == ("sha256 01234567", "sha256 fedcba98")
+    both = "sha256 01234567 or sha256 fedcba98"
+    assert sessions.shown(f"{old} or {new}", "none") == (both, "none")
+
+
 def test_differences_are_short() -> None:
     version = "Long MPI 1.0\n" + "x" * 500
     one = of(machine={"host": "a", "kernel": "6.1"}, library={"mpich version": f"{version}y\nz"})

@@ -7,21 +7,36 @@ from collections.abc import Iterator, Sequence
 from nearpeak.compare.load import Study
 from nearpeak.compare.model import Difference
 from nearpeak.results.model import Results, SessionInfo
-from nearpeak.study.fingerprints import NOTHING, Fingerprint, changes
+from nearpeak.study.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, changes
 
 
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     """All of them: of the machine, the driver, the libraries, the build.
 
-    What one side did not record is none, unless that side could not record it.
+    What one side did not record is none, unless that side could not record it. Of a library, or of
+    settings, that one side alone has, nothing but the library's name is told.
     """
-    before, now = _side(old), _side(new)
     recorded = all(_recorded(side) for side in (old, new))
-    return [
+    return _names(old, new) + [
         Difference(part=one.part, name=one.name, old=one.before, new=one.now)
-        for one in changes(before, now)
-        if recorded or NOTHING not in (one.before, one.now)
+        for one in changes(_side(old), _side(new))
+        if NOTHING not in (one.before, one.now) or (recorded and not _of_library(one))
     ]
+
+
+def _names(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
+    """What the libraries are called, where one side has others."""
+    before, now = (
+        ", ".join(sorted({one.name for study in side for one in study.results.libraries}))
+        for side in (old, new)
+    )
+    if before == now:
+        return []
+    return [Difference(part="library", name="names", old=before or NOTHING, new=now or NOTHING)]
+
+
+def _of_library(one: Change) -> bool:
+    return one.part == "library" or (one.part == "build" and one.name.startswith(PROGRAM))
 
 
 def _recorded(studies: Sequence[Study]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 NOTHING = "none"
+PROGRAM = "nearpeak-mpi "  # then the name of the library that it is built for
 Fingerprint = Mapping[str, Mapping[str, str]]  # part -> what it is of -> its value
 
 

@@ -6,6 +6,7 @@ What a fingerprint holds is told in docs/records.md.
 
 import datetime
 import hashlib
+import re
 import socket
 from collections.abc import Iterable, Mapping
 from itertools import chain, zip_longest
@@ -25,12 +26,13 @@ from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
-from nearpeak.study.fingerprints import NOTHING, changes
+from nearpeak.study.fingerprints import NOTHING, PROGRAM, changes
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
 
 PARTS = ("machine", "driver", "library", "build")
 SHOWN = 60  # characters of a value in a message
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
 
 
 def begin(
@@ -95,7 +97,9 @@ def utc_now() -> str:
 
 
 def shown(old: str, new: str) -> tuple[str, str]:
-    """Two values in short and printable; of long ones the first line that differs, or its end."""
+    """Two values in short and printable: of digests the first digits; of long ones the first line
+    that differs, or its end."""
+    old, new = (_DIGEST.sub(r"sha256 \1", text) for text in (old, new))
     pairs = zip_longest(old.splitlines(), new.splitlines(), fillvalue=NOTHING)
     one, other = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
     same = next(
@@ -171,7 +175,7 @@ def _build(plan: Plan, tools: Tools) -> dict[str, str]:
     native = tools.native_program()
     found = {"nearpeak-native": _digest(native)}
     for library in _libraries(plan):
-        found[f"nearpeak-mpi {library.name}"] = _digest(tools.mpi_program(library))
+        found[PROGRAM + library.name] = _digest(tools.mpi_program(library))
     if said := compiler_of(native):
         found["compiler"] = said
     return found
