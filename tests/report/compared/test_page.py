@@ -5,9 +5,12 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+from markupsafe import escape
+
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
 from nearpeak.report.compared.page import draw, render
+from nearpeak.report.compared.words import DISTANCES
 
 MakeSides = Callable[..., Path]
 NASTY = "<script>alert(1)</script>"
@@ -65,6 +68,17 @@ def test_what_one_session_cannot_tell_is_said_once(make_sides: MakeSides) -> Non
     text = render(compare(old, load_side([make_sides("new", day=2)]), 0.05))
     assert text.count("<b>Cannot judge: one session of each side") == 1
     assert "undecided" not in text
+
+
+def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", far=[0])])
+    new = load_side([make_sides("new", day=2, far=[0, 1, 2, 3])])
+    text = render(compare(old, new, 0.05))
+    assert "mostly at another distance now on host-host same-numa (below)" in text
+    assert str(escape(DISTANCES)) in text
+    assert "<li>ceiling on host-host same-numa: 60.0 ns (30 before, 12 now), 300 ns (6 be" in text
+    none = load_side([make_sides(f"near{day}", day=day) for day in (4, 5)])
+    assert "How far apart the CPUs were" not in render(compare(none[:1], none[1:], 0.05))
 
 
 def test_a_history_has_a_dot_for_each_session(make_sides: MakeSides) -> None:

@@ -12,6 +12,7 @@ from nearpeak.compare.load import load_side
 from nearpeak.compare.model import Compared
 from nearpeak.console import PlainConsole
 from nearpeak.report.compared.terminal import history, print_compared
+from nearpeak.report.compared.words import DISTANCES
 
 MakeSides = Callable[..., Path]
 
@@ -71,6 +72,20 @@ def test_more_sessions_say_what_they_leave_undecided(make_sides: MakeSides) -> N
     lines = printed(compare(old, new, 0.001), 200).splitlines()
     assert any("alpha" in line and "undecided" in line for line in lines)
     assert "Nothing regressed. No slowdown by more than 0.1 % was proven. 0 of 4" in lines[-1]
+
+
+def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:
+    old = load_side([make_sides("old", far=[0])])
+    new = load_side([make_sides("new", day=2, far=[0, 1, 2, 3])])
+    text = printed(compare(old, new, 0.05), 400)
+    assert "mostly at another distance now on host-host same-numa (below)" in text
+    assert f"{DISTANCES}\n" in text
+    assert "  alpha on host-host same-numa: 60.0 ns (30 before, 12 now), 300 ns (6 before," in text
+    alike = printed(compare(old, load_side([make_sides("alike", day=3, far=[0])]), 0.05), 400)
+    assert "mostly at another distance" not in alike
+    assert DISTANCES in alike
+    none = load_side([make_sides(f"near{day}", day=day) for day in (4, 5)])
+    assert DISTANCES not in printed(compare(none[:1], none[1:], 0.05), 400)
 
 
 def test_names_steer_no_terminal(make_sides: MakeSides) -> None:
