@@ -3,6 +3,7 @@
 
 import pytest
 
+from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Figures, Kind, Launch
 from nearpeak.compare.judge import Both, judge
 from nearpeak.compare.model import PlaceChange
@@ -34,7 +35,7 @@ def changed(better: Better, factor: float, tolerance: float = 0.05) -> PlaceChan
         for x in (64, 8)
     ]
     owner = (Who("alpha"), Place(path="here"))
-    [found] = judge({owner: cases}, [False] * 3 + [True] * 3, tolerance)
+    [found] = judge({owner: Levelled(cases, [])}, [False] * 3 + [True] * 3, tolerance)
     return found
 
 

@@ -46,9 +46,9 @@ def compare(
         )
     sessions = [session for found in (before, after) for session in found.values()]
     on_new = [session.side == "new" for session in sessions]
-    both = level(both, on_new)
-    ceilings = {owner: cases for owner, cases in both.items() if owner[0] == CEILING}
-    libraries = {owner: cases for owner, cases in both.items() if owner[0] != CEILING}
+    levelled = level(both, on_new)
+    ceilings = {owner: found for owner, found in levelled.items() if owner[0] == CEILING}
+    libraries = {owner: found for owner, found in levelled.items() if owner[0] != CEILING}
     found = Compared(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,

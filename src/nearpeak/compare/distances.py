@@ -21,6 +21,15 @@ from nearpeak.statistics.strata import Indices, blur, effects, strata
 Factors = dict[Launch, float]
 
 
+class Levelled(NamedTuple):
+    """An alternative at one place, at equal distance."""
+
+    cases: list[Both]
+    # At which it was measured, the nearest first, and how many of its measurements (each case of
+    # each launch) were; empty where there is but one.
+    distances: list[Distance]
+
+
 class _Stratified(NamedTuple):
     """All that was measured of an alternative at one place, case by case and launch by launch."""
 
@@ -34,7 +43,7 @@ class _Stratified(NamedTuple):
         return not np.isnan(self.distances).any()
 
 
-def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Owner, list[Both]]:
+def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Owner, Levelled]:
     """All figures as at the commonest distance of their case.
 
     Fractions are of the ceiling at its commonest distance. Nothing is changed where a distance of
@@ -42,7 +51,8 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
     the new side.
     """
     on_new = np.array(new)
-    strata_of = {owner: _by_case(cases) for owner, cases in both.items()}
+    stratified = {owner: _stratify(cases) for owner, cases in both.items()}
+    strata_of = {owner: _by_case(cases, stratified[owner]) for owner, cases in both.items()}
     factors = {
         (owner, one.case): _factors(one, of)
         for owner, cases in both.items()
@@ -56,15 +66,15 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
         return one._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
 
     return {
-        owner: [levelled(owner, *pair) for pair in zip(cases, strata_of[owner], strict=True)]
+        owner: Levelled(
+            [levelled(owner, *pair) for pair in zip(cases, strata_of[owner], strict=True)],
+            _distances(stratified[owner]),
+        )
         for owner, cases in both.items()
     }
 
 
-def distances_of(cases: Sequence[Both]) -> list[Distance]:
-    """The distances at which an alternative was measured at one place, the nearest first, and how
-    many of its measurements (each case of each launch) were; empty where there is but one."""
-    whole = _stratify(cases)
+def _distances(whole: _Stratified) -> list[Distance]:
     groups = whole.strata if whole.known else np.isnan(whole.distances).astype(np.intp)
     if len(np.unique(groups)) < 2:
         return []
@@ -95,10 +105,10 @@ def _distance(one: Both, launch: Launch) -> float:
     return side.distances.get(launch, math.nan)
 
 
-def _by_case(cases: Sequence[Both]) -> list[Indices]:
+def _by_case(cases: Sequence[Both], whole: _Stratified) -> list[Indices]:
     """The strata of the launches of each case."""
     ends = np.cumsum([len(_launches(one)) for one in cases])
-    return np.split(_stratify(cases).strata, ends[:-1])
+    return np.split(whole.strata, ends[:-1])
 
 
 def _sessions(one: Both) -> Indices:

@@ -38,7 +38,7 @@ class Figures(NamedTuple):
     values: dict[Launch, float]  # launch medians, all above 0
     of_ceiling: dict[Launch, float]  # the same as fractions of the ceiling
     ceilings: set[Case]  # what they are fractions of
-    distances: dict[Launch, float]  # how far apart the ranks' CPUs were, in ns; nan: unknown
+    distances: dict[Launch, float]  # how far apart the ranks' CPUs were, in ns, where known
 
     @classmethod
     def none(cls) -> "Figures":
@@ -91,7 +91,8 @@ def _add(
     launches = {block: Launch(sessions[block.session], block.number) for block in one.blocks}
     figures.values.update((launches[at], v) for at, v in one.by_block.items() if v > 0)
     for at, distance in zip(one.blocks, one.cache_line_ns, strict=True):
-        figures.distances[launches[at]] = float("nan") if distance is None else distance
+        if distance is not None:
+            figures.distances[launches[at]] = distance
     if ceiling is not None:
         fractions = better_in(one.by_block, ceiling.by_block, one.better)
         figures.of_ceiling.update((launches[at], fraction) for at, fraction in fractions.items())

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.compare.distances import distances_of
+from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
-from nearpeak.compare.model import CellChange, Change, CurveChange, PlaceChange, Ratio
+from nearpeak.compare.model import CellChange, Change, CurveChange, Distance, PlaceChange, Ratio
 from nearpeak.identity import Curve, Place, Who
 from nearpeak.observations.model import Floats
 from nearpeak.statistics import sides
@@ -24,16 +24,17 @@ class _Prepared(NamedTuple):
     curves: list[tuple[Curve, list[Both]]]
     launches: list[Launch]
     columns: Columns
+    distances: list[Distance]
 
 
 def judge(
-    both: Mapping[Owner, Sequence[Both]], new: Sequence[bool], tolerance: float
+    both: Mapping[Owner, Levelled], new: Sequence[bool], tolerance: float
 ) -> list[PlaceChange]:
     """Verdicts on alternatives of one kind, which share one error rate (`statistics.sides`).
 
     `new`: of each session, whether it is on the new side.
     """
-    prepared = [_prepare(owner, cases, new) for owner, cases in both.items()]
+    prepared = [_prepare(owner, levelled, new) for owner, levelled in both.items()]
     groups = [
         Group(
             [_rows(cases, one.launches) for _, cases in one.curves],
@@ -46,7 +47,8 @@ def judge(
     return [_place(one, found, tolerance) for one, found in zip(prepared, judged, strict=True)]
 
 
-def _prepare(owner: Owner, cases: Sequence[Both], new: Sequence[bool]) -> _Prepared:
+def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared:
+    cases = levelled.cases
     curves: dict[Curve, list[Both]] = {}
     for one in cases:
         curves.setdefault(one.case.curve, []).append(one)
@@ -60,7 +62,7 @@ def _prepare(owner: Owner, cases: Sequence[Both], new: Sequence[bool]) -> _Prepa
     in_order = [
         (curve, sorted(found, key=lambda one: one.case.x)) for curve, found in curves.items()
     ]
-    return _Prepared(*owner, in_order, launches, columns)
+    return _Prepared(*owner, in_order, launches, columns, levelled.distances)
 
 
 def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
@@ -87,7 +89,7 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
     return PlaceChange(
         who=one.who,
         place=one.place,
-        distances=distances_of([case for _, cases in one.curves for case in cases]),
+        distances=one.distances,
         change=_change(judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
         curves=[
