@@ -121,6 +121,18 @@ def test_where_the_winner_had_but_a_trial_the_best_measured_method_may_count(
     assert point.range == (counts, 10.0)
 
 
+def test_distances_of_cpus_are_those_of_the_method_that_counts(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(3):
+        study.ceiling(block, {("bw", "ce", 1024): 10.0, ("bw", "sm", 1024): 5.0})
+        won, other = study.records[-3:-1]
+        won.cache_line_ns, other.cache_line_ns = [60.0 + block], [300.0]
+        if block == 2:  # a trial measures no distance
+            won.trial, won.cache_line_ns = True, []
+    (point,) = study.results().ceilings
+    assert (point.method, point.cache_line_ns) == ("ce", [60.0, 61.0, 300.0])
+
+
 def test_the_best_latency_is_the_lowest(make_study: MakeStudy) -> None:
     study = make_study()
     study.ceiling(0, {("latency", "flag", 8): 0.2, ("latency", "pipe", 8): 3.0})

@@ -91,7 +91,7 @@ def _point(
     method = best(usual or values, kind.better)
     by_block = _by_block(methods, method, kind.better)
     blocks = sorted(by_block)
-    carried = [by_block[block] for block in blocks]
+    carried = [by_block[block].value for block in blocks]
     place, case = where
     return CeilingPoint(
         place=place,
@@ -103,7 +103,7 @@ def _point(
         range=(min(carried), max(carried)),
         values=carried,
         blocks=blocks,
-        cache_line_ns=[_distance(methods, block) for block in blocks],
+        cache_line_ns=[_distance(by_block[block], methods, block) for block in blocks],
         method=method,
         methods=values,
         together={name: float(np.median(reached)) for name, reached in together.items()},
@@ -112,8 +112,11 @@ def _point(
     )
 
 
-def _distance(methods: Methods, block: Block) -> float | None:
-    """Of the CPUs in a block: the middle of what its measured methods found; None: nothing."""
+def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
+    """Of the CPUs in a block: that of what counts there. A trial has none: then the middle of what
+    the measured methods found; None: nothing."""
+    if carried.cache_line_ns is not None:
+        return carried.cache_line_ns
     found = [blocks[block].cache_line_ns for blocks in methods.values() if block in blocks]
     known = [one for one in found if one is not None]
     return float(np.median(known)) if known else None
@@ -131,7 +134,7 @@ def _modes(reached: list[Reached]) -> list[Pace]:
     ]
 
 
-def _by_block(methods: Methods, winner: str, better: Better) -> dict[Block, float]:
+def _by_block(methods: Methods, winner: str, better: Better) -> dict[Block, Reached]:
     """What the path carried in each block that has the winner.
 
     Where the winner had but a trial, others were measured because theirs were better: the best of
@@ -140,11 +143,12 @@ def _by_block(methods: Methods, winner: str, better: Better) -> dict[Block, floa
     found = {}
     for block, reached in methods[winner].items():
         counting = {
-            name: blocks[block].value
+            name: blocks[block]
             for name, blocks in methods.items()
             if name == winner or (reached.trial and block in blocks and not blocks[block].trial)
         }
-        found[block] = counting[best(counting, better)]
+        values = {name: one.value for name, one in counting.items()}
+        found[block] = counting[best(values, better)]
     return found
 
 
