@@ -12,12 +12,10 @@ measured; the seed is fixed.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nearpeak.arrays import Floats
 from nearpeak.statistics.sides import Columns, Group, judge
 from nearpeak.statistics.verdicts import SLOWER, Verdict
-
-Floats = NDArray[np.float64]
 
 STUDIES = 100
 PLACES, CURVES, SIZES, LAUNCHES = 2, 3, 8, 6

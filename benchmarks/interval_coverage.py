@@ -9,11 +9,10 @@ Nothing is measured; the seed is fixed.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nearpeak.arrays import Booleans, Floats
 from nearpeak.statistics.intervals import interval, precise, weights
 
-Floats = NDArray[np.float64]
 Draw = Callable[[tuple[int, ...]], Floats]
 
 TRIALS = 6000
@@ -44,7 +43,7 @@ def covers(bounds: tuple[float, float] | None, truth: float) -> bool:
     return bounds is not None and bounds[0] <= truth <= bounds[1]
 
 
-def percent(values: list[bool] | NDArray[np.bool_]) -> str:
+def percent(values: list[bool] | Booleans) -> str:
     """A share, as a table shows it."""
     return f"{100 * float(np.mean(values)):.1f} %" if len(values) else ""
 

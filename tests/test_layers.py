@@ -9,6 +9,7 @@ import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
 LAYERS = [
+    {"arrays"},
     {"statistics", "identity", "errors", "folders", "numbers", "schemas"},
     {"files", "console"},
     {"machine"},

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from nearpeak.arrays import Floats
 from nearpeak.statistics.intervals import (
     expected_half_width,
     goal,
@@ -16,8 +16,6 @@ from nearpeak.statistics.intervals import (
     precise,
     weights,
 )
-
-Floats = NDArray[np.float64]
 
 
 def test_weights_worked_by_hand() -> None:

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from nearpeak.statistics.sides import (
@@ -19,7 +18,6 @@ from nearpeak.statistics.sides import (
     shift,
 )
 
-Floats = NDArray[np.float64]
 NAN = float("nan")
 
 

@@ -5,12 +5,11 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from nearpeak.arrays import Floats
 from nearpeak.statistics.comparisons import p_value
 from nearpeak.statistics.verdicts import Curve, across, judge, within
 
-Floats = NDArray[np.float64]
 SIX = np.array([-2.0, -1, 0, 0, 1, 2])  # scatter without a shift
 
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearpeak.arrays import Floats, Indices
 from nearpeak.compare.figures import Both, Figures, Launch, Owner
 from nearpeak.compare.model import Distance
 from nearpeak.identity import CEILING, Case, Place
-from nearpeak.observations.model import Floats
-from nearpeak.statistics.strata import Indices, blur, effects, strata
+from nearpeak.statistics.strata import blur, effects, strata
 
 Factors = dict[Launch, float]
 

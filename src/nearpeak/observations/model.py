@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nearpeak.arrays import Floats
 from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
 from nearpeak.study.benchmarks import Benchmark, Better
 from nearpeak.study.model import Awareness
 
-Floats = NDArray[np.float64]
 NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
 

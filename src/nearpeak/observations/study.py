@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.libraries.families import is_native
@@ -19,7 +20,6 @@ from nearpeak.machine.states import held_down
 from nearpeak.observations.model import (
     NO_FAILURE,
     Block,
-    Floats,
     Gap,
     Launch,
     Library,

@@ -9,8 +9,9 @@ The rules are given here in our own words.
 from collections import Counter
 from collections.abc import Sequence
 
+from nearpeak.arrays import Floats
 from nearpeak.numbers import count
-from nearpeak.observations.model import Floats, Observations
+from nearpeak.observations.model import Observations
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Comparison, Rule, Skip
 from nearpeak.statistics.comparisons import rejects_normality

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearpeak.arrays import Floats
 from nearpeak.identity import Curve, Place, Who
-from nearpeak.observations.model import Block, Floats
+from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell, Comparison, CurveComparison
 from nearpeak.statistics import verdicts
 from nearpeak.statistics.comparisons import better_in

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearpeak.arrays import Floats
+
 LEVEL = 0.05  # share of studies, with all their places, in which nothing changed and one is found
 LEAST_BLOCKS = 4  # fewer are too few to tell
 LEAST_CHANGE = 0.05  # of a logarithm: a smaller change is let be
@@ -30,8 +32,6 @@ SHARES = np.array([0.55, 0.15, 0.3])
 DRAWS = 40_000  # series without a change behind the thresholds, of each kind of noise
 CHUNK = 4_000  # of them at once
 SEED = 20
-
-Floats = NDArray[np.float64]
 
 
 class Change(NamedTuple):

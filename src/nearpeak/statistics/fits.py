@@ -5,7 +5,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from nearpeak.arrays import Floats
 
 SOFT = 0.1  # relative error from which on an error counts linearly
 LEAST_SHARE = 1e-3  # of a parameter in the time of any size: below, nothing tells it
@@ -13,8 +15,6 @@ CONVERGED = 1e-12  # relative step: far above rounding, far below what any figur
 MOST_STEPS = 1000
 DESCRIBES = 0.1  # median relative error: a model that errs by more says nothing of its curve
 LEAST_SIZES = 3  # of a segment
-
-Floats = NDArray[np.float64]
 
 
 class Hockney(NamedTuple):

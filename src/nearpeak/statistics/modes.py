@@ -4,14 +4,16 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from nearpeak.arrays import Booleans
 
 MODE_GAP = 0.05  # modes nearer than this are no modes
 PACE_SHARE = 0.25  # of a launch's samples: fewer are no pace,
 PACE_SAMPLES = 10  # nor is anything among fewer
 
 
-def two_modes(medians: ArrayLike) -> NDArray[np.bool_] | None:
+def two_modes(medians: ArrayLike) -> Booleans | None:
     """Which launch medians belong to the upper of two modes; None when there is but one.
 
     Two modes: at least two launches on either side of a gap that is above 5 % and above twice the
@@ -31,7 +33,7 @@ def two_modes(medians: ArrayLike) -> NDArray[np.bool_] | None:
     return None
 
 
-def two_paces(samples: ArrayLike) -> NDArray[np.bool_] | None:
+def two_paces(samples: ArrayLike) -> Booleans | None:
     """Which samples of one launch belong to the upper of two paces; None when there is but one.
 
     The split with the least variance within its sides (of the logarithms; Otsu, IEEE SMC 9 (1979)

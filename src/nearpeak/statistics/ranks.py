@@ -2,14 +2,14 @@
 """Which of several alternatives is first, and how sure that is."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from nearpeak.arrays import Floats
 
 RESAMPLES = 2000
 SURE = (
     0.95  # of the resamples: in fewer, the first one is tied with those who are first in the rest
 )
-
-Floats = NDArray[np.float64]
 
 
 def first_shares(scores: ArrayLike, seed: int = 0) -> Floats:

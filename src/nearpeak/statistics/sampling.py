@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
+
+from nearpeak.arrays import Floats
 
 LEAST_BATCH = 3  # samples; and batches
 
@@ -71,7 +73,7 @@ def best_slot(parts: Components, least_ms: float, most_ms: float) -> float:
     return min(max(math.sqrt(gained / spent), least_ms), most_ms)
 
 
-def _of_a_median(values: NDArray[np.float64]) -> tuple[float, int] | None:
+def _of_a_median(values: Floats) -> tuple[float, int] | None:
     """Variance of the median of consecutive samples, and its degrees of freedom, by batch means.
 
     As many batches as samples in each: Flegal and Jones, Annals of Statistics 38 (2010) 1034.

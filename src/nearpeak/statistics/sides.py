@@ -14,14 +14,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics.comparisons import Comparison
 from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.statistics.sessions import Error, Part, added, t_test
 from nearpeak.statistics.verdicts import (
     Adjusted,
-    Floats,
     Tests,
     Verdict,
     across,
@@ -40,8 +39,8 @@ _OF_MIDDLE = math.pi / 3  # times the variance of a mean: of Hodges and Lehmann'
 class Columns(NamedTuple):
     """Which launch is of which session, and which session of which side."""
 
-    sessions: NDArray[np.intp]  # of each launch: an index into `new`
-    new: NDArray[np.bool_]  # of each session: whether it is on the new side
+    sessions: Indices  # of each launch: an index into `new`
+    new: Booleans  # of each session: whether it is on the new side
     strata: int = 1  # of the launches, whose effects were estimated and taken off before,
     blur: float = 0.0  # and what that adds to the variance of a difference (`strata.blur`)
 

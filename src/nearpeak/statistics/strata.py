@@ -5,10 +5,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from nearpeak.arrays import Booleans, Floats, Indices
 
 GAP = 1.5  # distances further apart than this, as a ratio, are of two strata
 SCATTER = 0.05  # of launches, as logarithms: what is much more lies far off
@@ -51,7 +49,7 @@ def effects(logarithms: Floats, sessions: Indices, of: Indices) -> Floats:
     return np.asarray(design[:, -count:] @ fitted[-count:])
 
 
-def blur(sessions: Indices, of: Indices, new: NDArray[np.bool_]) -> float:
+def blur(sessions: Indices, of: Indices, new: Booleans) -> float:
     """What taking the effects off adds to the variance of the difference between two sides, in
     variances of a launch: the more, the less alike their strata are. Infinite where the effects
     cannot be estimated.

@@ -20,15 +20,14 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nearpeak.arrays import Booleans, Floats
 from nearpeak.statistics.comparisons import LEVEL, Comparison, paired
 from nearpeak.statistics.intervals import Interval, goal
 
 FASTER, SLOWER, EQUIVALENT, UNDECIDED = "faster", "slower", "equivalent", "undecided"
 MIXED = "mixed"  # of a curve: sizes are judged, but the curve does not differ one way as a whole
-
-Floats = NDArray[np.float64]
 
 
 class Curve(NamedTuple):
@@ -201,5 +200,5 @@ def means(rows: Floats) -> Floats:
     return np.asarray(np.nanmean(rows - middles, axis=0) + middles.mean())
 
 
-def _of(sessions: Sequence[int] | None, present: NDArray[np.bool_]) -> list[int] | None:
+def _of(sessions: Sequence[int] | None, present: Booleans) -> list[int] | None:
     return None if sessions is None else np.asarray(sessions)[present].tolist()

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from nearpeak.arrays import Floats
 from nearpeak.identity import Case
 from nearpeak.statistics.sampling import Components, best_slot, components
 from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of
@@ -33,8 +33,6 @@ LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
 NEAR = 1.5
 LOCAL_BLOCKS = 6  # that measure local memory, which no library is held against: for its interval
-
-Floats = NDArray[np.float64]
 
 
 class Choice(NamedTuple):
