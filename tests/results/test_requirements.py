@@ -109,6 +109,12 @@ def test_without_a_size_it_is_where_the_ceiling_is_best(results: Results) -> Non
     assert judged(results, f"alpha,{SAME}:bw>=0.7")["alpha"].words.endswith("bw at 1 MiB")
 
 
+def test_a_ceiling_alone_at_a_larger_size_is_left_out(results: Results) -> None:
+    """As the plateau is, which no library is measured at."""
+    results.cells = [cell for cell in results.cells if cell.case.x < SIZES[-1]]
+    assert judged(results, f"alpha,{SAME}:bw>=0.7")["alpha"].words.endswith("bw at 1 KiB")
+
+
 def test_what_was_not_measured_is_missed(results: Results) -> None:
     one = judged(results, f"beta,{SAME}:bw:1M>=0.1")["beta"]
     assert (one.met, one.words) == (False, "missed it: bw at 1 MiB was not measured (crashed)")

@@ -160,7 +160,8 @@ def judge(requirement: Requirement, results: Results) -> list[Judgement]:
     for place, curve in _curves(requirement, cells):
         x = requirement.size_bytes
         if x is None:
-            x = _best_x(ceilings.curve(place, curve))
+            sizes = {what.x for _, where, what in cells if (where, what.curve) == (place, curve)}
+            x = _best_x([one for one in ceilings.curve(place, curve) if one.case.x in sizes])
         for who in owners:
             if x is None:
                 met, words = False, f"missed it: no ceiling of {case(curve)} was measured"
