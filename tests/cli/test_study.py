@@ -115,7 +115,11 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--require", "host-host same-numa:bw:3>=0.9"), "bw is not measured at 3 B there"),
         (
             ("--require", "host-all 4:allreduce>=0.9", "--benchmarks", "allreduce"),
-            "allreduce has no ceiling to be a fraction of",
+            "allreduce has no ceiling to be a fraction of: write <=NUMBERus",
+        ),
+        (
+            ("--require", "host-all 4:allreduce<=9us", "--benchmarks", "allreduce"),
+            "allreduce has no ceiling to choose a size by: name one, like :8",
         ),
         (("-o", "/proc/nowhere"), "cannot make the folder /proc/nowhere"),
     ],

@@ -10,6 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.identity import Who
 from nearpeak.results.model import Results
 from nearpeak.results.requirements import (
+    Bound,
     Judgement,
     check,
     judge,
@@ -25,17 +26,27 @@ SAME = "host-host same-numa"
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("gpu-gpu nvlink:bw:16M>=0.9", (None, "gpu-gpu nvlink", "bw", 16 << 20, 0.9)),
-        ("gpu-gpu nvlink:bw>=1", (None, "gpu-gpu nvlink", "bw", None, 1.0)),
+        (
+            "gpu-gpu nvlink:bw:16M>=0.9",
+            (None, "gpu-gpu nvlink", "bw", 16 << 20, Bound(0.9, "", False)),
+        ),
+        ("gpu-gpu nvlink:bw>=1", (None, "gpu-gpu nvlink", "bw", None, Bound(1.0, "", False))),
+        ("a:bw:8>=340GB/s", (None, "a", "bw", 8, Bound(340.0, "GB/s", False))),
+        ("a:latency:8<=1.5 us", (None, "a", "latency", 8, Bound(1.5, "us", True))),
+        ("a:latency:8<=12\N{MICRO SIGN}s", (None, "a", "latency", 8, Bound(12.0, "us", True))),
+        (
+            "a:latency:8<=12\N{GREEK SMALL LETTER MU}s",
+            (None, "a", "latency", 8, Bound(12, "us", True)),
+        ),
         (
             "intel@ipc-off, host-host same-numa : mbw_mr mr : 8 >= .5",
-            ("intel@ipc-off", SAME, "mbw_mr mr", 8, 0.5),
+            ("intel@ipc-off", SAME, "mbw_mr mr", 8, Bound(0.5, "", False)),
         ),
     ],
 )
 def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[object, ...]) -> None:
     one = parse_requirement(text)
-    assert (one.library, one.path, one.figure, one.size_bytes, one.fraction) == parts
+    assert (one.library, one.path, one.figure, one.size_bytes, one.bound) == parts
     assert one.text == text
 
 
@@ -49,8 +60,16 @@ def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[obje
         ("a:bw:8:9>=0.9", "is no requirement"),
         (":bw>=0.9", "is no requirement"),
         ("a:bw:x>=0.9", "'x' is not a size"),
-        ("a:bw>=90%", "'90%' is no fraction of a ceiling: write a number above 0 and up to 1"),
+        ("a:bw>=90%", "'90%' is no fraction of a ceiling and no figure: write a number above 0"),
         ("a:bw>=1.5", "'1.5' is no fraction"),
+        ("a:bw>=0GB/s", "'0GB/s' is no fraction"),
+        ("a:bw>=340Gb/s", "'340Gb/s' is no fraction of a ceiling and no figure"),
+        ("a:bw>=340GiB/s", "'340GiB/s' is no fraction of a ceiling and no figure"),
+        ("a:bw>=GB/s", "'GB/s' is no fraction"),
+        ("a:bw>=1e3GB/s", "'1e3GB/s' is no fraction"),
+        (f"a:bw>={'9' * 400}GB/s", "is no fraction"),
+        ("a:bw=340GB/s", "is no requirement"),
+        ("a:latency<=0.9", "a fraction of the ceiling is to be reached: write >=0.9"),
         ("a:bw>=0", "'0' is no fraction"),
         ("a:bw>=nan", "'nan' is no fraction"),
     ],
@@ -105,6 +124,39 @@ def test_the_median_decides_and_the_interval_is_told(results: Results) -> None:
     assert reached.words.startswith("missed it, though the interval reaches it: 79.9 %")
 
 
+def test_a_figure_is_judged_by_its_median_too(results: Results) -> None:
+    for cell in results.cells:
+        if cell.who.library == "alpha" and cell.case.x == 8:
+            cell.median, cell.ci95 = 340.0, (330.0, 350.0)
+    at_8 = f"alpha,{SAME}:bw:8>="
+    figures = "340 GB/s ([330, 350]), bw at 8 B"
+    for amount, met, words in (
+        ("320GB/s", True, "met it"),
+        ("335 GB/s", True, "met it, but the interval reaches below"),
+        ("345GB/s", False, "missed it, though the interval reaches it"),
+        ("360GB/s", False, "missed it"),
+    ):
+        found = judged(results, at_8 + amount)["alpha"]
+        assert (found.met, found.words) == (met, f"{words}: {figures}")
+    assert judged(results, f"alpha,{SAME}:bw>=0.1GB/s")["alpha"].words.endswith("bw at 1 MiB")
+    assert not judged(results, f"beta,{SAME}:bw:1M>=1GB/s")["beta"].met  # crashed
+
+
+def test_a_time_may_be_so_much_at_most(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.launch(block, "alpha", "latency", {8: 1.0 + 0.1 * block})
+    results = study.results()
+    for amount, met, words in (
+        ("2us", True, "met it: 1.25 µs"),
+        ("1.3us", True, "met it, but the interval reaches above"),
+        ("1.2us", False, "missed it, though the interval reaches it"),
+        ("0.9us", False, "missed it: 1.25 µs"),
+    ):
+        found = judged(results, f"{SAME}:latency:8<={amount}")["alpha"]
+        assert (found.met, found.words[: len(words)]) == (met, words)
+
+
 def test_without_a_size_it_is_where_the_ceiling_is_best(results: Results) -> None:
     assert judged(results, f"alpha,{SAME}:bw>=0.7")["alpha"].words.endswith("bw at 1 MiB")
 
@@ -154,6 +206,9 @@ def test_a_defect_of_the_ceiling_is_told(results: Results) -> None:
         (f"{SAME}:wb>=0.9", "'wb' is not measured on that path; there are: bw"),
         (f"{SAME}:bw:16>=0.9", "bw is not measured at 16 B there: choose one of 8,1K,1M"),
         (f"gamma,{SAME}:bw>=0.9", "no library 'gamma'"),
+        (f"{SAME}:bw:8<=12us", "bw is measured in GB/s, and higher is better: write >=NUMBERGB/s"),
+        (f"{SAME}:bw:8<=12GB/s", "bw is measured in GB/s, and higher is better"),
+        (f"{SAME}:bw:8>=12M/s", "bw is measured in GB/s, and higher is better"),
     ],
 )
 def test_what_names_nothing_measured_says_what_there_is(

@@ -22,8 +22,9 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PATH:BENCHMARK[:SIZE]>=FRACTION",
-        help="Exit with 1 unless every library reaches this fraction of the ceiling, or with"
-        " 'LIBRARY,' before it that one. Without SIZE: where the ceiling is at its best.",
+        help="Exit with 1 unless every library reaches this fraction of the ceiling, or this"
+        " figure (>=11GB/s, <=12us); with 'LIBRARY,' before it that one. Without SIZE: where the"
+        " ceiling is at its best.",
     ),
 ]
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study must reach: `--require 'PATH:BENCHMARK[:SIZE]>=FRACTION'`, read and judged.
+"""What a study must reach: `--require 'PATH:BENCHMARK[:SIZE]>=AMOUNT'`, read and judged.
 
 docs/study.md tells what it means.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nearpeak.errors import UserError
 from nearpeak.identity import Curve, Place, Who
-from nearpeak.numbers import percent, size, spread
+from nearpeak.numbers import number, percent, size, spread, unit
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import Key, is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
@@ -22,21 +23,42 @@ from nearpeak.study.model import Plan, staging
 from nearpeak.study.sizes import format_sizes, parse_bytes
 
 FORM = re.compile(
-    r"(?:(?P<library>[^,]+),)?(?P<path>[^,:]+):(?P<figure>[^:>]+)(?::(?P<size>[^:>]+))?"
-    r">=(?P<fraction>[^>=]+)"
+    r"(?:(?P<library>[^,]+),)?(?P<path>[^,:]+):(?P<figure>[^:<>]+)(?::(?P<size>[^:<>]+))?"
+    r"(?P<relation>[<>]=)(?P<amount>[^<>=]+)"
 )
+Span = tuple[float, float]
+UNITS = {  # as they may be written, and as results have them; Gb/s would be something else
+    "GB/s": "GB/s",
+    "M/s": "M/s",
+    "us": "us",
+    "\N{MICRO SIGN}s": "us",
+    "\N{GREEK SMALL LETTER MU}s": "us",
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a figure must reach."""
+
+    amount: float
+    unit: str  # of the figure: "GB/s", "M/s", "us"; "": a fraction of the ceiling
+    at_most: bool  # else: at least
+
+    def holds(self, value: float) -> bool:
+        """Whether a value reaches it."""
+        return value <= self.amount if self.at_most else value >= self.amount
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One path and benchmark, and the fraction of the ceiling that is wanted there."""
+    """One path and benchmark, and what is wanted there."""
 
     text: str  # as it was given
     library: str | None  # as the tables name it, "openmpi@dmabuf-off"; None: all of the study
     path: str
     figure: str  # "bw", "mbw_mr mr"
     size_bytes: int | None  # None: where the ceiling is at its best
-    fraction: float
+    bound: Bound
 
 
 @dataclass(frozen=True)
@@ -55,14 +77,14 @@ class Judgement:
 
 
 def parse_requirement(text: str) -> Requirement:
-    """The requirement that `[LIBRARY,]PATH:BENCHMARK[:SIZE]>=FRACTION` means; UserError for
-    anything else."""
+    """The requirement that `[LIBRARY,]PATH:BENCHMARK[:SIZE]>=AMOUNT` means; UserError for anything
+    else. AMOUNT is a fraction of the ceiling, or a figure with its unit; `<=` is for times."""
     found = FORM.fullmatch(text)
     if found is None:
         raise UserError(
             f"{text!r} is no requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION', like "
-            "'host-host same-numa:bw:16M>=0.9', without SIZE for the ceiling's best, and with "
-            "'LIBRARY,' before it for one library alone"
+            "'host-host same-numa:bw:16M>=0.9', or a figure, like >=11GB/s or <=12us; without SIZE "
+            "for the ceiling's best, and with 'LIBRARY,' before it for one library alone"
         )
     parts = {name: part and part.strip() for name, part in found.groupdict().items()}
     return Requirement(
@@ -71,18 +93,23 @@ def parse_requirement(text: str) -> Requirement:
         path=parts["path"],
         figure=parts["figure"],
         size_bytes=parse_bytes(parts["size"]) if parts["size"] else None,
-        fraction=_fraction(parts["fraction"]),
+        bound=_bound(parts["amount"], at_most=parts["relation"] == "<="),
     )
 
 
-def _fraction(text: str) -> float:
-    number = re.fullmatch(r"\d*\.?\d+", text)
-    value = float(text) if number else 0.0
-    if not 0 < value <= 1:
+def _bound(text: str, *, at_most: bool) -> Bound:
+    found = re.fullmatch(r"(\d*\.?\d+)(?:\s*([^\d\s.]+))?", text)
+    amount = float(found[1]) if found else 0.0
+    written = (found[2] or "") if found else ""
+    most = math.inf if written in UNITS else 1.0
+    if not 0 < amount <= most or math.isinf(amount) or (written and written not in UNITS):
         raise UserError(
-            f"{text!r} is no fraction of a ceiling: write a number above 0 and up to 1, like 0.9"
+            f"{text!r} is no fraction of a ceiling and no figure: write a number above 0 and up to "
+            "1, like 0.9, or one with GB/s, M/s or us, like 11GB/s"
         )
-    return value
+    if at_most and not written:
+        raise UserError(f"a fraction of the ceiling is to be reached: write >={text}")
+    return Bound(amount, UNITS.get(written, ""), at_most)
 
 
 def planned_keys(plan: Plan) -> list[Key]:
@@ -137,14 +164,27 @@ def _check(one: Requirement, keys: Sequence[Key], benchmarks: list[Benchmark]) -
             f"{one.figure!r} is not measured on that path{closest(one.figure, list(figures))}"
         )
     mine = [(who, what) for who, what in here if what.figure == one.figure]
-    if not named(benchmarks, mine[0][1].benchmark).has_ceiling:
-        raise UserError(f"{one.figure} has no ceiling to be a fraction of: choose another")
+    _check_bound(one, named(benchmarks, mine[0][1].benchmark), mine[0][1].metric)
     sizes = sorted({what.x for _, what in mine})
     if one.size_bytes is not None and one.size_bytes not in sizes:
         raise UserError(
             f"{one.figure} is not measured at {size(one.size_bytes)} there: choose one of "
             f"{format_sizes(sizes)}, or measure more with --sizes"
         )
+
+
+def _check_bound(one: Requirement, benchmark: Benchmark, name: str) -> None:
+    metric, lower = benchmark.metric(name), benchmark.metric(name).better == "lower"
+    figure = f"{'<=' if lower else '>='}NUMBER{metric.unit}"
+    if not one.bound.unit and not benchmark.has_ceiling:
+        raise UserError(f"{one.figure} has no ceiling to be a fraction of: write {figure}")
+    if one.bound.unit and (one.bound.unit, one.bound.at_most) != (metric.unit, lower):
+        raise UserError(
+            f"{one.figure} is measured in {metric.unit}, and {metric.better} is better: write"
+            f" {figure}"
+        )
+    if one.size_bytes is None and not benchmark.has_ceiling:
+        raise UserError(f"{one.figure} has no ceiling to choose a size by: name one, like :8")
 
 
 def judge(requirement: Requirement, results: Results) -> list[Judgement]:
@@ -210,21 +250,34 @@ def _absent(key: Key, cells: Iterable[Key]) -> str:
 
 
 def _judged(requirement: Requirement, cell: Cell) -> tuple[bool, str]:
-    """Whether the median of the fraction reaches what is wanted, and what to say of it."""
+    """Whether the median reaches what is wanted, and what to say of it."""
+    bound = requirement.bound
     where = f"{case(cell.case)} at {size(cell.case.x)}"
     if cell.median is None:
         return False, f"missed it: {where} was not measured ({cell.status})"
-    if cell.fraction is None:
+    if not bound.unit and cell.fraction is None:
         return False, f"missed it: no ceiling of {where} was measured"
-    span = cell.fraction_ci95 or cell.fraction_range or (cell.fraction, cell.fraction)
-    figures = (
-        f"{percent(cell.fraction)} % of the ceiling "
-        f"({spread(cell.fraction_ci95, cell.fraction_range, 100)}), {where}"
-    )
-    if cell.fraction < requirement.fraction:
-        reach = ", though the interval reaches it" if span[1] >= requirement.fraction else ""
+    value, span, told = _figure(cell, cell.median) if bound.unit else _fraction(cell)
+    figures = f"{told}, {where}"
+    if not bound.holds(value):
+        reach = ", though the interval reaches it" if any(map(bound.holds, span)) else ""
         return False, f"missed it{reach}: {figures}"
-    if is_defect(cell):
+    if not bound.unit and is_defect(cell):
         return True, f"met it, but the ceiling has a defect there: {figures}"
-    reach = ", but the interval reaches below" if span[0] < requirement.fraction else ""
+    beyond = "above" if bound.at_most else "below"
+    reach = "" if all(map(bound.holds, span)) else f", but the interval reaches {beyond}"
     return True, f"met it{reach}: {figures}"
+
+
+def _figure(cell: Cell, median: float) -> tuple[float, Span, str]:
+    """The median of a cell, from where to where it may be, and both in words."""
+    span = cell.ci95 or cell.range or (median, median)
+    return median, span, f"{number(median)} {unit(cell.unit)} ({spread(cell.ci95, cell.range)})"
+
+
+def _fraction(cell: Cell) -> tuple[float, Span, str]:
+    """The same of the fraction of the ceiling, which the cell has."""
+    fraction = cell.fraction or 0.0
+    span = cell.fraction_ci95 or cell.fraction_range or (fraction, fraction)
+    between = spread(cell.fraction_ci95, cell.fraction_range, 100)
+    return fraction, span, f"{percent(fraction)} % of the ceiling ({between})"
