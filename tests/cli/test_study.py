@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -313,6 +314,16 @@ def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> N
         code, _, err = nearpeak(*words, "--require", "nowhere:bw>=0.9")
         assert (code, err.count("\n")) == (2, 1)
         assert "the study has no path 'nowhere'; there are: host-host same-numa" in err
+    junit = tmp_path / "junit.xml"
+    code, _, _ = nearpeak(
+        "report", "there", "--require", low, "--require", high, "--junit", str(junit)
+    )
+    assert code == 1
+    root = ElementTree.parse(junit).getroot()
+    assert (root.get("tests"), root.get("failures")) == ("3", "1")
+    code, out, err = nearpeak("report", "there", "--junit", str(tmp_path / "no" / "junit.xml"))
+    assert (code, out) == (2, "")
+    assert "cannot write" in err
 
 
 def test_what_doctor_found_is_kept_and_shown(

@@ -100,7 +100,7 @@ def results(make_study: MakeStudy) -> Results:
 def judged(results: Results, text: str) -> dict[str, Judgement]:
     one = parse_requirement(text)
     check([one], measured_keys(results), results.benchmarks)
-    return {each.who.library: each for each in judge(one, results)}
+    return {each.who.library: each for each in judge([one], results)}
 
 
 def test_all_libraries_must_meet_it_or_the_one_that_is_named(results: Results) -> None:

@@ -9,7 +9,7 @@ from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
     from nearpeak.results.model import Results
-    from nearpeak.results.requirements import Requirement
+    from nearpeak.results.requirements import Judgement
 
 Hosts = Annotated[
     str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
@@ -29,12 +29,10 @@ Require = Annotated[
 ]
 
 
-def conclude(results: "Results", requirements: "list[Requirement]") -> None:
+def conclude(results: "Results", judged: "list[Judgement]") -> None:
     """Says how each requirement was met and, last, what went wrong: then it exits with 1."""
     from nearpeak.results.faults import faults
-    from nearpeak.results.requirements import judge
 
-    judged = [one for requirement in requirements for one in judge(requirement, results)]
     for one in judged:
         print(printable(one.sentence))
     wrong = faults(results)

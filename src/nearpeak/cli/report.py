@@ -22,7 +22,7 @@ Examples:
 
   nearpeak report study --beside lassen-2019 --beside summit-2019
 
-  nearpeak report study --require "gpu-gpu nvlink:bw:16M>=0.9"
+  nearpeak report study --require "gpu-gpu nvlink:bw:16M>=0.9" --junit study.xml
 """
 
 
@@ -43,21 +43,32 @@ def report(
         ),
     ] = None,
     require: Require = None,
+    as_junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit", metavar="FILE", help="Write JUnit XML of what is required, for CI."
+        ),
+    ] = None,
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     import webbrowser
 
     from nearpeak.errors import UserError
+    from nearpeak.files import write_whole
     from nearpeak.report.beside import choose
     from nearpeak.report.page import make_report
+    from nearpeak.report.required import to_junit
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results.requirements import check, measured_keys, parse_requirement
+    from nearpeak.results.requirements import check, judge, measured_keys, parse_requirement
 
     requirements = [parse_requirement(one) for one in require or []]
     machines = choose(beside or [])
     results, page = make_report(folder, machines)
     check(requirements, measured_keys(results), results.benchmarks)
+    judged = judge(requirements, results)
+    if as_junit is not None:
+        write_whole(as_junit, to_junit(results, judged))
     print_summary(results, page, machines=machines)
     if open_it and not webbrowser.open(page.resolve().as_uri()):
         raise UserError(f"no browser was found to open {page}: copy it to where there is one")
-    conclude(results, requirements)
+    conclude(results, judged)

@@ -297,6 +297,7 @@ def _run(
     force: bool = False,
 ) -> None:
     """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
+    from nearpeak.results.requirements import judge
     from nearpeak.study import sessions
     from nearpeak.study.forecast import sentence
     from nearpeak.study.history import History
@@ -331,7 +332,7 @@ def _run(
     if study.signal is not None:
         print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
         raise typer.Exit(128 + study.signal)
-    conclude(results, requirements)
+    conclude(results, judge(requirements, results))
 
 
 def _report(folder: Path) -> "Results":

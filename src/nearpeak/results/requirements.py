@@ -187,8 +187,12 @@ def _check_bound(one: Requirement, benchmark: Benchmark, name: str) -> None:
         raise UserError(f"{one.figure} has no ceiling to choose a size by: name one, like :8")
 
 
-def judge(requirement: Requirement, results: Results) -> list[Judgement]:
-    """How each library stands to a requirement that was checked, for each kind of buffers."""
+def judge(requirements: Iterable[Requirement], results: Results) -> list[Judgement]:
+    """How each library stands to requirements that were checked, for each kind of buffers."""
+    return [judged for one in requirements for judged in _judge(one, results)]
+
+
+def _judge(requirement: Requirement, results: Results) -> list[Judgement]:
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     owners = [
         who

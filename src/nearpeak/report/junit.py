@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JUnit XML, which CI systems read: suites of tests that passed, failed or were skipped."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from nearpeak.numbers import printable
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One test; it passed unless it has a failure, or why it was skipped."""
+
+    classname: str
+    name: str
+    failure: str = ""
+    kind: str = ""  # of the failure
+    details: str = ""  # of the failure, in lines
+    skipped: str = ""
+    said: str = ""  # its output
+
+
+def to_junit(name: str, suites: Iterable[tuple[str, Iterable[Outcome]]]) -> str:
+    """The file, whole; what XML cannot hold is replaced."""
+    root = Element("testsuites", name=name)
+    for title, tests in suites:
+        suite = SubElement(root, "testsuite", name=printable(title))
+        for one in tests:
+            _test(suite, one)
+        _count(suite)
+    _count(root)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _test(suite: Element, one: Outcome) -> None:
+    case = SubElement(
+        suite, "testcase", classname=printable(one.classname), name=printable(one.name)
+    )
+    if one.failure:
+        failure = SubElement(case, "failure", type=one.kind, message=printable(one.failure))
+        failure.text = "\n".join(map(printable, one.details.splitlines())) or None
+    elif one.skipped:
+        SubElement(case, "skipped", message=printable(one.skipped))
+    if one.said:
+        SubElement(case, "system-out").text = printable(one.said)
+
+
+def _count(element: Element) -> None:
+    for name, path in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+        element.set(name, str(sum(1 for _ in element.iter(path))))
