@@ -14,9 +14,9 @@ OLD is the baseline, all that follow together are the new side. Each is a
 folder of `nearpeak study`, or a folder full of them. Every run of a study is
 a session: three of each side tell most changes from the scatter of sessions.
 
-Exit status: 0 nothing regressed; 1 something is surely slower, by more than
-the tolerance, or crashes, hangs or returns wrong data now, or the new side did
-not measure it (unless --allow-missing); 2 bad input.
+Exit status: 0 nothing was proven to have regressed; 1 something is surely
+slower, by more than the tolerance, or crashes, hangs or returns wrong data
+now, or was not measured now (--allow-missing accepts that); 2 bad input.
 
 Examples:
 

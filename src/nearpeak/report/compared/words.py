@@ -143,8 +143,8 @@ def sessions(compared: Compared) -> str:
     )
     if single(compared):
         words += (
-            " How far sessions scatter is then assumed and not measured, so only what changed by"
-            " much more, and of a library what its ceiling did not, gets a verdict."
+            " Only what changed by much more gets a verdict, and of a library only what its ceiling"
+            " did not do too: how far sessions scatter is assumed, for one says nothing of it."
         )
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
