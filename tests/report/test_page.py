@@ -330,9 +330,11 @@ def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
             Pace(value=56.5, share=0.25, launches=2),
             Pace(value=28.1, share=0.75, launches=2),
         ]
+        point.otherwise = point.values
     page = render(plain)
     assert "a whole window at once (sm-batch): 1230, no ceiling" in page
     assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
+    assert "whether it has two paces is not sure" in page
 
 
 def _of_mean(case: Case) -> Case:

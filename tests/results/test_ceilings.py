@@ -188,6 +188,62 @@ def test_a_method_with_two_paces_is_a_ceiling_at_the_better_one(
     assert cell.fraction == pytest.approx(1.0)
 
 
+def paced(study: Any, shares: list[int]) -> None:
+    """Blocks of 20 samples, so many of them at 1 us and the others at 2; a library at 1.5."""
+    for block, share in enumerate(shares):
+        number = study.ceiling(block, {})
+        samples = [1.0] * share + [2.0] * (20 - share)
+        study.records.insert(
+            -1,
+            study.samples(
+                "latency",
+                8,
+                samples,
+                launch=number,
+                metric="latency",
+                method="m",
+                axes={"reuse": "fixed"},
+            ),
+        )
+        study.launch(block, "alpha", "latency", {8: 1.5})
+
+
+def test_paces_are_judged_over_all_launches(make_study: MakeStudy) -> None:
+    study = make_study()
+    paced(study, [10, 12, 8, 10, 9, 3])
+    results = study.results()
+    (point,) = results.ceilings
+    assert (point.values, point.otherwise, point.ci95) == ([1.0] * 6, [], (1.0, 1.0))
+    assert [(pace.value, pace.launches) for pace in point.modes] == [(1.0, 6), (2.0, 6)]
+    cell = study.find(results, "latency", 8, "alpha")
+    assert cell.fraction_ci95 == pytest.approx((1 / 1.5, 1 / 1.5))
+
+
+def test_where_paces_are_not_sure_intervals_span_both_answers(make_study: MakeStudy) -> None:
+    study = make_study()
+    paced(study, [9, 9, 9, 0, 0, 9])
+    results = study.results()
+    (point,) = results.ceilings
+    assert (point.value, point.modes) == (2.0, [])
+    assert point.otherwise == [1.0, 1.0, 1.0, 2.0, 2.0, 1.0]
+    assert point.ci95 == (1.0, 2.0)
+    cell = study.find(results, "latency", 8, "alpha")
+    assert cell.fraction == pytest.approx(2 / 1.5)
+    assert cell.fraction_ci95 == pytest.approx((1 / 1.5, 2 / 1.5))
+    assert cell.status == "ok"  # above the ceiling, but not for sure
+
+
+def test_another_method_may_win_by_the_other_answer(make_study: MakeStudy) -> None:
+    study = make_study()
+    paced(study, [9, 9, 9, 0, 0, 9])
+    for block in range(6):
+        study.ceiling(block, {("latency", "steady", 8): 1.8})
+    (point,) = study.results().ceilings
+    assert (point.method, point.value) == ("steady", 1.8)
+    assert point.otherwise == [1.0, 1.0, 1.0, 2.0, 2.0, 1.0]
+    assert point.ci95 == (1.0, 2.0)
+
+
 def test_axes_that_both_have_must_agree(make_study: MakeStudy) -> None:
     study = make_study()
     number = study.ceiling(0, {})

@@ -14,6 +14,7 @@ from nearpeak.statistics.intervals import (
     half_width,
     interval,
     precise,
+    spanning,
     weights,
 )
 
@@ -146,3 +147,9 @@ def test_expected_half_width(n: int) -> None:
     bounds = [interval(row) for row in np.random.default_rng(4).normal(0, 1, (4000, n))]
     mean = np.mean([(b[1] - b[0]) / 2 for b in bounds if b is not None])
     assert expected_half_width(0.1, n) == pytest.approx(0.1 * mean, rel=0.03)
+
+
+def test_the_span_of_intervals() -> None:
+    assert spanning([(1.0, 2.0), (1.5, 3.0)]) == (1.0, 3.0)
+    assert spanning([(1.0, 2.0), None]) is None
+    assert spanning([]) is None

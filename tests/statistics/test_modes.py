@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two modes and two paces: by hand, and how seldom one looks like two."""
+"""Two modes: by hand, and how seldom one looks like two."""
 
 import numpy as np
 import pytest
 
-from nearpeak.statistics.modes import two_modes, two_paces
+from nearpeak.statistics.modes import two_modes
 
 
 def test_two_modes() -> None:
@@ -29,20 +29,3 @@ def test_one_mode_seldom_looks_like_two(n: int, most: float, shape: str) -> None
     }[shape]
     found = sum(two_modes(values) is not None for values in np.exp(draw()))
     assert found / 3000 <= most
-
-
-@pytest.mark.parametrize(
-    ("samples", "upper"),
-    [
-        ([1.0] * 6 + [2.0] * 4, 4),
-        ([1.0, 1.01, 1.02, 0.99] * 5 + [1.2, 1.21, 1.19, 1.2] * 2, 8),
-        ([1.0] * 6 + [1.04] * 6, None),  # nearer than 5 %
-        ([1.0] * 18 + [2.0] * 2, None),  # a few outliers are no pace
-        ([1.0] * 4 + [2.0] * 4, None),  # too few samples
-        (list(np.linspace(1.0, 2.0, 40)), None),  # no valley
-        ([0.0] * 6 + [2.0] * 6, None),
-    ],
-)
-def test_two_paces(samples: list[float], upper: int | None) -> None:
-    found = two_paces(samples)
-    assert (None if found is None else int(found.sum())) == upper

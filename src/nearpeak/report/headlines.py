@@ -29,7 +29,7 @@ from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import staged
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_in
-from nearpeak.statistics.intervals import Interval, interval
+from nearpeak.statistics.intervals import Interval, interval, spanning
 from nearpeak.statistics.verdicts import EQUIVALENT, UNDECIDED
 from nearpeak.study.benchmarks import QUOTED_BYTES, Better
 from nearpeak.study.model import staging
@@ -230,13 +230,17 @@ def _answers(cell: Cell) -> bool:
 def _part(cell: Cell, plateau: CeilingPoint | None) -> Part | None:
     if plateau is None:
         return None
-    shares = better_in(cell.by_block, plateau.by_block, cell.better)
-    if not shares:
+    readings = [better_in(cell.by_block, one, cell.better) for one in plateau.readings]
+    if not readings[0]:
         return None
-    values = list(shares.values())
+    intervals = (
+        interval(list(shares.values()), sessions=[block.session for block in shares])
+        for shares in readings
+    )
+    values = [value for shares in readings for value in shares.values()]
     return Part(
-        float(np.median(values)),
-        interval(values, sessions=[block.session for block in shares]),
+        float(np.median(list(readings[0].values()))),
+        spanning(intervals),
         (min(values), max(values)),
     )
 

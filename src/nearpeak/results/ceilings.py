@@ -10,8 +10,8 @@ import numpy as np
 from nearpeak.identity import CEILING, Case, Curve, Place
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.model import CeilingPoint, Pace
-from nearpeak.statistics.intervals import interval
-from nearpeak.statistics.modes import two_paces
+from nearpeak.statistics.intervals import interval, spanning
+from nearpeak.statistics.paces import borders, of_better
 from nearpeak.study.benchmarks import Better
 from nearpeak.study.buffers import ceiling_buffers, on_host
 from nearpeak.study.model import GPU_FACTS
@@ -21,8 +21,9 @@ class Reached(NamedTuple):
     """What a method reached in one block."""
 
     value: float
+    otherwise: float  # the same, if its paces are judged as they may be too
     trial: bool  # in a short trial, where others were better
-    paces: tuple[Pace, ...] = ()  # the better one first, where the launch has two
+    paces: tuple[Pace, ...] = ()  # the better one first, where the method and the launch have two
     cache_line_ns: float | None = None
 
 
@@ -39,15 +40,15 @@ def find(observations: Observations) -> list[CeilingPoint]:
     """Every ceiling, in order of place and case.
 
     A launch of a ceiling counts with the median of its samples, as one of a library does; where
-    they fall into two paces, with that of the better one, for it is what the path can carry. The
+    its method has two paces, in all launches together, with that of the better one, for it is what
+    the path can carry. Where that is not sure, the interval spans both. The
     method with the best median over all blocks wins for the whole study: were it chosen anew in
     each block, the ceiling would be the luckiest of several launches. So would one that only a few
     blocks have: a winner has more than half of them, where any method does. What moves a whole
     window at once never wins.
     """
-    curves: dict[Where, Methods] = defaultdict(lambda: defaultdict(dict))
+    found: dict[Where, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
     together: dict[Where, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    kinds: dict[Where, Observation] = {}
     for one in observations.observed:
         if one.launch.who != CEILING:
             continue
@@ -55,43 +56,61 @@ def find(observations: Observations) -> list[CeilingPoint]:
         if one.together:
             together[where][one.method].append(one.summary.median)
         else:
-            kinds[where] = one
-            curves[where][one.method][one.launch.block] = _reached(one)
-    return [_point(where, curves[where], together[where], kinds[where]) for where in sorted(curves)]
+            found[where][one.method].append(one)
+    return [_point(where, found[where], together[where]) for where in sorted(found)]
 
 
-def _reached(one: Observation) -> Reached:
-    paces = _paces(one)
-    return Reached(
-        paces[0].value if paces else one.summary.median, one.trial, paces, one.cache_line_ns
+def _reached(launches: list[Observation]) -> dict[Block, Reached]:
+    """What a method reached in each of its launches."""
+    judged = borders(
+        [one.samples for one in launches if one.samples is not None], launches[0].better
+    )
+    return {
+        one.launch.block: Reached(
+            value=_median(one, judged[0]),
+            otherwise=_median(one, judged[-1]),
+            trial=one.trial,
+            paces=_paces(one, judged[0]),
+            cache_line_ns=one.cache_line_ns,
+        )
+        for one in launches
+    }
+
+
+def _median(one: Observation, border: float | None) -> float:
+    """Of a launch: of its better pace."""
+    if one.samples is None or border is None:
+        return one.summary.median
+    return float(np.median(one.samples[of_better(one.samples, border, one.better)]))
+
+
+def _paces(one: Observation, border: float | None) -> tuple[Pace, ...]:
+    """Both paces of a launch, the better one first; nothing where it has but one."""
+    if one.samples is None:
+        return ()
+    part = of_better(one.samples, border, one.better)
+    if part.all():
+        return ()
+    return tuple(
+        Pace(value=float(np.median(one.samples[side])), share=float(np.mean(side)), launches=1)
+        for side in (part, ~part)
     )
 
 
-def _paces(one: Observation) -> tuple[Pace, ...]:
-    """Both paces of a launch, the better one first; nothing where it has but one."""
-    upper = None if one.samples is None else two_paces(one.samples)
-    if one.samples is None or upper is None:
-        return ()
-    found = [
-        Pace(value=float(np.median(one.samples[part])), share=float(np.mean(part)), launches=1)
-        for part in (upper, ~upper)
-    ]
-    return tuple(found if one.better == "higher" else found[::-1])
-
-
 def _point(
-    where: Where, methods: Methods, together: Mapping[str, list[float]], kind: Observation
+    where: Where, found: Mapping[str, list[Observation]], together: Mapping[str, list[float]]
 ) -> CeilingPoint:
-    values = {
-        name: float(np.median([reached.value for reached in blocks.values()]))
-        for name, blocks in methods.items()
-    }
-    measured = set[Block]().union(*methods.values())
-    usual = {name: values[name] for name in methods if 2 * len(methods[name]) > len(measured)}
-    method = best(usual or values, kind.better)
-    by_block = _by_block(methods, method, kind.better)
+    methods = {name: _reached(launches) for name, launches in found.items()}
+    kind = next(iter(found.values()))[0]
+    method, by_block = _best(methods, kind.better)
     blocks = sorted(by_block)
     carried = [by_block[block].value for block in blocks]
+    sessions = [block.session for block in blocks]
+    other = {name: _otherwise(reached) for name, reached in methods.items()}
+    by_other = _best(other, kind.better)[1]
+    otherwise = [by_other.get(block, by_block[block]).value for block in blocks]
+    if otherwise == carried:
+        otherwise = []
     place, case = where
     return CeilingPoint(
         place=place,
@@ -99,17 +118,39 @@ def _point(
         unit=kind.unit,
         better=kind.better,
         value=float(np.median(carried)),
-        ci95=interval(carried, sessions=[block.session for block in blocks]),
+        ci95=spanning(interval(one, sessions=sessions) for one in (carried, otherwise) if one),
         range=(min(carried), max(carried)),
         values=carried,
+        otherwise=otherwise,
         blocks=blocks,
         cache_line_ns=[_distance(by_block[block], methods, block) for block in blocks],
         method=method,
-        methods=values,
+        methods=_medians(methods),
         together={name: float(np.median(reached)) for name, reached in together.items()},
         modes=_modes([reached for reached in methods[method].values() if reached.paces]),
         fact=case.metric in GPU_FACTS,
     )
+
+
+def _otherwise(reached: dict[Block, Reached]) -> dict[Block, Reached]:
+    """What a method reached, if its paces are judged as they may be too."""
+    return {block: one._replace(value=one.otherwise) for block, one in reached.items()}
+
+
+def _medians(methods: Methods) -> dict[str, float]:
+    return {
+        name: float(np.median([reached.value for reached in blocks.values()]))
+        for name, blocks in methods.items()
+    }
+
+
+def _best(methods: Methods, better: Better) -> tuple[str, dict[Block, Reached]]:
+    """The method that wins, and what the path carried in each block that has it."""
+    values = _medians(methods)
+    measured = set[Block]().union(*methods.values())
+    usual = {name: values[name] for name in methods if 2 * len(methods[name]) > len(measured)}
+    method = best(usual or values, better)
+    return method, _by_block(methods, method, better)
 
 
 def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:

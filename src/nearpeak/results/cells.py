@@ -19,7 +19,7 @@ from nearpeak.observations.model import (
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import interval, precise
+from nearpeak.statistics.intervals import interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
 from nearpeak.study.benchmarks import Benchmark, named
@@ -185,17 +185,23 @@ def _flags(
 
 def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     """Sets the ceiling and the fraction of it; what is wrong with them."""
-    # Of each block that measured both; near to 1 is near to the ceiling, whatever is better.
-    shares = better_in(cell.by_block, ceiling.by_block, cell.better) if ceiling else {}
-    if ceiling is None or not shares:  # no block measured both
+    if ceiling is None:
         return {"no ceiling"}
-    values = list(shares.values())
-    ratio = median_ratio(np.log(values), [block.session for block in shares])
+    # Of each block that measured both; near to 1 is near to the ceiling, whatever is better.
+    readings = [better_in(cell.by_block, one, cell.better) for one in ceiling.readings]
+    if not readings[0]:
+        return {"no ceiling"}
+    ratios = [
+        median_ratio(np.log(list(shares.values())), [block.session for block in shares])
+        for shares in readings
+    ]
+    values = [value for shares in readings for value in shares.values()]
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method)
-    cell.fraction, cell.fraction_ci95 = ratio.value, ratio.bounds
+    cell.fraction = ratios[0].value
+    cell.fraction_ci95 = spanning(ratio.bounds for ratio in ratios)
     cell.fraction_range = (min(values), max(values))
-    cell.fraction_blocks = len(values)
-    if len(values) < cell.launches:
+    cell.fraction_blocks = len(readings[0])
+    if cell.fraction_blocks < cell.launches:
         cell.flags.append("fewer blocks")
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")

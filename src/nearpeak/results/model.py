@@ -93,6 +93,9 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     range: tuple[float, float]
     values: list[float]  # of each block that has the winner
+    # The same, if paces are judged the other way; empty where that makes nothing else, or is ruled
+    # out. Intervals span both.
+    otherwise: list[float] = []
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
     method: str
@@ -106,6 +109,12 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     def by_block(self) -> dict[Block, float]:
         """What the path carried in each block."""
         return dict(zip(self.blocks, self.values, strict=True))
+
+    @property
+    def readings(self) -> list[dict[Block, float]]:
+        """What the path carried in each block; if paces may be judged the other way, that too."""
+        found = (self.values, self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in found if values]
 
     @property
     def launches(self) -> int:

@@ -5,7 +5,7 @@ The unit is the launch: every value here is a launch median, or a ratio of two.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -71,6 +71,15 @@ def interval(
     extra = math.sqrt(reach**2 - alone**2)
     middle = float(np.median(ordered))
     return middle - math.hypot(middle - low, extra), middle + math.hypot(high - middle, extra)
+
+
+def spanning(intervals: Iterable[Interval | None]) -> Interval | None:
+    """From the lowest end of these intervals to the highest; None where one of them is none."""
+    found = list(intervals)
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def half_width(values: ArrayLike, sessions: Sequence[int] | None = None) -> float | None:
