@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Benchmarks of any number of ranks, and what is asked of their number."""
 
+import os
 from typing import Any
 
 import pytest
 
+TRIES = 100  # a busy machine may keep one of two ranks waiting
 QUICK = ("--sizes", "8,1000,65536", "--slot-ms", "1")
 
 
@@ -21,6 +23,20 @@ def test_sums_of_every_type_are_right_on_any_number_of_ranks(
     for case in done.of("samples"):
         assert len(case["ranks"]) == ranks
         assert case["samples"] == [max(times) for times in zip(*case["ranks"], strict=True)]
+
+
+def test_records_tell_how_far_the_cpus_are_from_each_other(launcher: Any) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU to run on")
+    for _ in range(TRIES):
+        done = launcher.run("latency", "--sizes", "8,64", "--slot-ms", "1")
+        assert done.code == 0, done.err
+        found = [case["cache_line_ns"] for case in done.of("samples")]
+        assert [len(one) for one in found] == [1, 1]
+        if any(one != [None] for one in found):
+            break
+    assert all(one == [None] or one[0] > 0 for one in found)
+    assert any(one != [None] for one in found), f"none in {TRIES} launches"
 
 
 def test_a_size_that_is_no_multiple_of_the_type_is_skipped(launcher: Any) -> None:

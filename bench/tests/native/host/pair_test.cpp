@@ -117,6 +117,30 @@ TEST_CASE("as a library, the best transport alone is recorded under the benchmar
   CHECK(seen == std::set<std::string>{"latency", "bw", "bibw"});
 }
 
+TEST_CASE("records tell how far the CPUs are from each other") {
+  const bool apart = two_cpus()[0] != two_cpus()[1];
+  if (!apart) MESSAGE("skipped: one CPU to run on");
+  bool known = false;
+  // A busy machine may keep one of the two waiting, and is not asked again in that run.
+  for (int tries = 0; tries < 20 && !known; ++tries) {
+    const RecordFile file;
+    ModeOptions options = short_pair("8", file);
+    options.metrics = {"latency"};
+    CHECK(run(options) == kGood);
+    for (const auto& record : file.records("samples")) {
+      const auto& found = record["cache_line_ns"];
+      if (found.empty()) continue;  // a short trial
+      REQUIRE(found.size() == 1);
+      if (found[0].is_number()) {
+        CHECK(found[0] > 0);
+        known = true;
+      }
+    }
+    if (!apart) return;
+  }
+  CHECK(known);
+}
+
 TEST_CASE("when one process dies the other is ended too") {
   for (const int rank : {0, 1}) {
     const RecordFile file;
