@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates `nearpeak compare`: how often it errs and finds: the table of docs/compare.md.
+"""Simulates `nearpeak compare`: how often it errs and finds: the tables of docs/compare.md.
 
 Usage: python benchmarks/compare_power.py
 
 One library on 2 places, 3 curves of 8 sizes each, 6 launches a session. Half the variance of a
 launch is shared by all its sizes; half of that of a session by all curves, half is of each curve's
-own. The library loses nothing, 10 % everywhere, or 10 % on a single curve of one place. Nothing is
-measured; the seed is fixed.
+own. The library loses nothing, 10 % everywhere, or 10 % on a single curve of one place. In the
+second table the CPUs of some launches are far from each other, which takes each curve 1.6 to 2.5
+times as long. Nothing is measured; the seed is fixed.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Floats
+from nearpeak.arrays import Floats, Indices
 from nearpeak.statistics.sides import Columns, Group, judge
+from nearpeak.statistics.strata import blur, effects, strata
 from nearpeak.statistics.verdicts import SLOWER, Verdict
 
 STUDIES = 100
@@ -24,6 +26,11 @@ LOSS = -np.log(1.1)
 SESSIONS = ((1, 1), (2, 2), (3, 3), (5, 5), (10, 1))
 LAUNCH_SCATTER = (0.03, 0.1, 0.2)
 SESSION_SCATTER = (0.0, 0.02, 0.05)
+NEAR_NS, FAR_NS, SCATTER_NS = 60.0, 300.0, 0.1  # between CPUs; the last one relative
+FARTHER = np.log(1.6), np.log(2.5)  # what a curve loses where CPUs are far: between these
+# Of the second table: the share of launches with far CPUs, on the old side and on the new one.
+FAR = ((0.3, 0.3), (0.1, 0.5))
+FAR_ROWS = (((3, 3), 0.03), ((3, 3), 0.1), ((2, 2), 0.1), ((5, 5), 0.1))  # sessions, scatter
 
 
 class Counted(NamedTuple):
@@ -40,6 +47,16 @@ def columns(old: int, new: int) -> Columns:
     return Columns(sessions, np.arange(old + new) >= old)
 
 
+class Scatter(NamedTuple):
+    """Of launches and sessions, and the share of launches with far CPUs on either side."""
+
+    launch: float
+    session: float
+    heavy: bool = False
+    far: tuple[float, float] = (0.0, 0.0)
+    told_apart: bool = True  # far CPUs, as `compare` does
+
+
 def draw(generator: np.random.Generator, heavy: bool, size: tuple[int, ...]) -> Floats:
     """Noise of deviation 1: normal, or of Student's t with 3 degrees of freedom."""
     if heavy:
@@ -49,26 +66,41 @@ def draw(generator: np.random.Generator, heavy: bool, size: tuple[int, ...]) -> 
 
 def groups(
     generator: np.random.Generator,
+    placing: np.random.Generator,
     where: Columns,
-    scatter: tuple[float, float],
+    scatter: Scatter,
     loss: Floats,
-    heavy: bool,
 ) -> list[Group]:
-    """One comparison. `scatter`: of launches and sessions; `loss`: of each curve of each place."""
-    launch, session = scatter
+    """One comparison. `loss`: of each curve of each place; `placing` draws where CPUs are."""
     count, launches = len(where.new), len(where.sessions)
-    common = session * np.sqrt(0.5) * generator.normal(0, 1, count)
+    common = scatter.session * np.sqrt(0.5) * generator.normal(0, 1, count)
     found = []
     for place in range(PLACES):
+        far = placing.random(launches) < np.take(scatter.far, where.new[where.sessions])
+        distances = np.where(far, FAR_NS, NEAR_NS)
+        distances *= np.exp(placing.normal(0, SCATTER_NS, launches))
         curves = []
         for curve in range(CURVES):
-            own = session * np.sqrt(0.5) * generator.normal(0, 1, count)
+            own = scatter.session * np.sqrt(0.5) * generator.normal(0, 1, count)
             of_sessions = (common + own + loss[place, curve] * where.new)[where.sessions]
-            shared = draw(generator, heavy, (1, launches))
-            each = draw(generator, heavy, (SIZES, launches))
-            curves.append(of_sessions + launch * np.sqrt(0.5) * (shared + each))
-        found.append(Group(curves, where))
+            shared = draw(generator, scatter.heavy, (1, launches))
+            each = draw(generator, scatter.heavy, (SIZES, launches))
+            farther = -placing.uniform(*FARTHER) * far
+            noise = scatter.launch * np.sqrt(0.5) * (shared + each)
+            curves.append(of_sessions + farther + noise)
+        if scatter.told_apart:
+            found.append(levelled(curves, where, strata(distances.tolist())))
+        else:
+            found.append(Group(curves, where))
     return found
+
+
+def levelled(curves: list[Floats], where: Columns, of: Indices) -> Group:
+    """At the commonest distance, as compare.distances does it."""
+    off = [np.array([effects(row, where.sessions, of) for row in curve]) for curve in curves]
+    blurred = blur(where.sessions, of, where.new[where.sessions])
+    columns = where._replace(strata=len(np.unique(of)), blur=blurred)
+    return Group([curve - one for curve, one in zip(curves, off, strict=True)], columns)
 
 
 def count(found: list[Group]) -> Counted:
@@ -85,43 +117,64 @@ def count(found: list[Group]) -> Counted:
     return Counted(bool(slower), float(np.mean(sizes)), bool(beyond))
 
 
-def row(sessions: tuple[int, int], scatter: tuple[float, float], heavy: bool) -> str:
-    """One row of the table."""
-    generator = np.random.default_rng(1)
+def row(sessions: tuple[int, int], scatter: Scatter) -> str:
+    """One row of a table."""
+    generator, placing = np.random.default_rng(1), np.random.default_rng(2)
     where = columns(*sessions)
     nothing = np.zeros((PLACES, CURVES))
     single = nothing.copy()
     single[0, 0] = LOSS
     shares = []
     for loss in (nothing, nothing + LOSS, single):
-        counted = [count(groups(generator, where, scatter, loss, heavy)) for _ in range(STUDIES)]
+        counted = [count(groups(generator, placing, where, scatter, loss)) for _ in range(STUDIES)]
         shares.append(100 * np.array(counted, dtype=float).mean(axis=0))
     alike, everywhere, one = shares
-    launch, session = scatter
-    kind = ", heavy tails" if heavy else ""
+    kind = ", heavy tails" if scatter.heavy else ""
+    told = "" if scatter.told_apart else ", not told apart"
+    far = " and ".join(f"{100 * share:.0f} %" for share in scatter.far) + told
     return (
-        f"| {sessions[0]} + {sessions[1]} | {100 * launch:.0f} %{kind} | {100 * session:.0f} %"
-        f" | {alike[0]:.1f} % | {alike[1]:.2f} % | {alike[2]:.1f} %"
+        f"| {sessions[0]} + {sessions[1]} | {100 * scatter.launch:.0f} %{kind}"
+        f" | {100 * scatter.session:.0f} % |"
+        + (f" {far} |" if any(scatter.far) else "")
+        + f" {alike[0]:.1f} % | {alike[1]:.2f} % | {alike[2]:.1f} %"
         f" | {everywhere[2]:.0f} % | {one[2]:.0f} % |"
     )
 
 
+def head(far: bool) -> str:
+    """Of a table."""
+    names = ["Sessions", "Launches scatter", "Sessions scatter"]
+    names += ["Far launches, old and new"] if far else []
+    names += ["Alike: slower", "cells", "status 1", "10 % lost everywhere: status 1"]
+    names += ["on one curve of six: status 1"]
+    return f"| {' | '.join(names)} |\n|{'---|' * len(names)}"
+
+
+def same_distance() -> None:
+    """All launches with CPUs at one distance."""
+    print(head(far=False))
+    for heavy in (False, True):
+        for sessions in ((3, 3),) if heavy else SESSIONS:
+            for launch in (0.1,) if heavy else LAUNCH_SCATTER:
+                for session in SESSION_SCATTER:
+                    print(row(sessions, Scatter(launch, session, heavy)), flush=True)
+
+
+def two_distances() -> None:
+    """Some launches with CPUs far from each other, at each place its own."""
+    print(head(far=True))
+    for told_apart in (True, False):
+        for far in FAR:
+            for sessions, launch in FAR_ROWS if told_apart else FAR_ROWS[:1]:
+                scatter = Scatter(launch, 0.02, far=far, told_apart=told_apart)
+                print(row(sessions, scatter), flush=True)
+
+
 def main() -> None:
-    """Prints the table."""
-    print(
-        "| Sessions | Launches scatter | Sessions scatter | Alike: slower | cells | status 1"
-        " | 10 % lost everywhere: status 1 | on one curve of six: status 1 |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
-    rows = [
-        (sessions, launch, heavy)
-        for heavy in (False, True)
-        for sessions in (((3, 3),) if heavy else SESSIONS)
-        for launch in ((0.1,) if heavy else LAUNCH_SCATTER)
-    ]
-    for sessions, launch, heavy in rows:
-        for session in SESSION_SCATTER:
-            print(row(sessions, (launch, session), heavy), flush=True)
+    """Prints both tables."""
+    same_distance()
+    print()
+    two_distances()
 
 
 if __name__ == "__main__":
