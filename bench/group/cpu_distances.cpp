@@ -24,6 +24,7 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr int kBatches = 5;
 constexpr int kTrips = 40;  // of each batch
 constexpr auto kPatience = std::chrono::milliseconds(20);
+constexpr char kTries = 3;  // misses one after the other; then a pair is not waited for again
 
 // Where a member's page is to be found, and what tells it from another file of that name.
 struct Offer {
@@ -107,7 +108,7 @@ CpuDistances::CpuDistances(Group& group) : group_(group) {
   const auto offers = group_.gather(offer);
   const auto rank = static_cast<std::size_t>(group_.rank());
   before_ = std::make_unique<Page>(rank == 0 ? -1 : open_offered(offers[rank - 1], offer));
-  reached_ = group_.gather<char>(before_->mapped() ? 1 : 0);
+  reached_ = group_.gather<char>(before_->mapped() ? kTries : 0);
 }
 
 CpuDistances::~CpuDistances() = default;
@@ -150,7 +151,8 @@ std::vector<std::optional<double>> CpuDistances::measure() {
   std::vector<std::optional<double>> out;
   for (std::size_t first = 0; first + 1 < all.size(); ++first) {
     const bool answered = !std::isnan(all[first]);
-    if (!answered) reached_[first + 1] = 0;  // waiting for it again would take long
+    char& tries = reached_[first + 1];
+    if (tries > 0) tries = answered ? kTries : static_cast<char>(tries - 1);
     out.push_back(answered ? std::optional(all[first]) : std::nullopt);
   }
   return out;

@@ -29,7 +29,7 @@ class CpuDistances {
   Group& group_;
   std::unique_ptr<Page> own_;
   std::unique_ptr<Page> before_;  // of the rank before this one
-  std::vector<char> reached_;     // of each rank: whether it has that, and was answered in time
+  std::vector<char> reached_;     // of each rank: how often it may still miss; 0 where it has none
 };
 
 }  // namespace nearpeak
