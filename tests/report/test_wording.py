@@ -4,8 +4,10 @@
 import msgspec
 
 from nearpeak.identity import CEILING, Place, Who
+from nearpeak.numbers import size
 from nearpeak.report import headlines, summary, wording
 from nearpeak.results.model import Finding, Results, Skip
+from nearpeak.results.names import case
 
 
 def _place(results: Results, path: str) -> Place:
@@ -91,16 +93,30 @@ def test_where_fewer_messages_were_in_flight(results: Results) -> None:
     )
 
 
+def test_how_a_study_ended(plain: Results) -> None:
+    plain.ended = "the budget is spent"
+    assert wording.ending(plain) == "all measured: the budget is spent"
+    plain.cells[0].median = None
+    many = len(plain.cells)
+    assert wording.ending(plain).startswith(f"1 of {many} figures could not be measured: ")
+    plain.complete, plain.ended = False, ""
+    assert wording.ending(plain) == "not complete"
+
+
 def test_how_precise_the_cells_are(results: Results) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
+    aim = "(2 % for rates, 3 % for times)"
     assert wording.precision(results) == (
-        f"The median half width of the 95 % intervals is 2.50 %, over {sure} cells;"
-        " all are within 2.00 % (rates) or 3.00 % (times)."
+        f"Half of the {sure} 95 % intervals are within +- 2.50 %; all are as precise as aimed at"
+        f" {aim}."
     )
     for cell in results.cells[:3]:
         cell.flags = ["imprecise"]
+    wide = next(cell for cell in results.cells[:3] if cell.median)
+    wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
     assert wording.precision(results).endswith(
-        f"{sure} cells; 3 are less precise than 2.00 % (rates) or 3.00 % (times)."
+        f"; 3 are less precise than aimed at {aim}, the widest +- 50.0 %: {wide.who.label},"
+        f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)}."
     )
     for cell in results.cells:
         cell.ci95 = None

@@ -315,7 +315,8 @@ def _run(
         with make_progress(plan) as progress:
             study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session, history)
             end = study.run()
-        print(f"{end.status}: {end.message}", flush=True)
+        ended = "interrupted" if end.status == "interrupted" else "complete"
+        print(f"{ended}: {end.message}", flush=True)
         if end.status == "imprecise" and (found := study.forecast()):
             print(sentence(found), flush=True)
         try:

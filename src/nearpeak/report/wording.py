@@ -139,17 +139,34 @@ def lost(finding: Finding) -> str:
     return f"{number(finding.lost_us)} µs lost over {count(finding.cases, 'case')}."
 
 
+def ending(results: Results) -> str:
+    """How the study ended: `all measured: the budget is spent after 7 blocks`."""
+    missing = sum(cell.median is None for cell in results.cells)
+    if not results.complete:
+        state = "not complete"
+    elif missing:
+        state = f"{missing} of {count(len(results.cells), 'figure')} could not be measured"
+    else:
+        state = "all measured"
+    return f"{state}: {results.ended}" if results.ended else state
+
+
 def precision(results: Results) -> str:
     """How narrow the intervals are, and how many missed the aim; empty where there is none."""
-    widths = [cell.half_width for cell in results.cells if cell.half_width is not None]
-    if not widths:
+    known = [(cell.half_width, cell) for cell in results.cells if cell.half_width is not None]
+    if not known:
         return ""
+    middle = median(width for width, _ in known)
+    text = f"Half of the {count(len(known), '95 % interval')} are within +- {percent(middle)} %;"
     missed = sum("imprecise" in cell.flags for cell in results.cells)
-    goals = f"{percent(goal('higher'))} % (rates) or {percent(goal('lower'))} % (times)"
+    aim = f"{100 * goal('higher'):g} % for rates, {100 * goal('lower'):g} % for times"
+    if not missed:
+        return f"{text} all are as precise as aimed at ({aim})."
+    widest, cell = max(known, key=lambda one: one[0])
     return (
-        f"The median half width of the 95 % intervals is {percent(median(widths))} %, over"
-        f" {count(len(widths), 'cell')}; "
-        + (f"{missed} are less precise than {goals}." if missed else f"all are within {goals}.")
+        f"{text} {missed} {'is' if missed == 1 else 'are'} less precise than aimed at ({aim}),"
+        f" the widest +- {percent(widest)} %: {cell.who.label}, {cell.place.path},"
+        f" {case(cell.case)} at {size(cell.case.x)}."
     )
 
 
