@@ -35,6 +35,12 @@ def test_a_plateau_in_the_receivers_caches_says_so(plain: Results) -> None:
     plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])
     text = _told(plain)["host-host same-numa"].sentences[0]
     assert "plateau 16.9 GB/s (256 KiB, in the receiver's caches)" in text
+    (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
+    assert wording.cached_plateaus([group]) == (
+        "Plateaus in the receiver's caches, where little crosses the path:"
+        " host-host same-numa, bw (256 KiB); host-host same-numa, bibw (256 KiB)."
+    )
+    assert wording.cached_plateaus([]) == ""
 
 
 def test_who_is_first_is_said_where_it_is_known(plain: Results) -> None:

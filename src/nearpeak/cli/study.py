@@ -116,12 +116,14 @@ def study(
     ] = None,
     launches: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Launches a cell. Default: 6 to 12, until precise."),
+        typer.Option(metavar="N", help="Launches of each case. Default: 6 to 12, until precise."),
     ] = None,
     slot_ms: Annotated[
         int | None,
         typer.Option(
-            metavar="MS", min=1, help="Time for one case of one launch. Default: as it scatters."
+            metavar="MS",
+            min=1,
+            help="Time for one case in one launch. Default: by how samples scatter.",
         ),
     ] = None,
     launch_limit: Annotated[

@@ -171,6 +171,8 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     )
     if text := wording.windows(results):
         yield _text(text, "dim")
+    if text := wording.cached_plateaus(found):
+        yield _text(text, "dim")
     with_cells = {group.place for group in found}
     for one in wording.headlines(results, found):
         for text in [one.first] if one.place in with_cells else one.sentences:

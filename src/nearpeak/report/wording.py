@@ -190,6 +190,19 @@ def windows(results: Results) -> str:
     return f"{full} messages in flight, fewer of large ones: {'; '.join(parts)}." if parts else ""
 
 
+def cached_plateaus(found: list[Group]) -> str:
+    """Which plateaus are of messages in the receiver's caches; empty where none is."""
+    names = [
+        f"{group.title}, {case(figure.case)} ({size(figure.plateau.case.x)})"
+        for group in found
+        for figure in group.figures.values()
+        if figure.plateau and figure.plateau_cache and not group.place.pair
+    ]
+    if not names:
+        return ""
+    return f"Plateaus in the receiver's caches, where little crosses the path: {'; '.join(names)}."
+
+
 def missing_methods(results: Results) -> list[str]:
     """Which methods the ceilings do without, and why."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
