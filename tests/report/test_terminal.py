@@ -56,7 +56,7 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
         "Study 2026-01-02T03-04-05 on node<1>&co, all measured: every cell is precise"
         " host-host same-numa"
     )
-    assert "95 % intervals are within +- 2.50 %; all are as precise as aimed at" in text
+    assert "intervals (95 %) are within +- 2.50 %; all are as precise as aimed at" in text
     assert "Drift: 1 path, none changed." in text
     assert "Worth a look: host-host same-numa carries 16.9 GB/s" in text
     assert "session" not in text  # there is but one

@@ -113,7 +113,7 @@ def test_how_precise_the_cells_are(results: Results) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
     aim = "(2 % for rates, 3 % for times)"
     assert wording.precision(results) == (
-        f"Half of the {sure} 95 % intervals are within +- 2.50 %; all are as precise as aimed at"
+        f"Half of the {sure} intervals (95 %) are within +- 2.50 %; all are as precise as aimed at"
         f" {aim}."
     )
     for cell in results.cells[:3]:

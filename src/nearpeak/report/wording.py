@@ -157,7 +157,7 @@ def precision(results: Results) -> str:
     if not known:
         return ""
     middle = median(width for width, _ in known)
-    text = f"Half of the {count(len(known), '95 % interval')} are within +- {percent(middle)} %;"
+    text = f"Half of the {count(len(known), 'interval')} (95 %) are within +- {percent(middle)} %;"
     missed = sum("imprecise" in cell.flags for cell in results.cells)
     aim = f"{100 * goal('higher'):g} % for rates, {100 * goal('lower'):g} % for times"
     if not missed:
