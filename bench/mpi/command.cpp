@@ -10,6 +10,7 @@
 #include "benchmark/describe.hpp"
 #include "mpi/probe.hpp"
 #include "mpi/staging.hpp"
+#include "options/omb.hpp"
 
 namespace nearpeak {
 namespace {
@@ -43,13 +44,23 @@ bool stages(const Selected& selected) {
   return staging != selected.axes.end() && staging->second != kNoStaging;
 }
 
-// The first word that is no flag must name a benchmark, or probe. Throws BadInput.
+bool is_benchmark(const std::string& word) {
+  const std::vector<Benchmark>& all = benchmarks();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Benchmark& one) { return one.info.name == word; });
+}
+
+// The first word that is no flag must name a benchmark, or probe; a command line of OMB, which has
+// no name, is answered with ours. Throws BadInput.
 void check_name(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.starts_with("-")) continue;
-    if (word != kProbe) find_benchmark(word);
-    return;
+    if (word == kProbe || is_benchmark(word)) return;
+    const std::string hint = i > 1 ? omb_hint({argv + 1, argv + argc}) : "";
+    if (hint.empty()) find_benchmark(word);  // throws: it says which there are
+    throw BadInput("the benchmark comes first, as in nearpeak-mpi latency; " + hint +
+                   "; see nearpeak-mpi --help");
   }
 }
 

@@ -37,3 +37,16 @@ def test_help(nearpeak: Nearpeak, words: list[str]) -> None:
     status, out, err = nearpeak(*words)
     assert (status, err) == (0, "")
     assert "Usage: nearpeak" in out
+
+
+@pytest.mark.parametrize("group", [[], ["mpi"]])
+def test_commands_are_summed_up_in_the_imperative(nearpeak: Nearpeak, group: list[str]) -> None:
+    _, out, _ = nearpeak(*group, "--help")
+    lines = out[out.index("Commands") :].splitlines()
+    summaries = [
+        words[1]
+        for line in lines
+        if len(words := line.strip("│ ").split()) > 1 and words[0].islower()
+    ]
+    assert len(summaries) > 2
+    assert [first for first in summaries if first[0].isupper() and first.endswith("s")] == []

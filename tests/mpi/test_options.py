@@ -50,6 +50,13 @@ def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
         (("latency", "--sizes", "8q"), "'8q' is not a size"),
         (("osu_bw",), "OMB's osu_bw is called bw here"),
         (("bw", "-i", "10", "H", "D"), "-i is --slot-ms MS"),
+        (
+            ("-d", "cuda", "D", "D"),
+            "the benchmark comes first, as in nearpeak-mpi latency; options of OMB have other names"
+            " here: -d is not needed, D D is --buffers D,D",
+        ),
+        (("-i", "10", "bw"), "the benchmark comes first"),
+        (("--check", "lattency"), "unknown benchmark 'lattency'"),
         ((), "name a benchmark, one of allreduce, bibw, bw, latency, mbw_mr, or probe"),
     ):
         told = ask(program, "--check", *words)

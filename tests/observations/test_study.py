@@ -14,7 +14,7 @@ from nearpeak.identity import CEILING, Case, Who
 from nearpeak.machine.states import CpuState, State
 from nearpeak.observations.model import Block
 from nearpeak.observations.study import load
-from nearpeak.study.records import LaunchEndRecord, LaunchRecord
+from nearpeak.study.records import LaunchEndRecord, LaunchRecord, StudyEndRecord
 
 MakeStudy = Any
 
@@ -145,6 +145,9 @@ def test_a_resumed_study_is_complete_only_at_its_end(make_study: MakeStudy) -> N
     study.launch(1, "alpha", "bw", {8: 1.0})
     assert not load(study.write(complete=False)).complete
     assert load(study.write(complete=True)).complete
+    study.records.append(StudyEndRecord(status="imprecise", message="the budget is spent"))
+    spent = load(study.write(complete=False))
+    assert (spent.complete, spent.ended) == (True, "the budget is spent")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,26 @@ def test_others_are_not() -> None:
     assert [one.launches for one in found] == [[1], [2], [3], [4], [5]]
 
 
+def test_launchers_words_part_nothing_and_what_ends_other_ranks_is_no_cause() -> None:
+    found = alike(
+        [
+            failure(1, "ended by SIGTERM: Terminated (signal 15)"),
+            failure(2, "ended by SIGABRT: Aborted (signal 6)"),
+            failure(3, "ended by SIGABRT: rank 0 on node vm exited on signal 6"),
+            failure(4, "ended by SIGSEGV: Segmentation fault (signal 11)"),
+            failure(5, "ended by SIGKILL: Killed (signal 9)", who=Who("intel")),
+            failure(6, "ended by SIGTERM: Terminated (signal 15)", benchmarks=["bw"]),
+        ]
+    )
+    assert [(one.first.launch, one.launches) for one in found] == [
+        (2, [1, 2, 3]),
+        (4, [4]),
+        (5, [5]),
+        (6, [6]),
+    ]
+    assert found[0].message == "ended by SIGABRT: Aborted (signal 6)"
+
+
 def test_a_group_is_one_sentence() -> None:
     found = sentences([failure(3, "ended by SIGSEGV"), failure(4, "ended by SIGSEGV")])
     assert found == [

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader is told before the figures."""
 
+from nearpeak.identity import CEILING
 from nearpeak.report.notices import notices
 from nearpeak.report.sections import Notice
-from nearpeak.results.model import Results
+from nearpeak.results.model import Results, Skip
 
 
 def _one(results: Results, words: str) -> Notice:
@@ -15,6 +16,22 @@ def test_the_most_serious_stands_first(results: Results) -> None:
     tones = [one.tone for one in notices(results)]
     assert tones == sorted(tones, key=["bad", "note", ""].index)
     assert tones.count("bad") == 2
+
+
+def test_a_steady_machine_is_no_news_before_a_missing_method(plain: Results) -> None:
+    plain.skipped = [
+        Skip(
+            who=CEILING,
+            place=plain.cells[0].place,
+            benchmark="bw",
+            method="cma",
+            sizes=[8],
+            message="not permitted",
+        )
+    ]
+    first, *others = notices(plain)
+    assert (first.tone, first.text.endswith("without cma: not permitted.")) == ("note", True)
+    assert {one.tone for one in others} == {""}
 
 
 def test_failures_are_told_with_their_logs(results: Results) -> None:

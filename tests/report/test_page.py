@@ -97,7 +97,7 @@ def test_names_from_outside_stay_text(results: Results) -> None:
     words = _words(_read(results))
     assert "<script>alert(1)</script>" in words
     assert "{{ 7 * 7 }}" in words  # a template in a name is not run
-    assert "How near to the peak does MPI run on node<1>&co?" in words
+    assert "Machine node<1>&co · study" in words
 
 
 def test_the_embedded_data_keeps_the_figures(results: Results) -> None:

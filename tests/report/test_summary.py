@@ -6,7 +6,7 @@ import msgspec
 from nearpeak.identity import Who
 from nearpeak.machine.model import Cache
 from nearpeak.report import summary
-from nearpeak.results.cells import HEALTHY
+from nearpeak.report.summary import HEALTHY
 from nearpeak.results.model import Results
 from nearpeak.results.names import detail
 

@@ -53,9 +53,10 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
     assert "host-memory node0: Ceiling only" in text
     assert re.search(r"\d+ of \d+ cells have fewer than 6 launches: they show a range", text)
     assert text.startswith(
-        "Study 2026-01-02T03-04-05 on node<1>&co: every cell is precise host-host same-numa"
+        "Study 2026-01-02T03-04-05 on node<1>&co, all measured: every cell is precise"
+        " host-host same-numa"
     )
-    assert "The median half width of the 95 % intervals is 2.50 %" in text
+    assert "intervals (95 %) are within +- 2.50 %; all are as precise as aimed at" in text
     assert "Drift: 1 path, none changed." in text
     assert "Worth a look: host-host same-numa carries 16.9 GB/s" in text
     assert "session" not in text  # there is but one

@@ -4,8 +4,10 @@
 import msgspec
 
 from nearpeak.identity import CEILING, Place, Who
+from nearpeak.numbers import size
 from nearpeak.report import headlines, summary, wording
 from nearpeak.results.model import Finding, Results, Skip
+from nearpeak.results.names import case
 
 
 def _place(results: Results, path: str) -> Place:
@@ -33,6 +35,12 @@ def test_a_plateau_in_the_receivers_caches_says_so(plain: Results) -> None:
     plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])
     text = _told(plain)["host-host same-numa"].sentences[0]
     assert "plateau 16.9 GB/s (256 KiB, in the receiver's caches)" in text
+    (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
+    assert wording.cached_plateaus([group]) == (
+        "Plateaus in the receiver's caches, where little crosses the path:"
+        " host-host same-numa, bw (256 KiB); host-host same-numa, bibw (256 KiB)."
+    )
+    assert wording.cached_plateaus([]) == ""
 
 
 def test_who_is_first_is_said_where_it_is_known(plain: Results) -> None:
@@ -91,16 +99,30 @@ def test_where_fewer_messages_were_in_flight(results: Results) -> None:
     )
 
 
+def test_how_a_study_ended(plain: Results) -> None:
+    plain.ended = "the budget is spent"
+    assert wording.ending(plain) == "all measured: the budget is spent"
+    plain.cells[0].median = None
+    many = len(plain.cells)
+    assert wording.ending(plain).startswith(f"1 of {many} figures could not be measured: ")
+    plain.complete, plain.ended = False, ""
+    assert wording.ending(plain) == "not complete"
+
+
 def test_how_precise_the_cells_are(results: Results) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
+    aim = "(2 % for rates, 3 % for times)"
     assert wording.precision(results) == (
-        f"The median half width of the 95 % intervals is 2.50 %, over {sure} cells;"
-        " all are within 2.00 % (rates) or 3.00 % (times)."
+        f"Half of the {sure} intervals (95 %) are within +- 2.50 %; all are as precise as aimed at"
+        f" {aim}."
     )
     for cell in results.cells[:3]:
         cell.flags = ["imprecise"]
+    wide = next(cell for cell in results.cells[:3] if cell.median)
+    wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
     assert wording.precision(results).endswith(
-        f"{sure} cells; 3 are less precise than 2.00 % (rates) or 3.00 % (times)."
+        f"; 3 are less precise than aimed at {aim}, the widest +- 50.0 %: {wide.who.label},"
+        f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)}."
     )
     for cell in results.cells:
         cell.ci95 = None

@@ -23,9 +23,12 @@ def test_the_cell_in_the_middle_now_and_later() -> None:
     assert now is not None
     assert then is not None
     assert found.then == pytest.approx(found.half_width * then / now)
-    assert sentence(found).endswith("; another 5m00s would bring 12 more, about +- 4.90 %.")
+    assert sentence(found).endswith(
+        " %. Another 5m00s (of --budget, with the same sizes) would bring 12 launches more of each,"
+        " and the one in the middle to about +- 4.90 %."
+    )
     assert sentence(found).startswith(
-        "Of 101 cells with 12 launches each, the one in the middle has a 95 % interval of +- "
+        "Of 101 figures with 12 launches each, the one in the middle has a 95 % interval of +- "
     )
 
 
@@ -34,7 +37,9 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
     few = forecast(medians, block_seconds=200.0)
     assert few is not None
     assert (few.half_width, few.more_launches, few.then) == (None, 1, None)
-    assert sentence(few).endswith("another 5m00s would bring 1 more, too few for one.")
+    assert sentence(few).endswith(
+        "would bring 1 launch more of each, still too few for an interval."
+    )
     enough = forecast(medians, block_seconds=30.0)
     assert enough is not None
     assert enough.half_width is None
@@ -46,12 +51,19 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
 def test_a_block_that_takes_longer_than_the_time() -> None:
     found = forecast(cells(3, 6, 0.1), block_seconds=400.0)
     assert found is not None
-    assert sentence(found).endswith("another 5m00s would not hold one launch more of each.")
+    assert sentence(found).endswith("would not hold one launch more of each.")
 
 
 def test_of_nothing_there_is_no_forecast() -> None:
     assert forecast([], 1.0) is None
     assert forecast([[]], 1.0) is None
+
+
+def test_what_is_precise_gets_no_launch_more() -> None:
+    medians = cells(101, 12, 0.1)
+    found = forecast(medians, block_seconds=25.0, going=[False] * 101)
+    assert found is not None
+    assert found.then == found.half_width
 
 
 def test_sessions_that_differ_make_it_less_precise() -> None:
@@ -65,7 +77,7 @@ def test_sessions_that_differ_make_it_less_precise() -> None:
 
 def test_what_is_not_precise_is_counted() -> None:
     assert imprecise([True, False, False]) == (
-        "2 of 3 cells are less precise than 2 % (rates) or 3 % (times)"
+        "2 of 3 figures are less precise than aimed at (2 % for rates, 3 % for times)"
     )
     assert imprecise([True]) == imprecise([]) == ""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.study.logs import crash_words, last_words
+from nearpeak.study.logs import cause, crash_words, last_words
 
 
 def test_what_a_launch_said_cannot_steer_a_terminal(tmp_path: Path) -> None:
@@ -25,6 +25,7 @@ INTEL = """
 =   KILLED BY SIGNAL: 9 (Killed)
 """
 MPICH = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: {} (signal {})\n"
+FIRST = "=   EXIT CODE: {}\n"
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,11 @@ MPICH = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: {} (signal {})\n"
         (143, "prterun ended on signal 15 (Terminated).\n", "ended by SIGTERM"),
         (11, MPICH.format("Segmentation fault", 11), "ended by SIGSEGV"),
         (9, MPICH.format("Killed", 9), "ended by SIGKILL"),
+        # Of the process that ended first; the string is of all statuses together.
+        (15, FIRST.format(6) + MPICH.format("Terminated", 15), "ended by SIGABRT"),
+        (15, FIRST.format(134) + MPICH.format("Terminated", 15), "ended by SIGABRT"),
+        (15, FIRST.format(1) + MPICH.format("Terminated", 15), "ended by SIGTERM"),
+        (6, FIRST.format(6), "exit status 6"),
         # MPI_Abort(-1), or exit(-1): no signal, whatever became of the other ranks
         (255, "", "exit status 255"),
         (255, INTEL, "exit status 255"),
@@ -50,3 +56,29 @@ def test_one_fault_has_one_name(tmp_path: Path, code: int | None, said: str, how
     log = tmp_path / "log"
     log.write_text(said)
     assert crash_words(code, log).startswith(f"{how}: ")
+
+
+def test_the_line_that_says_most_is_quoted(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    said = MPICH.format("Terminated", 15)
+    log.write_text(said + "Please see the FAQ page for debugging suggestions\n")
+    assert crash_words(15, log) == f"ended by SIGTERM: {said.strip()}"
+    log.write_text("nearpeak-mpi: rank 1: no memory\n" + MPICH.format("Aborted", 6))
+    assert crash_words(6, log) == "ended by SIGABRT: nearpeak-mpi: rank 1: no memory"
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ("ended by SIGABRT: RANK 0 PID 7 (signal 6)", "SIGABRT"),
+        ("ended by SIGABRT: nearpeak-mpi: no memory", "nearpeak-mpi: no memory"),
+        ("ended by SIGTERM: nearpeak-mpi: no memory", "nearpeak-mpi: no memory"),
+        ("exit status 3: nearpeak-mpi: no memory", "nearpeak-mpi: no memory"),
+        ("exit status 15: no device", "exit status 15: no device"),
+        ("no word for 30 s, so it was ended", "no word for 30 s, so it was ended"),
+        ("ended by SIGTERM: Terminated (signal 15)", ""),
+        ("ended by SIGKILL: KILLED BY SIGNAL: 9", ""),
+    ],
+)
+def test_the_cause_is_not_in_the_launchers_words(message: str, why: str) -> None:
+    assert cause(message) == why

@@ -161,8 +161,8 @@ def test_a_spent_budget_ends_the_study_between_blocks(study: Any, standins: Modu
     end = study.run(plan)
     assert (end.status, end.message) == (
         "imprecise",
-        "the budget is spent after 2 blocks; 2 of 2 cells are less precise than "
-        "2 % (rates) or 3 % (times)",
+        "the budget is spent after 2 blocks; 2 of 2 figures are less precise than aimed at "
+        "(2 % for rates, 3 % for times)",
     )
     assert len(study.ends()) == 4
 
@@ -177,7 +177,8 @@ def test_what_is_precise_leaves_its_time_to_the_others(study: Any, standins: Mod
     end = study.run(plan)
     assert (end.status, end.message) == (
         "imprecise",
-        "all 9 blocks were run; 2 of 4 cells are less precise than 2 % (rates) or 3 % (times)",
+        "all 9 blocks were run; 2 of 4 figures are less precise than aimed at (2 % for rates, "
+        "3 % for times)",
     )
     assert [len(ends_of(study, name)) for name in ("good", "bad", "")] == [6, 9, 9]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 HELP = (
-    "Builds the measuring programs for MPI libraries, and prints where they are.\n\n"
+    "Build the measuring programs for MPI libraries, and print where they are.\n\n"
     "Every command that measures builds what it needs by itself. This one is for a login node "
     "whose compute nodes have no compiler: they find the programs in the cache folder "
     "(~/.cache/nearpeak, or $NEARPEAK_CACHE), if it is on a shared file system.\n\n"

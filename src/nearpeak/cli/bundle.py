@@ -28,7 +28,7 @@ def bundle(
         bool, typer.Option("--imb", help="With the benchmark programs in Intel MPI's wheel.")
     ] = False,
 ) -> None:
-    """Packs Nearpeak, its packages, built programs and MPI libraries into one archive.
+    """Pack Nearpeak, its packages, built programs and MPI libraries into one archive.
 
     For a machine of the same kind that reaches no package index and has no compiler:
     `tar xf FILE && ./nearpeak-bundle/nearpeak study`.
@@ -56,7 +56,7 @@ def unbundle(
         Path | None, typer.Argument(metavar="DIR", help="Where to unpack it. Default: here.")
     ] = None,
 ) -> None:
-    """Unpacks a bundle and checks it: its files, this machine, its C library and Python.
+    """Unpack a bundle and check it: its files, this machine, its C library and Python.
 
     Without Nearpeak, tar unpacks it; its own `nearpeak unbundle nearpeak-bundle` checks it.
 

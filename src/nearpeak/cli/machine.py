@@ -47,7 +47,7 @@ def machine(
         typer.Option(help="Draw this machine into FILE, an SVG.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Shows this machine, its data paths, and why it lacks the others.
+    """Show this machine, its data paths, and why it lacks the others.
 
     Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --all-pairs |
     nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt |

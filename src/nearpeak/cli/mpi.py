@@ -20,7 +20,7 @@ WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     group = typer.Typer(
-        help="Lists, installs and shows MPI libraries.", no_args_is_help=True, add_completion=False
+        help="List, install and show MPI libraries.", no_args_is_help=True, add_completion=False
     )
     group.command(name="list")(list_libraries)
     group.command(name="add")(add)
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def list_libraries(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Lists the libraries found on this machine and those that `nearpeak mpi add` installs.
+    """List the libraries found on this machine and those that `nearpeak mpi add` installs.
 
     Family and version are what each library says when it is loaded.
 
@@ -51,7 +51,7 @@ def add(
         list[str], typer.Argument(help="Names from the catalogue.", metavar="NAME...")
     ],
 ) -> None:
-    """Installs libraries from the package index, each in a private folder of the cache.
+    """Install libraries from the package index, each in a private folder of the cache.
 
     Versions are pinned and checksums checked. Nothing else on the machine changes.
 
@@ -74,7 +74,7 @@ def show(
         str, typer.Argument(help="A name from `nearpeak mpi list`, a prefix or a path to mpirun.")
     ],
 ) -> None:
-    """Shows one library: what it says of itself, where it lies, and how two ranks are launched.
+    """Show one library: what it says of itself, where it lies, and how two ranks are launched.
 
     Examples: nearpeak mpi show openmpi | nearpeak mpi show /opt/openmpi/bin/mpirun
     """

@@ -116,12 +116,14 @@ def study(
     ] = None,
     launches: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Launches a cell. Default: 6 to 12, until precise."),
+        typer.Option(metavar="N", help="Launches of each case. Default: 6 to 12, until precise."),
     ] = None,
     slot_ms: Annotated[
         int | None,
         typer.Option(
-            metavar="MS", min=1, help="Time for one case of one launch. Default: as it scatters."
+            metavar="MS",
+            min=1,
+            help="Time for one case in one launch. Default: by how samples scatter.",
         ),
     ] = None,
     launch_limit: Annotated[
@@ -315,7 +317,8 @@ def _run(
         with make_progress(plan) as progress:
             study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session, history)
             end = study.run()
-        print(f"{end.status}: {end.message}", flush=True)
+        ended = "interrupted" if end.status == "interrupted" else "complete"
+        print(f"{ended}: {end.message}", flush=True)
         if end.status == "imprecise" and (found := study.forecast()):
             print(sentence(found), flush=True)
         try:

@@ -144,7 +144,8 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         elif isinstance(record, records.SessionRecord):
             found.sessions.append(_session(record))
         elif isinstance(record, records.StudyEndRecord):
-            found.complete, found.ended = record.status == "complete", record.message
+            found.complete = record.status != "interrupted"
+            found.ended = record.message
         elif isinstance(record, records.LaunchRecord):
             launches.pop(record.launch, None)
             launches[record.launch] = _Recorded(record)

@@ -10,6 +10,7 @@ from nearpeak.identity import Place, Who
 from nearpeak.numbers import size
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Failure, Results, Skip
+from nearpeak.study.logs import cause
 from nearpeak.study.state import GIVEN_UP
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
@@ -32,13 +33,31 @@ class Alike:
 
 
 def alike(failures: Sequence[Failure]) -> list[Alike]:
-    """The failures by library, place, status and message, which may differ in its numbers."""
+    """The failures by library, place, status and cause, which may differ in its numbers.
+
+    One whose launcher names no cause is of the first with a cause that measured the same.
+    """
     found: dict[tuple[Who, Place, str, str], list[Failure]] = {}
     for failure in failures:
-        words, _, _ = failure.message.partition(GIVEN_UP)
-        key = (failure.who, failure.place, failure.status, NUMBERS.sub("#", words))
-        found.setdefault(key, []).append(failure)
-    return [_alike(each) for each in found.values()]
+        found.setdefault(_key(failure), []).append(failure)
+    for key in [key for key in found if not key[-1]]:
+        found[key] = [one for one in found[key] if not _joined(one, found)]
+    return sorted((_alike(each) for each in found.values() if each), key=lambda one: one.launches)
+
+
+def _key(failure: Failure) -> tuple[Who, Place, str, str]:
+    words, _, _ = failure.message.partition(GIVEN_UP)
+    return failure.who, failure.place, failure.status, NUMBERS.sub("#", cause(words))
+
+
+def _joined(failure: Failure, found: dict[tuple[Who, Place, str, str], list[Failure]]) -> bool:
+    """Whether a failure without a cause has found its place in a group that has one."""
+    for key, group in found.items():
+        same = key[-1] and key[:-1] == _key(failure)[:-1]
+        if same and {*failure.benchmarks} & {name for one in group for name in one.benchmarks}:
+            group.append(failure)
+            return True
+    return False
 
 
 def sentences(failures: Sequence[Failure]) -> list[str]:
@@ -90,7 +109,7 @@ def _alike(each: list[Failure]) -> Alike:
     ends = [mark + rest for _, mark, rest in (one.message.partition(GIVEN_UP) for one in each)]
     return Alike(
         first=each[0],
-        launches=[one.launch for one in each],
+        launches=sorted(one.launch for one in each),
         benchmarks=list(dict.fromkeys(name for one in each for name in one.benchmarks)),
         message=words + max(ends, key=len),
     )

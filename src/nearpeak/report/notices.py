@@ -5,27 +5,32 @@ from collections.abc import Iterator
 
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
-from nearpeak.report.sections import Notice
+from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case
 from nearpeak.study import awareness
 
+# What makes figures wrong or missing stands before what a reader should know, and that before what
+# is said in any case.
+_SEVERITY: tuple[Tone, ...] = ("bad", "note", "")
+
 
 def notices(results: Results) -> list[Notice]:
-    """The most serious first."""
-    return [
+    """The most serious first; of one severity, what concerns most of the study."""
+    found = [
         *_failed(results),
         *_defects(results),
         *_incomplete(results),
         *_unaware(results),
+        *(Notice(text, tone="note") for text in wording.missing_methods(results)),
         *_drift(results),
         *_sessions(results),
-        *(Notice(text, tone="note") for text in wording.missing_methods(results)),
         *_few_launches(results),
         *(Notice(text) for text in [wording.precision(results)] if text),
     ]
+    return sorted(found, key=lambda one: _SEVERITY.index(one.tone))
 
 
 def _failed(results: Results) -> Iterator[Notice]:

@@ -109,6 +109,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         slowest=pairs.sentences(data.matrices),
         verdicts=verdicts.tables(results),
         fits=fits.table(results),
+        ending=wording.ending(results),
         notices=notices.notices(results),
         flags=summary.flags(results),
         failures=failures.table(results),

@@ -11,12 +11,14 @@ from typing import TypeVar
 
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.machine.model import Machine, Path
-from nearpeak.results.cells import HEALTHY, JUDGED_FROM, is_defect
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
 from nearpeak.study.buffers import on_host
 from nearpeak.study.model import staging
 
 T = TypeVar("T", Cell, CeilingPoint)
+HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
+JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 FLAGS = {  # of cells: what each says
     "few launches": "fewer than 6, so that there is a range and no interval",

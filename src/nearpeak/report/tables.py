@@ -7,9 +7,9 @@ from itertools import groupby
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group, Reached
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.report.summary import TheoryRow
+from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
 from nearpeak.results import names
-from nearpeak.results.cells import FEWEST, HEALTHY, JUDGED_FROM, is_defect
+from nearpeak.results.cells import FEWEST, is_defect
 from nearpeak.results.model import CeilingPoint
 
 ONE = "Table 1. What each path carries without MPI."

@@ -72,11 +72,9 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _study(results: Results) -> str:
-    state = "" if results.complete else ", not complete"
-    why = f": {results.ended}" if results.ended else ""
-    if results.failures:
-        why += f"; {count(len(results.failures), 'launch')} failed"
-    return f"Study {results.study} on {results.machine.hostname}{state}{why}"
+    failed = f"; {count(len(results.failures), 'launch')} failed" if results.failures else ""
+    where = f"Study {results.study} on {results.machine.hostname}"
+    return f"{where}, {wording.ending(results)}{failed}"
 
 
 def _print_links(results: Results, console: Console) -> None:
@@ -172,6 +170,8 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         "dim",
     )
     if text := wording.windows(results):
+        yield _text(text, "dim")
+    if text := wording.cached_plateaus(found):
         yield _text(text, "dim")
     with_cells = {group.place for group in found}
     for one in wording.headlines(results, found):

@@ -139,17 +139,34 @@ def lost(finding: Finding) -> str:
     return f"{number(finding.lost_us)} µs lost over {count(finding.cases, 'case')}."
 
 
+def ending(results: Results) -> str:
+    """How the study ended: `all measured: the budget is spent after 7 blocks`."""
+    missing = sum(cell.median is None for cell in results.cells)
+    if not results.complete:
+        state = "not complete"
+    elif missing:
+        state = f"{missing} of {count(len(results.cells), 'figure')} could not be measured"
+    else:
+        state = "all measured"
+    return f"{state}: {results.ended}" if results.ended else state
+
+
 def precision(results: Results) -> str:
     """How narrow the intervals are, and how many missed the aim; empty where there is none."""
-    widths = [cell.half_width for cell in results.cells if cell.half_width is not None]
-    if not widths:
+    known = [(cell.half_width, cell) for cell in results.cells if cell.half_width is not None]
+    if not known:
         return ""
+    middle = median(width for width, _ in known)
+    text = f"Half of the {count(len(known), 'interval')} (95 %) are within +- {percent(middle)} %;"
     missed = sum("imprecise" in cell.flags for cell in results.cells)
-    goals = f"{percent(goal('higher'))} % (rates) or {percent(goal('lower'))} % (times)"
+    aim = f"{100 * goal('higher'):g} % for rates, {100 * goal('lower'):g} % for times"
+    if not missed:
+        return f"{text} all are as precise as aimed at ({aim})."
+    widest, cell = max(known, key=lambda one: one[0])
     return (
-        f"The median half width of the 95 % intervals is {percent(median(widths))} %, over"
-        f" {count(len(widths), 'cell')}; "
-        + (f"{missed} are less precise than {goals}." if missed else f"all are within {goals}.")
+        f"{text} {missed} {'is' if missed == 1 else 'are'} less precise than aimed at ({aim}),"
+        f" the widest +- {percent(widest)} %: {cell.who.label}, {cell.place.path},"
+        f" {case(cell.case)} at {size(cell.case.x)}."
     )
 
 
@@ -171,6 +188,19 @@ def windows(results: Results) -> str:
         if fewer:
             parts.append(f"{where} {', '.join(fewer)}")
     return f"{full} messages in flight, fewer of large ones: {'; '.join(parts)}." if parts else ""
+
+
+def cached_plateaus(found: list[Group]) -> str:
+    """Which plateaus are of messages in the receiver's caches; empty where none is."""
+    names = [
+        f"{group.title}, {case(figure.case)} ({size(figure.plateau.case.x)})"
+        for group in found
+        for figure in group.figures.values()
+        if figure.plateau and figure.plateau_cache and not group.place.pair
+    ]
+    if not names:
+        return ""
+    return f"Plateaus in the receiver's caches, where little crosses the path: {'; '.join(names)}."
 
 
 def missing_methods(results: Results) -> list[str]:

@@ -26,8 +26,6 @@ from nearpeak.study.benchmarks import Benchmark, named
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
 FEWEST = 6  # launches: below there is no 95 % interval
-HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
-JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 
 FAILED = ("wrong data", "crashed", "hung", "failed")  # what counts against a library
 # A cell with several is called by the first.

@@ -70,7 +70,7 @@ def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tup
     if skipped:
         how += f"; {len(skipped)} kinds of cases were skipped, each with its reason"
     if not data.complete:
-        how += "; the study was ended before its plan was"
+        how += "; the study was cut off before its plan was done"
     return _state(data.complete and not unexplained), how
 
 

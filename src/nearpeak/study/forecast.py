@@ -38,26 +38,29 @@ def forecast(
     block_seconds: float,
     more_seconds: float = MORE_SECONDS,
     sessions: Sequence[Sequence[int]] | None = None,
+    going: Sequence[bool] | None = None,
 ) -> Forecast | None:
     """What was reached, and what `more_seconds` would bring.
 
     `medians`: the launch medians (above 0) of each cell; `sessions`: the session of each, where
-    there are several. `block_seconds`: of one launch more of every cell. An interval is taken to
-    shrink with more launches as that of normal ones does. None without any cell.
+    there are several; `going`: whether it gets more launches, which one that is precise does not.
+    `block_seconds`: of one launch more of every cell that does. An interval is taken to shrink with
+    more launches as that of normal ones does. None without any cell.
     """
     given = sessions or [[0] * len(values) for values in medians]
-    known = [(values, of) for values, of in zip(medians, given, strict=True) if values]
+    further = going or [True] * len(medians)
+    known = [one for one in zip(medians, given, further, strict=True) if one[0]]
     if not known:
         return None
     more = int(more_seconds / block_seconds) if block_seconds > 0 else 0
-    widths = [half_width(values, of) for values, of in known]
+    widths = [half_width(values, of) for values, of, _ in known]
     then = [
-        _later(values, width, len(values) + more)
-        for (values, _), width in zip(known, widths, strict=True)
+        _later(values, width, len(values) + more) if goes_on else width
+        for (values, _, goes_on), width in zip(known, widths, strict=True)
     ]
     return Forecast(
         cells=len(known),
-        launches=int(np.median([len(values) for values, _ in known])),
+        launches=int(np.median([len(values) for values, *_ in known])),
         half_width=_middle(widths),
         more_seconds=more_seconds,
         more_launches=more,
@@ -67,22 +70,21 @@ def forecast(
 
 def sentence(found: Forecast) -> str:
     """For people: two sentences on one line."""
-    cells, launches = count(found.cells, "cell"), count(found.launches, "launch")
-    time = f"another {format_seconds(found.more_seconds)}"
+    figures, launches = count(found.cells, "figure"), count(found.launches, "launch")
+    time = f"Another {format_seconds(found.more_seconds)} (of --budget, with the same sizes) would"
     if found.half_width is None:
-        words = f"Half of the {cells} or more have too few launches ({launches}) for an interval"
+        words = f"Half of the {figures} or more have too few launches ({launches}) for an interval."
     else:
         words = (
-            f"Of {cells} with {launches} each, the one in the middle has a 95 % interval of "
-            f"+- {percent(found.half_width)} %"
+            f"Of {figures} with {launches} each, the one in the middle has a 95 % interval of "
+            f"+- {percent(found.half_width)} %."
         )
     if found.more_launches == 0:
-        return f"{words}; {time} would not hold one launch more of each."
+        return f"{words} {time} not hold one launch more of each."
+    brought = f"{words} {time} bring {count(found.more_launches, 'launch')} more of each"
     if found.then is None:
-        return f"{words}; {time} would bring {found.more_launches} more, too few for one."
-    return (
-        f"{words}; {time} would bring {found.more_launches} more, about +- {percent(found.then)} %."
-    )
+        return f"{brought}, still too few for an interval."
+    return f"{brought}, and the one in the middle to about +- {percent(found.then)} %."
 
 
 def imprecise(precise: Sequence[bool]) -> str:
@@ -91,8 +93,8 @@ def imprecise(precise: Sequence[bool]) -> str:
     if not few:
         return ""
     return (
-        f"{few} of {count(len(precise), 'cell')} {'is' if few == 1 else 'are'} less precise than "
-        f"{100 * GOAL_HIGHER:g} % (rates) or {100 * GOAL_LOWER:g} % (times)"
+        f"{few} of {count(len(precise), 'figure')} {'is' if few == 1 else 'are'} less precise than"
+        f" aimed at ({100 * GOAL_HIGHER:g} % for rates, {100 * GOAL_LOWER:g} % for times)"
     )
 
 

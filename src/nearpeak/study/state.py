@@ -111,11 +111,18 @@ class State:
         block = self._over
         while block < self.plan.looks[-1] and not self.remaining(block):
             block += 1
-        medians = [cell.medians for cell in self.cells()]
+        remaining = self.remaining(block)
+        templates = {planned.template for planned in remaining}
+        known = [
+            (cell.medians, template in templates)
+            for template in self._of("mpi")
+            for cell in self._cells[template].values()
+        ]
         return forecast(
-            [[one.value for one in some] for some in medians],
-            self.estimate.seconds(self.remaining(block)),
-            sessions=[[one.session for one in some] for some in medians],
+            [[one.value for one in some] for some, _ in known],
+            self.estimate.seconds(remaining),
+            sessions=[[one.session for one in some] for some, _ in known],
+            going=[goes_on for _, goes_on in known],
         )
 
     def _block(self, number: int) -> list[PlannedLaunch]:

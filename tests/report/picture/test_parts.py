@@ -75,4 +75,6 @@ def test_where_a_path_is_drawn(
 
 def test_memory_in_words() -> None:
     assert gib(500 << 30).split() == ["500", "GiB"]
-    assert gib(2048 << 30).split() == ["2.00", "TiB"]
+    assert gib(2048 << 30).split() == ["2.0", "TiB"]
+    assert gib(5_196_000_000).split() == ["5", "GiB"]  # 4.84
+    assert gib(3 << 29).split() == ["1.5", "GiB"]

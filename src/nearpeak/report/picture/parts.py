@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from math import floor
 
 from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode, Path
-from nearpeak.numbers import number
 from nearpeak.report.picture.links import Measured
 from nearpeak.report.picture.shapes import glued
 
@@ -63,9 +62,12 @@ def rated(kind: str, gbs: float | None) -> str:
 
 
 def gib(size_bytes: int) -> str:
-    """Memory in GiB or TiB with three digits."""
+    """Memory in whole GiB, in tenths below 4 GiB and of TiB: what a kernel keeps for itself, or a
+    virtual machine is given while it runs, is no news."""
     whole = size_bytes / (1 << 30)
-    return glued(f"{number(whole / 1024)} TiB" if whole >= 1024 else f"{number(whole)} GiB")
+    if whole >= 1024:
+        return glued(f"{whole / 1024:.1f} TiB")
+    return glued(f"{whole:.0f} GiB" if whole >= 4 else f"{whole:.1f} GiB")
 
 
 def columns_of(width: float, least: float, gap: float) -> int:
