@@ -41,12 +41,12 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     console.print()
     console.print(
         "new/old: above 1 the new side is better, in latency too; with its 95 % interval. fraction:"
-        " the same of the fraction of the ceiling. history: each session, old | new.",
+        " the same for the fraction of the ceiling. history: each session, old | new.",
         style="dim",
     )
     for title, lines in (
         ("Regressed:", _regressed(compared)),
-        ("No longer measured well:", list(words.lost(compared.lost))),
+        ("Failed now:", list(words.lost(compared.lost))),
         ("Not measured now:", words.missing(compared)),
         ("Not compared:", words.unmatched(compared)),
         (words.DISTANCES, words.distances(compared)),
