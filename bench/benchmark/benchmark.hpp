@@ -47,16 +47,27 @@ struct Moves {
   bool window = false;  // as many messages as are in flight, not one
 };
 
+// What at least one rank must receive, or send, in one collective operation, as a multiple of the
+// size: once + times_ranks * n + by_ranks / n of n ranks. Over the time it is the bus bandwidth of
+// nccl-tests (doc/PERFORMANCE.md there).
+struct Traffic {
+  int once = 0;
+  int times_ranks = 0;
+  int by_ranks = 0;
+};
+
 struct BenchmarkInfo {
   std::string name;
   std::string summary;
-  std::vector<Metric> metrics;  // what one sample tells; the first is the main one
+  std::vector<Metric> metrics = {};  // what one sample tells; the first is the main one
   RankRule ranks = {};
   std::size_t smallest = 0;     // bytes: smaller sizes are left out
+  bool sized = true;            // false: measured once, at 0 bytes
   std::vector<Axis> axes = {};  // beside those of CommonOptions
   bool symmetric = true;        // false: what rank 0 sends is measured, not the way back
   XAxis x = {};
   Moves moves = {};
+  std::optional<Traffic> traffic = {};
   bool usual = false;  // measured when nothing is asked for
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;

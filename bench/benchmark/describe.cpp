@@ -25,16 +25,25 @@ Json to_json(const std::vector<Axis>& axes) {
   return out;
 }
 
+Json to_json(const std::optional<Traffic>& traffic) {
+  if (!traffic) return nullptr;
+  return {{"once", traffic->once},
+          {"times_ranks", traffic->times_ranks},
+          {"by_ranks", traffic->by_ranks}};
+}
+
 Json to_json(const DescribedBenchmark& described) {
   const BenchmarkInfo& info = described.benchmark.info;
   return {{"name", info.name},
           {"summary", info.summary},
           {"ranks", {{"rule", info.ranks.name()}, {"count", info.ranks.count}}},
           {"smallest", info.smallest},
+          {"sized", info.sized},
           {"metrics", to_json(info.metrics)},
           {"symmetric", info.symmetric},
           {"x", {{"name", info.x.name}, {"unit", info.x.unit}}},
           {"moves", {{"ways", info.moves.ways}, {"window", info.moves.window}}},
+          {"traffic", to_json(info.traffic)},
           {"ceiling", described.benchmark.ceiling()},
           {"default", info.usual},
           {"axes", to_json(described.axes)}};

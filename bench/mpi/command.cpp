@@ -130,7 +130,7 @@ void check(Selected& selected, const Command& command, const Given& given) {
   if (devices && command.common.touch != touch_values().front())
     throw BadInput("--touch " + command.common.touch +
                    " writes with the CPU: it takes buffers H and P, not " + given.buffers);
-  selected.sizes = command.common.ordered_sizes();
+  selected.sizes = info.sized ? command.common.ordered_sizes() : std::vector<std::size_t>{0};
   std::erase_if(selected.sizes, [&](std::size_t size) { return size < info.smallest; });
   if (selected.sizes.empty())
     throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +

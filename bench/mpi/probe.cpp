@@ -29,11 +29,6 @@ struct Ends {
   int bytes;
 };
 
-void bcast(const Ends& ends) {
-  for (int root = 0; root < kProbeRanks; ++root)
-    MPI_Bcast(ends.rank == root ? ends.out : ends.in, ends.bytes, MPI_BYTE, root, ends.comm);
-}
-
 // Between two fences, each rank opening `data` to the other.
 template <class Access>
 void in_window(const Ends& ends, char* data, Access access) {
@@ -63,8 +58,7 @@ struct Operation {
 };
 
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all{{{"bcast", "MPI_Bcast"}, bcast},
-                                          {{"put", "MPI_Put between two fences"}, put},
+  static const std::vector<Operation> all{{{"put", "MPI_Put between two fences"}, put},
                                           {{"get", "MPI_Get between two fences"}, get}};
   return all;
 }
@@ -163,6 +157,7 @@ Outcome attempt(Runner& runner, const Command& command, const Trial& trial,
             mpi_methods);
         if (wrong) return {"wrong data", to_text(*wrong, bytes)};
       } catch (const Unfit& error) {
+        if (axes != tried->axes.front()) break;  // a way to call that the library lacks
         return {"not tried", error.what()};
       }
     }

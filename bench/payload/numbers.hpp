@@ -5,48 +5,43 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "payload/pattern.hpp"
 
 namespace nearpeak {
 
-// Of so many ranks a sum is below kNumbers * ranks: exact in float up to half a million ranks.
-inline constexpr std::uint64_t kNumbers = 32;
+struct NumberType {
+  std::string name;
+  std::size_t bytes;
+  std::uint64_t exact;  // it has every whole number up to this one
+  void (*store)(void* to, std::uint64_t number);
+};
 
-// What `rank` contributes at `index` in a round.
-inline std::uint64_t number_at(std::size_t index, int rank, std::uint64_t round) {
-  return (7 * index + 13 * static_cast<std::uint64_t>(rank) + 5 * round + 1) % kNumbers;
-}
+// "float", "int", "double", "half" (IEEE 754 binary16), "bfloat16" (the upper half of a float).
+const std::vector<NumberType>& number_types();
+const NumberType& number_type(const std::string& name);  // throws std::out_of_range
 
-template <class T>
-void fill_numbers(void* target, std::size_t count, int rank, std::uint64_t round) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const T value = static_cast<T>(number_at(i, rank, round));
-    std::memcpy(static_cast<char*>(target) + i * sizeof(T), &value, sizeof(T));
-  }
-}
+// What so many ranks contribute: they count on and begin anew every period.
+class Numbers {
+ public:
+  // Throws std::range_error where the type is too narrow for exact sums of so many.
+  Numbers(const NumberType& type, int ranks);
 
-// The first byte that is not that of the sum over ranks 0 to ranks - 1.
-template <class T>
-std::optional<Mismatch> find_wrong_sum(const void* data, std::size_t count, int ranks,
-                                       std::uint64_t round) {
-  T sums[kNumbers];  // the numbers repeat
-  for (std::size_t i = 0; i < kNumbers; ++i) {
-    std::uint64_t sum = 0;
-    for (int rank = 0; rank < ranks; ++rank) sum += number_at(i, rank, round);
-    sums[i] = static_cast<T>(sum);
-  }
-  const auto* const in = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < count; ++i) {
-    unsigned char expected[sizeof(T)];
-    std::memcpy(expected, &sums[i % kNumbers], sizeof(T));
-    for (std::size_t byte = 0; byte < sizeof(T); ++byte)
-      if (in[i * sizeof(T) + byte] != expected[byte])
-        return Mismatch{0, i * sizeof(T) + byte, expected[byte], in[i * sizeof(T) + byte]};
-  }
-  return std::nullopt;
-}
+  std::size_t bytes() const { return type_.bytes; }  // of each
+  // `count` of those of `rank` in a round, from the one at `first` on.
+  void fill(void* to, std::size_t first, std::size_t count, int rank, std::uint64_t round) const;
+  // Of the sums of `ranks` ranks, the lowest: the first wrong byte, counted from `data`.
+  std::optional<Mismatch> find_wrong_sum(const void* data, std::size_t first, std::size_t count,
+                                         int ranks, std::uint64_t round) const;
+
+ private:
+  std::uint64_t number_at(std::size_t index, int rank, std::uint64_t round) const;
+
+  const NumberType& type_;
+  std::uint64_t period_;  // a power of two, above all numbers
+};
 
 }  // namespace nearpeak

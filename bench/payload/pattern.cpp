@@ -142,6 +142,25 @@ std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout,
   return std::nullopt;
 }
 
+std::optional<Mismatch> find_mismatch(const void* data, const Slice& slice) {
+  const auto* in = static_cast<const unsigned char*>(data);
+  const Words words(slice.payload, 0, slice.whole);
+  std::size_t done = 0;
+  while (done < slice.bytes) {
+    const std::size_t at = slice.from + done;
+    const std::size_t skipped = at % 8;  // of a word that the piece begins within
+    const std::size_t length = std::min(slice.bytes - done, 8 - skipped);
+    unsigned char expected[8];
+    const std::uint64_t word = words.at(at / 8);
+    std::memcpy(expected, &word, 8);
+    for (std::size_t i = 0; i < length; ++i)
+      if (in[done + i] != expected[skipped + i])
+        return Mismatch{0, done + i, expected[skipped + i], in[done + i]};
+    done += length;
+  }
+  return std::nullopt;
+}
+
 std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                       const Payload& payload, Part part) {
   for (std::size_t slot = 0; slot < layout.count; ++slot) {

@@ -35,6 +35,15 @@ struct Mismatch {
   std::size_t byte;
   unsigned expected;
   unsigned got;
+  std::size_t whole = 0;  // bytes of the slot, where they are not those of a message
+};
+
+// A piece of slot 0 of what a sender has: `bytes` from byte `from` on, of `whole` in the slot.
+struct Slice {
+  Payload payload;
+  std::size_t whole;
+  std::size_t from;
+  std::size_t bytes;
 };
 
 // Host memory. Gaps are left alone.
@@ -46,6 +55,9 @@ void spoil(void* base, const SlotLayout& layout, std::uint64_t seed);
 // gaps are looked at too.
 std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                       const Payload& payload, Part part = Part::kAll);
+
+// The first byte of a piece in host memory that is not as its sender has it; counted from `data`.
+std::optional<Mismatch> find_mismatch(const void* data, const Slice& slice);
 
 // What is not as spoil() left it behind the first slot's bytes.
 std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed);

@@ -146,9 +146,10 @@ void RecordWriter::probe(const std::string& buffers, const std::string& operatio
 }
 
 std::string to_text(const WrongData& wrong, std::size_t size_bytes) {
-  const bool gap = wrong.where.byte >= size_bytes;
+  const std::size_t whole = wrong.where.whole != 0 ? wrong.where.whole : size_bytes;
+  const bool gap = wrong.where.byte >= whole;
   return "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +
-         std::to_string(wrong.where.byte) + " of " + std::to_string(size_bytes) + " in buffer " +
+         std::to_string(wrong.where.byte) + " of " + std::to_string(whole) + " in buffer " +
          std::to_string(wrong.where.slot) + " is " + std::to_string(wrong.where.got) + ", not " +
          std::to_string(wrong.where.expected) + (gap ? " (written behind the message)" : "");
 }

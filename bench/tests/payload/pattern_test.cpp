@@ -106,6 +106,34 @@ TEST_CASE("every word is the one that payload_word tells, in the slots and behin
     }
 }
 
+TEST_CASE("a piece is what its sender has there, wherever it begins and ends") {
+  constexpr std::size_t kWhole = 9001;
+  const Payload payload{5, 3};
+  std::vector<unsigned char> sent(kWhole);
+  fill(sent.data(), one_slot(kWhole), payload);
+  const auto piece = [&](std::size_t from, std::size_t bytes) {
+    return Slice{.payload = payload, .whole = kWhole, .from = from, .bytes = bytes};
+  };
+  for (const std::size_t from : {0u, 1u, 8u, 13u, 4095u, 4096u, 8990u})
+    for (const std::size_t bytes : {0u, 1u, 7u, 8u, 11u}) {
+      std::vector<unsigned char> got(sent.begin() + from, sent.begin() + from + bytes);
+      got.push_back(0);
+      CHECK_FALSE(find_mismatch(got.data(), piece(from, bytes)));
+      if (bytes == 0) continue;
+      CHECK(find_mismatch(got.data(), piece(from + 1, bytes)));
+      got[bytes - 1] ^= 1;
+      const auto wrong = find_mismatch(got.data(), piece(from, bytes));
+      REQUIRE(wrong);
+      CHECK(wrong->byte == bytes - 1);
+      CHECK(wrong->got == got[bytes - 1]);
+    }
+  CHECK_FALSE(find_mismatch(sent.data(), piece(0, kWhole)));
+  // The stamps of another round lie in the first and the last word of each 4 KiB.
+  Slice late = piece(0, kWhole);
+  late.payload.round = 4;
+  CHECK(find_mismatch(sent.data(), late)->byte < 8);
+}
+
 TEST_CASE("slots are whole cache lines with payloads of their own") {
   for (const std::size_t bytes : {0u, 1u, 64u, 100u}) {
     SlotBuffer slots(host_memory(), bytes, 3);

@@ -65,18 +65,24 @@ TEST_CASE("problems name the first bad byte, or why nothing was measured") {
     RecordWriter writer(file.path());
     writer.wrong_data(kName,
                       {.rank = 1, .where = {.slot = 2, .byte = 5, .expected = 0x10, .got = 0x11}});
+    writer.wrong_data(
+        kName, {.rank = 0, .where = {.slot = 0, .byte = 70, .expected = 1, .got = 2, .whole = 99}});
     writer.skipped(kName, "forbidden");
     writer.skipped(kName, "said \xff");  // by a program whose text is no UTF-8
   }
   const auto records = file.records("problem");
-  REQUIRE(records.size() == 3);
+  REQUIRE(records.size() == 4);
   CHECK(records[0]["status"] == "wrong data");
   CHECK(records[0]["rank"] == 1);
   CHECK(records[0]["byte"] == 5);
   CHECK(records[0]["expected"] == 0x10);
   CHECK(records[0]["got"] == 0x11);
-  CHECK(records[1]["status"] == "skipped");
-  CHECK(records[1]["message"] == "forbidden");
+  CHECK(records[0]["message"] ==
+        "rank 1 received wrong data: byte 5 of 8 in buffer 2 is 17, not 16");
+  CHECK(records[1]["message"] ==
+        "rank 0 received wrong data: byte 70 of 99 in buffer 0 is 2, not 1");
+  CHECK(records[2]["status"] == "skipped");
+  CHECK(records[2]["message"] == "forbidden");
 }
 
 TEST_CASE("the environment is recorded by name, and never a secret") {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/shapes.hpp"
+
+namespace nearpeak {
+namespace {
+
+class Allgatherv final : public ToAll {
+ public:
+  explicit Allgatherv(const CaseContext& context) : ToAll(context), counts_(bytes(), ranks()) {}
+
+  template <class Calls>
+  void call(Calls& calls, void* out, void* in) const {
+    calls(MPI_Allgatherv, MPI_Iallgatherv, MPI_Allgatherv_init, out, count(), MPI_BYTE, in,
+          counts_.counts.data(), counts_.displacements.data(), MPI_BYTE);
+  }
+
+ private:
+  const Counts counts_;
+};
+
+const Register entry(collective<Allgatherv>(
+    {.name = "allgatherv",
+     .summary = "allgather with a count for each rank, equal ones: MPI_Allgatherv",
+     .smallest = 1,
+     .traffic = Traffic{.once = -1, .times_ranks = 1}},
+    {in_place_axis()}));
+
+}  // namespace
+}  // namespace nearpeak

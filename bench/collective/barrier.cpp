@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/shapes.hpp"
+
+namespace nearpeak {
+namespace {
+
+class Barrier final : public Operation {
+ public:
+  using Operation::Operation;
+  Places places() const { return {}; }
+  std::unique_ptr<Contents> contents() const { return blocks(context(), 0, {}); }
+
+  template <class Calls>
+  void call(Calls& calls, void*, void*) const {
+    calls(MPI_Barrier, MPI_Ibarrier, MPI_Barrier_init);
+  }
+};
+
+const Register entry(
+    collective<Barrier>({.name = "barrier",
+                         .summary = "time until every rank knows that all have come: MPI_Barrier",
+                         .sized = false}));
+
+}  // namespace
+}  // namespace nearpeak

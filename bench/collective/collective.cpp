@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/collective.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+
+namespace nearpeak {
+namespace {
+
+constexpr const char* kCalls = "calls";
+constexpr const char* kType = "type";
+constexpr double kMostMemory = 0.7;  // of what a host has available, in buffers of all its ranks
+constexpr std::uint64_t kSeed = 1;   // of what is received, before it is
+
+const std::map<std::string, MPI_Datatype>& mpi_types() {
+  static const std::map<std::string, MPI_Datatype> types{
+      {"float", MPI_FLOAT},        {"int", MPI_INT}, {"double", MPI_DOUBLE},
+#ifdef MPIX_C_FLOAT16
+      {"half", MPIX_C_FLOAT16},
+#endif
+#ifdef MPIX_BFLOAT16
+      {"bfloat16", MPIX_BFLOAT16},
+#endif
+  };
+  return types;
+}
+
+// Whether the library that was loaded knows a type that its mpi.h may have had from another.
+bool is_known(MPI_Datatype type) {
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int bytes = 0;
+  const bool known = MPI_Type_size(type, &bytes) == MPI_SUCCESS && bytes > 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+  MPI_Errhandler_free(&before);
+  return known;
+}
+
+// Bytes of host memory that programs can still have; the most where the kernel does not say.
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  for (std::uint64_t kib = 0; file >> name;) {
+    if (name == "MemAvailable:" && file >> kib) return kib * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t host_hash() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::hash<std::string>()(name);
+}
+
+// Collective. Too much memory is said before it is touched: the kernel would end somebody later.
+void check_memory(Group& group, std::uint64_t bytes) {
+  struct Need {
+    std::uint64_t host, bytes, available;
+  };
+  const auto all = group.gather(Need{host_hash(), bytes, available_memory()});
+  for (const Need& one : all) {
+    std::uint64_t needed = 0;
+    std::uint64_t available = one.available;
+    for (const Need& other : all) {
+      if (other.host != one.host) continue;
+      needed += other.bytes;
+      available = std::min(available, other.available);
+    }
+    if (static_cast<double>(needed) > kMostMemory * static_cast<double>(available))
+      throw Unfit("the buffers of the ranks of a host are " + std::to_string(needed >> 20) +
+                  " MiB, and it has " + std::to_string(available >> 20) +
+                  " MiB available: choose smaller sizes or fewer ranks");
+  }
+}
+
+std::size_t in_buffer(const Places& places) {
+  if (!places.in_place) return places.in_bytes;
+  return std::max(places.in_bytes, *places.in_place + places.out_bytes);
+}
+
+std::size_t out_buffer(const Places& places) { return places.in_place ? 0 : places.out_bytes; }
+
+std::size_t slots_of(const CaseContext& context, const Places& places) {
+  const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
+  const bool rotates = context.axis(kReuse) == "rotating";
+  // The same on every rank: a persistent operation is of one slot on all of them.
+  const auto all =
+      context.group.gather(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
+  const std::size_t slots = *std::max_element(all.begin(), all.end());
+  const bool on_host = !on_device(context.kind);
+  const std::size_t needed =
+      SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
+  check_memory(context.group, on_host ? slots * needed : 0);
+  return slots;
+}
+
+}  // namespace
+
+CollectiveCase::CollectiveCase(const CaseContext& context, const Places& places,
+                               std::unique_ptr<Contents> contents)
+    : places_(places),
+      contents_(std::move(contents)),
+      slots_(slots_of(context, places)),
+      writes_(context.axis(kTouch) == "sender" && places.out_bytes > 0),
+      out_(context.memory, out_buffer(places), slots_, context.offset),
+      in_(context.memory, in_buffer(places), slots_, context.offset) {}
+
+void* CollectiveCase::out(std::size_t slot) const {
+  if (places_.in_place) return MPI_IN_PLACE;
+  return places_.out_bytes == 0 ? nullptr : out_.slot(slot);
+}
+
+void* CollectiveCase::in(std::size_t slot) const {
+  return in_buffer(places_) == 0 ? nullptr : in_.slot(slot);
+}
+
+void CollectiveCase::touch(std::size_t slot) const {
+  if (!writes_) return;
+  char* const from = places_.in_place ? in_.slot(slot) + *places_.in_place : out_.slot(slot);
+  write_lines(from, places_.out_bytes);
+}
+
+void CollectiveCase::begin_round(std::uint64_t round, Part) {
+  next_ = 0;
+  const std::size_t count = round == 0 ? slots_ : 1;
+  in_.spoil(kSeed, 0, 1);
+  for (std::size_t slot = 0; slot < count && places_.out_bytes > 0; ++slot) {
+    SlotBuffer& from = places_.in_place ? in_ : out_;
+    contents_->write(from.memory(), from.slot(slot) + places_.in_place.value_or(0), round);
+  }
+}
+
+std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
+  // What was timed has sent again and again what it had received.
+  if (round == 0 && places_.in_place && places_.overwritten) return std::nullopt;
+  std::vector<unsigned char> got(in_.layout().stride);
+  in_.memory().to_host(got.data(), in_.slot(0), got.size());
+  auto bad = contents_->find_wrong(got.data(), round);
+  if (!bad) bad = find_in_gap(got.data(), in_.layout(), kSeed);
+  if (bad) bad->whole = in_.layout().bytes;
+  return bad;
+}
+
+Way way_of(const CaseContext& context) {
+  const std::string& calls = context.axis(kCalls);
+  if (calls == "blocking") return Way::kBlocking;
+  return calls == "persistent" ? Way::kPersistent : Way::kNonblocking;
+}
+
+Benchmark collective_benchmark(BenchmarkInfo info, std::vector<Axis> axes,
+                               std::function<std::unique_ptr<Case>(const CaseContext&)> make) {
+  info.metrics = {{info.name, "us", "lower"}};
+  info.ranks = {.kind = RankRule::Kind::kAtLeast, .count = 2};
+  info.sync = Sync::kBarrier;
+  info.reduce = Reduce::kMaximum;
+  info.axes = {{kCalls,
+                {"blocking", "nonblocking", "persistent"},
+                "the operation itself; begun and waited for at once; made ready before (MPI 4)"}};
+  for (Axis& axis : axes) info.axes.push_back(std::move(axis));
+  return {.info = std::move(info), .make = std::move(make)};
+}
+
+Axis in_place_axis() {
+  return {kInPlace, {"no", "yes"}, "whether ranks send from the buffer that they receive in"};
+}
+
+Axis type_axis() {
+  Axis axis{kType, {}, "of the numbers that are added up"};
+  for (const NumberType& type : number_types())
+    if (mpi_types().contains(type.name)) axis.values.push_back(type.name);
+  return axis;
+}
+
+Elements::Elements(const CaseContext& context)
+    : type(number_type(context.axis(kType))),
+      mpi(mpi_types().at(type.name)),
+      count(context.bytes / type.bytes) {
+  if (context.bytes % type.bytes != 0)
+    throw Unfit(type.name + " has " + std::to_string(type.bytes) +
+                " bytes: sizes are multiples of that");
+  if (!is_known(mpi)) throw Unfit("the library does not know the type " + type.name);
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/shapes.hpp"
+
+namespace nearpeak {
+namespace {
+
+class Exscan final : public Reduction {
+ public:
+  using Reduction::Reduction;
+  // Rank 0 has a receive buffer too, in which nothing is defined.
+  Places places() const {
+    return {
+        .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
+  }
+  std::unique_ptr<Contents> contents() const {
+    return sums(context(), elements().type,
+                {.count = elements().count,
+                 .first = 0,
+                 .received = rank() > 0 ? elements().count : 0,
+                 .ranks = rank()});
+  }
+
+  template <class Calls>
+  void call(Calls& calls, void* out, void* in) const {
+    calls(MPI_Exscan, MPI_Iexscan, MPI_Exscan_init, out, in, numbers(), elements().mpi, MPI_SUM);
+  }
+};
+
+const Register entry(collective<Exscan>(
+    {.name = "exscan",
+     .summary = "time until every rank has the sums of what the ranks below it have: MPI_Exscan",
+     .smallest = 4,
+     .traffic = Traffic{.once = 1}},
+    {type_axis(), in_place_axis()}));
+
+}  // namespace
+}  // namespace nearpeak

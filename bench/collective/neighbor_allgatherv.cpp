@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/shapes.hpp"
+
+namespace nearpeak {
+namespace {
+
+class NeighborAllgatherv final : public ToNeighbours {
+ public:
+  explicit NeighborAllgatherv(const CaseContext& context)
+      : ToNeighbours(context), counts_(bytes(), kNeighbours) {}
+
+  template <class Calls>
+  void call(Calls& calls, void* out, void* in) const {
+    calls(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, MPI_Neighbor_allgatherv_init, out,
+          count(), MPI_BYTE, in, counts_.counts.data(), counts_.displacements.data(), MPI_BYTE);
+  }
+
+ private:
+  const Counts counts_;
+};
+
+const Register entry(collective<NeighborAllgatherv>(
+    {.name = "neighbor_allgatherv",
+     .summary =
+         "neighbor_allgather with a count for each neighbour, equal ones: MPI_Neighbor_allgatherv",
+     .smallest = 1,
+     .traffic = Traffic{.once = 2}}));
+
+}  // namespace
+}  // namespace nearpeak

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/shapes.hpp"
+
+namespace nearpeak {
+namespace {
+
+class NeighborAlltoallv final : public NeighbourToNeighbour {
+ public:
+  explicit NeighborAlltoallv(const CaseContext& context)
+      : NeighbourToNeighbour(context), counts_(bytes(), kNeighbours) {}
+
+  template <class Calls>
+  void call(Calls& calls, void* out, void* in) const {
+    calls(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, MPI_Neighbor_alltoallv_init, out,
+          counts_.counts.data(), counts_.displacements.data(), MPI_BYTE, in, counts_.counts.data(),
+          counts_.displacements.data(), MPI_BYTE);
+  }
+
+ private:
+  const Counts counts_;
+};
+
+const Register entry(collective<NeighborAlltoallv>(
+    {.name = "neighbor_alltoallv",
+     .summary =
+         "neighbor_alltoall with a count for each neighbour, equal ones: MPI_Neighbor_alltoallv",
+     .smallest = 1,
+     .traffic = Traffic{.once = 2}}));
+
+}  // namespace
+}  // namespace nearpeak

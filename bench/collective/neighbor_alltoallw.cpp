@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/shapes.hpp"
+
+namespace nearpeak {
+namespace {
+
+class NeighborAlltoallw final : public NeighbourToNeighbour {
+ public:
+  explicit NeighborAlltoallw(const CaseContext& context)
+      : NeighbourToNeighbour(context), counts_(bytes(), kNeighbours) {}
+
+  template <class Calls>
+  void call(Calls& calls, void* out, void* in) const {
+    calls(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init, out,
+          counts_.counts.data(), counts_.addresses.data(), counts_.types.data(), in,
+          counts_.counts.data(), counts_.addresses.data(), counts_.types.data());
+  }
+
+ private:
+  const Counts counts_;
+};
+
+const Register entry(
+    collective<NeighborAlltoallw>({.name = "neighbor_alltoallw",
+                                   .summary = "neighbor_alltoall with a count and a datatype for "
+                                              "each neighbour, equal ones: MPI_Neighbor_alltoallw",
+                                   .smallest = 1,
+                                   .traffic = Traffic{.once = 2}}));
+
+}  // namespace
+}  // namespace nearpeak
