@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/collective.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
-#include <functional>
-#include <limits>
 #include <map>
+
+#include "group/host_memory.hpp"
 
 namespace nearpeak {
 namespace {
 
 constexpr const char* kCalls = "calls";
 constexpr const char* kType = "type";
-constexpr double kMostMemory = 0.7;  // of what a host has available, in buffers of all its ranks
-constexpr std::uint64_t kSeed = 1;   // of what is received, before it is
+constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
 
 const std::map<std::string, MPI_Datatype>& mpi_types() {
   static const std::map<std::string, MPI_Datatype> types{
@@ -42,44 +38,6 @@ bool is_known(MPI_Datatype type) {
   return known;
 }
 
-// Bytes of host memory that programs can still have; the most where the kernel does not say.
-std::uint64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  for (std::uint64_t kib = 0; file >> name;) {
-    if (name == "MemAvailable:" && file >> kib) return kib * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return std::numeric_limits<std::uint64_t>::max();
-}
-
-std::uint64_t host_hash() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return std::hash<std::string>()(name);
-}
-
-// Collective. Too much memory is said before it is touched: the kernel would end somebody later.
-void check_memory(Group& group, std::uint64_t bytes) {
-  struct Need {
-    std::uint64_t host, bytes, available;
-  };
-  const auto all = group.gather(Need{host_hash(), bytes, available_memory()});
-  for (const Need& one : all) {
-    std::uint64_t needed = 0;
-    std::uint64_t available = one.available;
-    for (const Need& other : all) {
-      if (other.host != one.host) continue;
-      needed += other.bytes;
-      available = std::min(available, other.available);
-    }
-    if (static_cast<double>(needed) > kMostMemory * static_cast<double>(available))
-      throw Unfit("the buffers of the ranks of a host are " + std::to_string(needed >> 20) +
-                  " MiB, and it has " + std::to_string(available >> 20) +
-                  " MiB available: choose smaller sizes or fewer ranks");
-  }
-}
-
 std::size_t in_buffer(const Places& places) {
   if (!places.in_place) return places.in_bytes;
   return std::max(places.in_bytes, *places.in_place + places.out_bytes);
@@ -97,7 +55,8 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
   const bool on_host = !on_device(context.kind);
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  check_memory(context.group, on_host ? slots * needed : 0);
+  const std::string why = why_too_much(context.group, on_host ? slots * needed : 0);
+  if (!why.empty()) throw Unfit(why);
   return slots;
 }
 

@@ -21,7 +21,7 @@
 
 namespace nearpeak {
 
-inline constexpr const char* kInPlace = "in_place";
+inline constexpr const char* kInPlace = "inplace";
 
 inline bool is_in_place(const CaseContext& context) { return context.axis(kInPlace) == "yes"; }
 

@@ -15,7 +15,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.launch import command_line, environment
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
@@ -89,15 +89,30 @@ class Launcher:
         lines: Iterable[str] = file.read_text().splitlines() if file.exists() else ()
         return Done(done.returncode, done.stdout, done.stderr, [json.loads(one) for one in lines])
 
+    def axis(self, benchmark: str, name: str) -> list[str]:
+        """The values of an axis, as the program describes it."""
+        words = [build_mpi(self.library), "--describe"]
+        env = {**os.environ, **environment(self.library)}
+        told = subprocess.run(words, env=env, capture_output=True, check=True).stdout
+        [one] = [one for one in json.loads(told)["benchmarks"] if one["name"] == benchmark]
+        values: list[str] = next(axis["values"] for axis in one["axes"] if axis["name"] == name)
+        return values
+
 
 @pytest.fixture(params=["openmpi", "mpich"])
-def launcher(request: pytest.FixtureRequest, fake_cuda: Path, tmp_path: Path) -> Launcher:
+def library(request: pytest.FixtureRequest) -> Library:
     """Each library in turn, installed if need be."""
     try:
         catalogue.add(request.param)
     except UserError as error:
         pytest.skip(f"{request.param} cannot be installed: {error}")
-    return Launcher(resolve(request.param), fake_cuda, tmp_path)
+    return resolve(request.param)
+
+
+@pytest.fixture
+def launcher(library: Library, fake_cuda: Path, tmp_path: Path) -> Launcher:
+    """Launches of this library."""
+    return Launcher(library, fake_cuda, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -26,8 +26,8 @@ def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
     [code] = re.findall(r"```cpp\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     folder, study = tmp_path / "own", tmp_path / "study"
     folder.mkdir()
-    (folder / "bcast.cpp").write_text(code)
-    words = ["--mpi", "mpich", "--benchmarks", "bcast,latency", "--sizes", "8,64K"]
+    (folder / "bcast_last.cpp").write_text(code)
+    words = ["--mpi", "mpich", "--benchmarks", "bcast_last,latency", "--sizes", "8,64K"]
     words += ["--paths", "host-host same-numa", "--slot-ms", "5", "--launches", "2"]
     env = {**os.environ, "NEARPEAK_BENCHMARKS": str(folder)}
     done = subprocess.run(
@@ -41,12 +41,12 @@ def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
     results = json.loads((study / "results.json").read_text())
-    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "bcast"]
+    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "bcast_last"]
     assert [one["case"]["x"] for one in cells] == SIZES
     found = {(one["case"]["metric"], one["unit"], one["status"]) for one in cells}
-    assert found == {("bcast", "us", "ok")}
+    assert found == {("bcast_last", "us", "ok")}
     assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
-    assert "bcast" in (study / "report.html").read_text()
-    (told,) = [one for one in results["benchmarks"] if one["name"] == "bcast"]
+    assert "bcast_last" in (study / "report.html").read_text()
+    (told,) = [one for one in results["benchmarks"] if one["name"] == "bcast_last"]
     assert (told["moves"], told["ceiling"]) == ({"ways": 1, "window": False}, "none")
     assert told["default"] is False

@@ -247,8 +247,7 @@ def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
     return [
         (metric.name, size_bytes)
         for metric in benchmark.metrics
-        for size_bytes in plan.sizes
-        if size_bytes >= benchmark.smallest
+        for size_bytes in benchmark.sizes(plan.sizes)
     ]
 
 

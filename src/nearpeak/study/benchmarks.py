@@ -52,6 +52,18 @@ class Moves(msgspec.Struct, frozen=True):
         return self.ways * size_bytes * (window if self.window else 1)
 
 
+class Traffic(msgspec.Struct, frozen=True):
+    """What at least one rank of n must receive, or send, in a collective operation."""
+
+    once: int = 0
+    times_ranks: int = 0
+    by_ranks: int = 0
+
+    def bytes(self, size_bytes: int, ranks: int) -> float:
+        """(once + times_ranks * n + by_ranks / n) times the size."""
+        return size_bytes * (self.once + self.times_ranks * ranks + self.by_ranks / ranks)
+
+
 class RankRule(msgspec.Struct, frozen=True):
     """How many ranks a benchmark runs on."""
 
@@ -84,9 +96,11 @@ class Benchmark(msgspec.Struct, frozen=True):
     axes: list[Axis] = []
     summary: str = ""
     smallest: int = 0  # bytes: smaller messages are left out
+    sized: bool = True  # False: measured once, at 0 bytes
     symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
     x: X = X()
     moves: Moves = Moves()
+    traffic: Traffic | None = None  # of a collective operation that moves data
     # "measured": nearpeak-native measures what a path carries in its metrics
     ceiling: Ceiling = "none"
     default: bool = False  # measured when nothing is asked for
@@ -104,6 +118,10 @@ class Benchmark(msgspec.Struct, frozen=True):
     def main(self) -> Metric:
         """The metric that stands for it."""
         return self.metrics[0]
+
+    def sizes(self, planned: Iterable[int]) -> list[int]:
+        """Those of the planned sizes that it is measured at."""
+        return [size for size in planned if size >= self.smallest] if self.sized else [0]
 
     @property
     def one_way(self) -> bool:

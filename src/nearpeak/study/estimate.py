@@ -90,9 +90,8 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
         names = ceiling_benchmarks(plan, path, launch.buffers)
     cost = Cost(guess.start)
     for benchmark in [named(plan.benchmarks, name) for name in names]:
-        pairs = len(path.ends) // 2
         for size in _sizes(plan, launch, benchmark):
-            moved = guess.samples * pairs * _sample_bytes(plan, launch, benchmark, size)
+            moved = guess.samples * _sample_bytes(plan, launch, benchmark, size)
             each = moved / (guess.gbs * 1e9)
             cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
@@ -104,14 +103,17 @@ def _sizes(plan: Plan, launch: Template, benchmark: Benchmark) -> list[int]:
     """What a launch measures of a benchmark: of the rates of a ceiling, the plateau too."""
     plateau = plan.plateaus.get(launch.path)
     if plateau is None or launch.role != "ceiling" or benchmark.main.better != "higher":
-        return plan.sizes
-    return [*plan.sizes, plateau]
+        return benchmark.sizes(plan.sizes)
+    return [*benchmark.sizes(plan.sizes), plateau]
 
 
 def _sample_bytes(plan: Plan, launch: Template, benchmark: Benchmark, size: int) -> int:
-    """Bytes that one sample moves at least between two ranks."""
+    """Bytes that one sample moves at least, between all ranks."""
+    ranks = len(plan.find_path(launch.path).ends)
+    if benchmark.traffic is not None:
+        return round(ranks * benchmark.traffic.bytes(size, ranks))
     most = in_flight_bytes(plan, launch.buffers) // max(size, 1)
-    return benchmark.moves.bytes(size, max(1, min(plan.window, most)))
+    return ranks // 2 * benchmark.moves.bytes(size, max(1, min(plan.window, most)))
 
 
 class Manner(NamedTuple):

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "group/host_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+
+namespace nearpeak {
+namespace {
+
+constexpr double kMostMemory = 0.7;  // of what is available
+
+// Bytes that programs of this host can still have; the most where the kernel does not say.
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  for (std::uint64_t kib = 0; file >> name;) {
+    if (name == "MemAvailable:" && file >> kib) return kib * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t host_hash() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::hash<std::string>()(name);
+}
+
+}  // namespace
+
+std::string why_too_much(const std::vector<MemoryNeed>& ranks) {
+  std::map<std::uint64_t, MemoryNeed> hosts;
+  for (const MemoryNeed& one : ranks) {
+    const auto [host, first] = hosts.emplace(one.host, one);
+    if (first) continue;
+    host->second.bytes += one.bytes;
+    host->second.available = std::min(host->second.available, one.available);
+  }
+  for (const auto& [_, all] : hosts)
+    if (static_cast<double>(all.bytes) > kMostMemory * static_cast<double>(all.available))
+      return "the buffers of all ranks of a host are " + std::to_string(all.bytes >> 20) +
+             " MiB, and it has " + std::to_string(all.available >> 20) +
+             " MiB available: choose smaller sizes or fewer ranks";
+  return "";
+}
+
+std::string why_too_much(Group& group, std::uint64_t bytes) {
+  return why_too_much(group.gather(MemoryNeed{host_hash(), bytes, available_memory()}));
+}
+
+}  // namespace nearpeak

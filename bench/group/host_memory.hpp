@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the buffers of all ranks fit into the memory of their hosts: said before any is touched,
+// as the kernel would end some process later.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "group/group.hpp"
+
+namespace nearpeak {
+
+// What a rank is about to take, and what its host has left.
+struct MemoryNeed {
+  std::uint64_t host;  // the same for all ranks of a host
+  std::uint64_t bytes;
+  std::uint64_t available;
+};
+
+// Why these ranks' memory does not fit; empty where it does.
+std::string why_too_much(const std::vector<MemoryNeed>& ranks);
+
+// The same for `bytes` of host memory of every rank. Collective; known to all.
+std::string why_too_much(Group& group, std::uint64_t bytes);
+
+}  // namespace nearpeak

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded before an MPI library: collective operations on blocks of NEARPEAK_FAULTY_BYTES bytes
+// end with the fault of NEARPEAK_FAULT on rank NEARPEAK_FAULTY_RANK:
+//   sum      the last number is another
+//   dropped  what was in the receive buffer before is there again
+//   swapped  the first two blocks are in each other's place
+//   gap      a byte behind the buffer is written
+//   late     the last bytes are those that were there before
+#include <mpi.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// A receive buffer of so many blocks, before the operation and after it.
+class Received {
+ public:
+  Received(void* data, int blocks, std::size_t block, MPI_Comm comm)
+      : data_(static_cast<char*>(data)), block_(block), bytes_(blocks * block) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    const bool mine = std::to_string(rank) == variable("NEARPEAK_FAULTY_RANK") &&
+                      std::to_string(block) == variable("NEARPEAK_FAULTY_BYTES");
+    if (mine && data != nullptr) fault_ = variable("NEARPEAK_FAULT");
+    if (!fault_.empty()) before_.assign(data_, data_ + bytes_);
+  }
+  ~Received() {
+    const std::size_t last = bytes_ < 8 ? bytes_ : 8;
+    if (fault_ == "sum") data_[bytes_ - 1] ^= 1;
+    if (fault_ == "dropped") std::memcpy(data_, before_.data(), bytes_);
+    if (fault_ == "swapped")
+      for (std::size_t i = 0; i < block_; ++i) std::swap(data_[i], data_[block_ + i]);
+    if (fault_ == "gap") data_[bytes_] ^= 1;
+    if (fault_ == "late") std::memcpy(data_ + bytes_ - last, &before_[bytes_ - last], last);
+  }
+
+ private:
+  char* data_;
+  std::size_t block_;
+  std::size_t bytes_;
+  std::string fault_;
+  std::vector<char> before_;
+};
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  return size;
+}
+
+bool is_root(int root, MPI_Comm comm) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  return rank == root;
+}
+
+std::size_t bytes_of(int count, MPI_Datatype type) {
+  int size = 0;
+  PMPI_Type_size(type, &size);
+  return static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+}
+
+}  // namespace
+
+extern "C" {
+
+int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const Received it(is_root(root, comm) ? nullptr : data, 1, bytes_of(count, type), comm);
+  return PMPI_Bcast(data, count, type, root, comm);
+}
+
+int MPI_Gather(const void* out, int sent, MPI_Datatype out_type, void* in, int count,
+               MPI_Datatype type, int root, MPI_Comm comm) {
+  const bool here = is_root(root, comm);
+  const Received it(here ? in : nullptr, size_of(comm), here ? bytes_of(count, type) : 0, comm);
+  return PMPI_Gather(out, sent, out_type, in, count, type, root, comm);
+}
+
+int MPI_Allgather(const void* out, int sent, MPI_Datatype out_type, void* in, int count,
+                  MPI_Datatype type, MPI_Comm comm) {
+  const Received it(in, size_of(comm), bytes_of(count, type), comm);
+  return PMPI_Allgather(out, sent, out_type, in, count, type, comm);
+}
+
+int MPI_Alltoall(const void* out, int sent, MPI_Datatype out_type, void* in, int count,
+                 MPI_Datatype type, MPI_Comm comm) {
+  const Received it(in, size_of(comm), bytes_of(count, type), comm);
+  return PMPI_Alltoall(out, sent, out_type, in, count, type, comm);
+}
+
+int MPI_Neighbor_alltoall(const void* out, int sent, MPI_Datatype out_type, void* in, int count,
+                          MPI_Datatype type, MPI_Comm comm) {
+  const Received it(in, 2, bytes_of(count, type), comm);
+  return PMPI_Neighbor_alltoall(out, sent, out_type, in, count, type, comm);
+}
+
+int MPI_Allreduce(const void* out, void* in, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
+  const Received it(in, 1, bytes_of(count, type), comm);
+  return PMPI_Allreduce(out, in, count, type, op, comm);
+}
+
+int MPI_Scan(const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const Received it(in, 1, bytes_of(count, type), comm);
+  return PMPI_Scan(out, in, count, type, op, comm);
+}
+
+}  // extern "C"

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collective operations on every number of ranks, in every way, and what goes wrong in them."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import compiler, kit_for
+
+SHIM = Path(__file__).with_name("faulty_mpi.cpp")
+ROOTED = ["gather", "gatherv", "scatter", "scatterv"]
+TO_ALL = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
+RING = [
+    f"neighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
+]
+REDUCING = ["allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan"]
+ALL = ["barrier", "bcast", *ROOTED, *TO_ALL, *RING, *REDUCING]
+# Odd blocks, whose neighbours share words, and of numbers one that ranks do not share evenly.
+QUICK = ("--slot-ms", "1", "--least-samples", "3")
+SMALL = ("--sizes", "1004", *QUICK)
+# Ranks that share CPUs are to give way to each other.
+GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
+
+
+pytestmark = pytest.mark.parametrize("library", ["openmpi", "mpich", "intel"], indirect=True)
+
+
+def options(names: list[str], *words: str) -> Iterator[str]:
+    """Each benchmark with these options of its own."""
+    for name in names:
+        yield from (name, *words)
+
+
+def measured(done: Any) -> set[str]:
+    assert done.code == 0, (done.out, done.err)
+    assert not done.of("problem")
+    return {one["benchmark"] for one in done.of("samples")}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_every_operation_is_verified_on_any_number_of_ranks(launcher: Any, ranks: int) -> None:
+    assert measured(launcher.run(*ALL, *SMALL, ranks=ranks, env=GENTLE)) == set(ALL)
+
+
+@pytest.mark.parametrize("calls", ["nonblocking", "persistent"])
+def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
+    done = launcher.run(*options(ALL, "--calls", calls), "--sizes", "4,1004,100000", *QUICK)
+    assert measured(done) == set(ALL)
+    assert {one["axes"]["calls"] for one in done.of("samples")} == {calls}
+
+
+def test_operations_in_place(launcher: Any) -> None:
+    names = [*ROOTED, *TO_ALL, *REDUCING]
+    done = launcher.run(*options(names, "--inplace", "yes"), *SMALL, ranks=3, env=GENTLE)
+    assert measured(done) == set(names)
+
+
+def test_rotating_buffers_that_are_written_before(launcher: Any) -> None:
+    words = ("--sizes", "100000", "--reuse", "rotating", "--touch", "sender", *QUICK)
+    assert measured(launcher.run(*ALL, *words)) == set(ALL)
+
+
+def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
+    types = launcher.axis("allreduce", "type")
+    assert types[:3] == ["float", "int", "double"]
+    for one in types[1:]:
+        done = launcher.run(*options(REDUCING, "--type", one), "--sizes", "1000", *QUICK)
+        assert measured(done) == set(REDUCING)
+        assert {case["axes"]["type"] for case in done.of("samples")} == {one}
+
+
+def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -> None:
+    done = launcher.run("allreduce", "--type", "quad", *SMALL)
+    assert done.code == 2
+    assert len(done.lines()) == 1
+    assert "--type" in done.lines()[0]
+
+
+def test_a_barrier_has_no_sizes(launcher: Any) -> None:
+    done = launcher.run("barrier", "--sizes", "8,64", *QUICK)
+    assert [one["size_bytes"] for one in done.of("samples")] == [0]
+
+
+def test_buffers_that_are_on_devices(launcher: Any) -> None:
+    done = launcher.run(*ALL, "--buffers", "D,H", *SMALL, fake="reachable=1")
+    assert measured(done) == set(ALL)
+
+
+@pytest.fixture
+def faulty(launcher: Any) -> Path:
+    """A library that makes mistakes, to be preloaded (faulty_mpi.cpp)."""
+    kit = kit_for(launcher.library)
+    made = launcher.folder / "libfaulty.so"
+    words = ["-std=c++17", "-shared", "-fPIC", f"-I{kit.header.parent}", "-DOMPI_SKIP_MPICXX"]
+    subprocess.run([*compiler(), *words, str(SHIM), "-o", str(made)], check=True)
+    return made
+
+
+FAULTS = {
+    "bcast": ["dropped", "gap", "late"],
+    "gather": ["dropped", "gap", "late", "swapped"],
+    "allgather": ["dropped", "gap", "late", "swapped"],
+    "alltoall": ["dropped", "gap", "late", "swapped"],
+    "neighbor_alltoall": ["dropped", "gap", "late", "swapped"],
+    "allreduce": ["sum", "dropped", "gap", "late"],
+    "scan": ["sum", "dropped", "gap", "late"],
+}
+
+
+@pytest.mark.parametrize("fault", ["sum", "dropped", "swapped", "gap", "late"])
+def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> None:
+    names = [name for name, all_faults in FAULTS.items() if fault in all_faults]
+    for rank in (0, 1):
+        here = [name for name in names if rank == int(name != "gather")]
+        if not here:
+            continue
+        env = {
+            "LD_PRELOAD": str(faulty),
+            "NEARPEAK_FAULT": fault,
+            "NEARPEAK_FAULTY_BYTES": "1004",
+            "NEARPEAK_FAULTY_RANK": str(rank),
+        }
+        done = launcher.run(*here, "--sizes", "1004,2000", *QUICK, env=env)
+        assert done.code == 3, done.err
+        wrong = [(one["benchmark"], one["size_bytes"], one["rank"]) for one in done.of("problem")]
+        assert wrong == [(name, 1004, rank) for name in here]
+        # What is right is still measured.
+        right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
+        assert right == [(name, 2000) for name in here]
