@@ -10,6 +10,7 @@ namespace nearpeak {
 namespace {
 
 constexpr std::uint64_t kMostNumbers = 32;
+constexpr std::size_t kDrawn = 64;
 
 template <class T>
 void store_as(void* to, std::uint64_t number) {
@@ -33,10 +34,9 @@ void store_bfloat16(void* to, std::uint64_t number) {
   store_as<std::uint16_t>(to, float_bits(number) >> 16);
 }
 
-std::vector<unsigned char> table_of(const NumberType& type, std::uint64_t period,
-                                    const auto& number_of) {
-  std::vector<unsigned char> table(period * type.bytes);
-  for (std::uint64_t i = 0; i < period; ++i) type.store(&table[i * type.bytes], number_of(i));
+std::vector<unsigned char> table_of(const NumberType& type, const auto& number_of) {
+  std::vector<unsigned char> table(kDrawn * type.bytes);
+  for (std::size_t i = 0; i < kDrawn; ++i) type.store(&table[i * type.bytes], number_of(i));
   return table;
 }
 
@@ -60,30 +60,30 @@ const NumberType& number_type(const std::string& name) {
 
 Numbers::Numbers(const NumberType& type, int ranks)
     : type_(type),
-      period_(std::bit_floor(
-          std::min(kMostNumbers, type.exact / static_cast<std::uint64_t>(ranks) + 1))) {
-  if (period_ < 2)
+      below_(std::min(kMostNumbers, type.exact / static_cast<std::uint64_t>(ranks) + 1)) {
+  if (below_ < 2)
     throw std::range_error("sums of " + std::to_string(ranks) + " ranks are not exact in " +
                            type.name + ": choose a wider type");
 }
 
 std::uint64_t Numbers::number_at(std::size_t index, int rank, std::uint64_t round) const {
-  return (7 * index + 13 * static_cast<std::uint64_t>(rank) + 5 * round + 1) % period_;
+  const std::uint64_t seed = (static_cast<std::uint64_t>(rank) << 40) + (round << 20);
+  return payload_word({seed}, 0, 1 + index % kDrawn, kDrawn * 16) % below_;
 }
 
 void Numbers::fill(void* to, std::size_t first, std::size_t count, int rank,
                    std::uint64_t round) const {
-  const auto table = table_of(
-      type_, period_, [&](std::uint64_t i) { return number_at(first + i, rank, round); });
-  for (std::size_t done = 0; done < count; done += period_)
+  const auto table =
+      table_of(type_, [&](std::size_t i) { return number_at(first + i, rank, round); });
+  for (std::size_t done = 0; done < count; done += kDrawn)
     std::memcpy(static_cast<unsigned char*>(to) + done * bytes(), table.data(),
-                std::min<std::size_t>(period_, count - done) * bytes());
+                std::min(kDrawn, count - done) * bytes());
 }
 
 std::optional<Mismatch> Numbers::find_wrong_sum(const void* data, std::size_t first,
                                                 std::size_t count, int ranks,
                                                 std::uint64_t round) const {
-  const auto table = table_of(type_, period_, [&](std::uint64_t i) {
+  const auto table = table_of(type_, [&](std::size_t i) {
     std::uint64_t sum = 0;
     for (int rank = 0; rank < ranks; ++rank) sum += number_at(first + i, rank, round);
     return sum;

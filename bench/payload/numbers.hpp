@@ -24,7 +24,7 @@ struct NumberType {
 const std::vector<NumberType>& number_types();
 const NumberType& number_type(const std::string& name);  // throws std::out_of_range
 
-// What so many ranks contribute: they count on and begin anew every period.
+// What so many ranks contribute: drawn numbers, which begin anew after kDrawn of them.
 class Numbers {
  public:
   // Throws std::range_error where the type is too narrow for exact sums of so many.
@@ -41,7 +41,7 @@ class Numbers {
   std::uint64_t number_at(std::size_t index, int rank, std::uint64_t round) const;
 
   const NumberType& type_;
-  std::uint64_t period_;  // a power of two, above all numbers
+  std::uint64_t below_;  // all numbers are
 };
 
 }  // namespace nearpeak
