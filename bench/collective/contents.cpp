@@ -8,19 +8,29 @@ namespace {
 
 class Blocks final : public Contents {
  public:
-  Blocks(const CaseContext& context, std::size_t out_bytes, std::vector<Block> received)
+  Blocks(const CaseContext& context, std::size_t out_bytes, std::vector<Block> received,
+         std::vector<Block> or_else)
       : rank_(context.group.rank()),
         size_(context.bytes),
         out_bytes_(out_bytes),
-        received_(std::move(received)) {}
+        received_(std::move(received)),
+        or_else_(std::move(or_else)) {}
 
   void write(Memory& memory, void* to, std::uint64_t round) const override {
     memory.fill(to, {.bytes = out_bytes_, .stride = out_bytes_, .count = 1}, of(rank_, round),
                 Part::kAll);
   }
   std::optional<Mismatch> find_wrong(const unsigned char* in, std::uint64_t round) const override {
+    const auto bad = find_wrong(in, received_, round);
+    if (bad && !or_else_.empty() && !find_wrong(in, or_else_, round)) return std::nullopt;
+    return bad;
+  }
+
+ private:
+  std::optional<Mismatch> find_wrong(const unsigned char* in, const std::vector<Block>& expected,
+                                     std::uint64_t round) const {
     std::size_t at = 0;
-    for (const Block& block : received_) {
+    for (const Block& block : expected) {
       auto bad = find_mismatch(in + at, Slice{.payload = of(block.rank, round),
                                               .whole = block.whole,
                                               .from = block.from,
@@ -33,14 +43,13 @@ class Blocks final : public Contents {
     }
     return std::nullopt;
   }
-
- private:
   Payload of(int rank, std::uint64_t round) const { return {payload_seed(rank, size_), round}; }
 
   const int rank_;
   const std::size_t size_;
   const std::size_t out_bytes_;
   const std::vector<Block> received_;
+  const std::vector<Block> or_else_;
 };
 
 class SumsOfNumbers final : public Contents {
@@ -66,8 +75,8 @@ class SumsOfNumbers final : public Contents {
 }  // namespace
 
 std::unique_ptr<Contents> blocks(const CaseContext& context, std::size_t out_bytes,
-                                 std::vector<Block> received) {
-  return std::make_unique<Blocks>(context, out_bytes, std::move(received));
+                                 std::vector<Block> received, std::vector<Block> or_else) {
+  return std::make_unique<Blocks>(context, out_bytes, std::move(received), std::move(or_else));
 }
 
 std::unique_ptr<Contents> sums(const CaseContext& context, const NumberType& type, Sums sums) {

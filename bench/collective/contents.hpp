@@ -30,9 +30,10 @@ struct Block {
   std::size_t bytes;
 };
 
-// This rank sends `out_bytes` of a pattern of its own, and receives blocks one after the other.
+// This rank sends `out_bytes` of a pattern of its own, and receives blocks one after the other, or
+// those of `or_else`, if there are any.
 std::unique_ptr<Contents> blocks(const CaseContext& context, std::size_t out_bytes,
-                                 std::vector<Block> received);
+                                 std::vector<Block> received, std::vector<Block> or_else = {});
 
 // This rank contributes `count` numbers, and receives `received` sums from the one at `first` on,
 // over the ranks below `ranks`. Throws Unfit where the type is too narrow for exact ones.

@@ -169,8 +169,9 @@ class ToNeighbours : public InRing {
   }
 };
 
-// A block for each neighbour. Where both are the same rank, its first block is for the one behind
-// it, which takes it as that of the one before.
+// A block for each neighbour. Of two ranks each is the other's neighbour on both sides: what one
+// sends back comes from ahead (MPI 4, section 8.6), or, as MPI 3 can be read and Intel MPI 2021.19
+// reads it, the first block sent is the first received.
 class NeighbourToNeighbour : public InRing {
  public:
   using InRing::InRing;
@@ -178,7 +179,10 @@ class NeighbourToNeighbour : public InRing {
     return {.out_bytes = kNeighbours * bytes(), .in_bytes = kNeighbours * bytes()};
   }
   std::unique_ptr<Contents> contents() const {
-    return blocks(context(), kNeighbours * bytes(), {half(before(), 1), half(behind(), 0)});
+    std::vector<Block> in_order;
+    if (before() == behind()) in_order = {half(before(), 0), half(behind(), 1)};
+    return blocks(context(), kNeighbours * bytes(), {half(before(), 1), half(behind(), 0)},
+                  std::move(in_order));
   }
 
  private:
