@@ -45,11 +45,22 @@ def test_every_operation_is_verified_on_any_number_of_ranks(launcher: Any, ranks
     assert measured(launcher.run(*ALL, *SMALL, ranks=ranks, env=GENTLE)) == set(ALL)
 
 
+# Intel MPI 2021.19 copies a rank's own block when the request is made, and not when it is started: a
+# few lines of C without Nearpeak show the same.
+BROKEN = {("intel", "persistent"): ["allgather", "gather", "scatter"]}
+
+
 @pytest.mark.parametrize("calls", ["nonblocking", "persistent"])
 def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
-    done = launcher.run(*options(ALL, "--calls", calls), "--sizes", "4,1004,100000", *QUICK)
-    assert measured(done) == set(ALL)
+    broken = BROKEN.get((launcher.library.name, calls), [])
+    names = [name for name in ALL if name not in broken]
+    done = launcher.run(*options(names, "--calls", calls), "--sizes", "4,1004,100000", *QUICK)
+    assert measured(done) == set(names)
     assert {one["axes"]["calls"] for one in done.of("samples")} == {calls}
+    for name in broken:
+        done = launcher.run(name, "--calls", calls, *SMALL)
+        assert done.code != 0
+        assert not done.of("samples")
 
 
 def test_operations_in_place(launcher: Any) -> None:
