@@ -2,6 +2,7 @@
 #include "collective/collective.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "group/host_memory.hpp"
@@ -26,16 +27,36 @@ const std::map<std::string, MPI_Datatype>& mpi_types() {
   return types;
 }
 
-// Whether the library that was loaded knows a type that its mpi.h may have had from another.
-bool is_known(MPI_Datatype type) {
-  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  int bytes = 0;
-  const bool known = MPI_Type_size(type, &bytes) == MPI_SUCCESS && bytes > 0;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
-  MPI_Errhandler_free(&before);
-  return known;
+// Errors of MPI calls as their results, while it lives: calls without a communicator raise them on
+// MPI_COMM_WORLD, and since MPI 4 on MPI_COMM_SELF.
+class ErrorsReturned {
+ public:
+  ErrorsReturned() {
+    for (std::size_t i = 0; i < comms_.size(); ++i) {
+      MPI_Comm_get_errhandler(comms_[i], &before_[i]);
+      MPI_Comm_set_errhandler(comms_[i], MPI_ERRORS_RETURN);
+    }
+  }
+  ~ErrorsReturned() {
+    for (std::size_t i = 0; i < comms_.size(); ++i) {
+      MPI_Comm_set_errhandler(comms_[i], before_[i]);
+      MPI_Errhandler_free(&before_[i]);
+    }
+  }
+  ErrorsReturned(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+
+ private:
+  const std::array<MPI_Comm, 2> comms_{MPI_COMM_WORLD, MPI_COMM_SELF};
+  std::array<MPI_Errhandler, 2> before_{};
+};
+
+// Whether the library that was loaded adds up numbers of a type, which its mpi.h may have from
+// another.
+bool adds_up(MPI_Datatype type) {
+  const ErrorsReturned errors;
+  std::array<double, 2> numbers{};  // room for one of any type
+  return MPI_Reduce_local(&numbers[0], &numbers[1], 1, type, MPI_SUM) == MPI_SUCCESS;
 }
 
 std::size_t in_buffer(const Places& places) {
@@ -144,7 +165,7 @@ Elements::Elements(const CaseContext& context)
   if (context.bytes % type.bytes != 0)
     throw Unfit(type.name + " has " + std::to_string(type.bytes) +
                 " bytes: sizes are multiples of that");
-  if (!is_known(mpi)) throw Unfit("the library does not know the type " + type.name);
+  if (!adds_up(mpi)) throw Unfit("the library has no sums of " + type.name);
 }
 
 }  // namespace nearpeak

@@ -79,8 +79,12 @@ def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
     assert types[:3] == ["float", "int", "double"]
     for one in types[1:]:
         done = launcher.run(*options(REDUCING, "--type", one), "--sizes", "1000", *QUICK)
-        assert measured(done) == set(REDUCING)
-        assert {case["axes"]["type"] for case in done.of("samples")} == {one}
+        assert done.code == 0, (done.out, done.err)
+        # Its mpi.h may be that of another library, which has more types.
+        lacks = {case["message"] for case in done.of("problem")}
+        assert lacks <= ({f"the library has no sums of {one}"} if one in types[3:] else set())
+        found = {case["benchmark"] for case in done.of("samples")}
+        assert found == (set() if lacks else set(REDUCING))
 
 
 def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -> None:
@@ -115,7 +119,7 @@ FAULTS = {
     "gather": ["dropped", "gap", "late", "swapped"],
     "allgather": ["dropped", "gap", "late", "swapped"],
     "alltoall": ["dropped", "gap", "late", "swapped"],
-    "neighbor_alltoall": ["dropped", "gap", "late", "swapped"],
+    "neighbor_alltoall": ["dropped", "gap", "late"],  # of two ranks, either order is right
     "allreduce": ["sum", "dropped", "gap", "late"],
     "scan": ["sum", "dropped", "gap", "late"],
 }
