@@ -100,7 +100,8 @@ class OperationCase final : public Case {
   SlotBuffer in_;
 };
 
-// What is tried under a name: a benchmark in each way to call the library, or an operation.
+// What is tried under a name: a benchmark between two ranks in each way to call the library, one of
+// more ranks in the usual way, or an operation.
 struct Tried {
   Benchmark benchmark;
   std::vector<Axes> axes;
@@ -113,7 +114,8 @@ std::optional<Tried> find(const std::string& name) {
     std::vector<std::string> calls{""};
     for (const Axis& axis : axes_of(benchmark)) {
       axes[axis.name] = axis.values.front();
-      if (axis.name == kCalls) calls = axis.values;
+      // Of a collective operation the usual way alone: others are other algorithms, that fail alone.
+      if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
     }
     Tried tried{benchmark, {}};
     for (const std::string& way : calls) {
@@ -157,7 +159,6 @@ Outcome attempt(Runner& runner, const Command& command, const Trial& trial,
             mpi_methods);
         if (wrong) return {"wrong data", to_text(*wrong, bytes)};
       } catch (const Unfit& error) {
-        if (axes != tried->axes.front()) break;  // a way to call that the library lacks
         return {"not tried", error.what()};
       }
     }

@@ -100,7 +100,7 @@ class Launcher:
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
-def library(request: pytest.FixtureRequest) -> Library:
+def measured_library(request: pytest.FixtureRequest) -> Library:
     """Each library in turn, installed if need be."""
     try:
         catalogue.add(request.param)
@@ -110,9 +110,9 @@ def library(request: pytest.FixtureRequest) -> Library:
 
 
 @pytest.fixture
-def launcher(library: Library, fake_cuda: Path, tmp_path: Path) -> Launcher:
+def launcher(measured_library: Library, fake_cuda: Path, tmp_path: Path) -> Launcher:
     """Launches of this library."""
-    return Launcher(library, fake_cuda, tmp_path)
+    return Launcher(measured_library, fake_cuda, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -115,6 +115,17 @@ def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
     assert answers.lacking() == ""
 
 
+def test_what_has_no_sizes_owes_one_answer_of_0_bytes(plan: Any) -> None:
+    plan.benchmarks = [msgspec.structs.replace(one, sized=False) for one in plan.benchmarks]
+    answers = begun(plan)
+    answers.take(environment([0], [1]))
+    with pytest.raises(ValueError, match="size 8 was not asked for"):
+        answers.take(samples())
+    assert answers.lacking().startswith("1 of the 1 cases")
+    answers.take(samples(size_bytes=0))
+    assert answers.lacking() == ""
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [

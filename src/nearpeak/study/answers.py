@@ -206,7 +206,11 @@ class Answers:
 
     def _check_size(self, launch: Template, record: SamplesRecord | ProblemRecord) -> None:
         plateau = self._plan.plateaus.get(launch.path) if launch.role == "ceiling" else None
-        if record.size_bytes not in (*self._plan.sizes, plateau):
+        sizes = self._plan.sizes
+        for benchmark in self._plan.benchmarks:
+            if benchmark.name == record.benchmark:
+                sizes = benchmark.sizes(sizes)
+        if record.size_bytes not in (*sizes, plateau):
             raise ValueError(f"size {record.size_bytes} was not asked for")
 
     def _variant(self, launch: Template, record: SamplesRecord | ProblemRecord) -> Variant:
