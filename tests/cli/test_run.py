@@ -124,7 +124,8 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
 
 
 def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) -> None:
-    """Of all benchmarks in a few launches: each takes the next value of all its axes."""
+    """Of all that is between pairs of ranks, in a few launches: each takes the next value of all its
+    axes. Of collective operations: tests/mpi/test_collectives.py."""
     from nearpeak.libraries.build import build_mpi
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.launch import command_line, environment
@@ -138,42 +139,40 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
         capture_output=True,
         check=True,
     )
-    for typed in (False, True):  # numbers have sizes of their own
-        sizes = [8, 1000, 65544, 1 << 20] if typed else [1, 1000, 65537, 1 << 20]
-        # Staging is about devices: tests/mpi/test_staging.py.
-        axes = {
-            one["name"]: {
-                axis["name"]: axis["values"] for axis in one["axes"] if axis["name"] != "staging"
-            }
-            for one in json.loads(told.stdout)["benchmarks"]
-            if any(axis["name"] == "type" for axis in one["axes"]) == typed
+    sizes = [1, 1000, 65537, 1 << 20]
+    axes = {
+        one["name"]: {axis["name"]: axis["values"] for axis in one["axes"]}
+        for one in json.loads(told.stdout)["benchmarks"]
+        if any(axis["name"] == "staging" for axis in one["axes"])
+    }
+    for own in axes.values():
+        del own["staging"]  # about devices: tests/mpi/test_staging.py
+    for turn in range(max(len(values) for own in axes.values() for values in own.values())):
+        chosen = {
+            name: {axis: values[turn % len(values)] for axis, values in own.items()}
+            for name, own in axes.items()
         }
-        for turn in range(max(len(values) for own in axes.values() for values in own.values())):
-            chosen = {
-                name: {axis: values[turn % len(values)] for axis, values in own.items()}
-                for name, own in axes.items()
-            }
-            file = tmp_path / f"{typed}-{turn}.jsonl"
-            words = [word for name, own in chosen.items() for word in (name, *options(own))]
-            words += ["--sizes", ",".join(map(str, sizes))]
-            words += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
-            ranks = [Rank(cpus=[cpu]) for cpu in sorted(os.sched_getaffinity(0))[:2]]
-            line = command_line(found, Launch(program=[*program, *words], ranks=ranks))
-            done = subprocess.run(
-                line.argv,
-                env={**os.environ, **line.env},
-                capture_output=True,
-                text=True,
-                timeout=300,
-                check=False,
-            )
-            assert done.returncode == 0, (words, done.stderr)
-            cases = [json.loads(text) for text in file.read_text().splitlines()][1:]
-            assert {case["record"] for case in cases} == {"samples"}, words
-            for name, own in chosen.items():
-                mine = [case for case in cases if case["benchmark"] == name]
-                assert {case["size_bytes"] for case in mine} == set(sizes), words
-                assert all(own.items() <= case["axes"].items() for case in mine), words
+        file = tmp_path / f"{turn}.jsonl"
+        words = [word for name, own in chosen.items() for word in (name, *options(own))]
+        words += ["--sizes", ",".join(map(str, sizes))]
+        words += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
+        ranks = [Rank(cpus=[cpu]) for cpu in sorted(os.sched_getaffinity(0))[:2]]
+        line = command_line(found, Launch(program=[*program, *words], ranks=ranks))
+        done = subprocess.run(
+            line.argv,
+            env={**os.environ, **line.env},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, (words, done.stderr)
+        cases = [json.loads(text) for text in file.read_text().splitlines()][1:]
+        assert {case["record"] for case in cases} == {"samples"}, words
+        for name, own in chosen.items():
+            mine = [case for case in cases if case["benchmark"] == name]
+            assert {case["size_bytes"] for case in mine} == set(sizes), words
+            assert all(own.items() <= case["axes"].items() for case in mine), words
 
 
 def options(axes: dict[str, str]) -> list[str]:

@@ -47,8 +47,8 @@ def test_every_operation_is_verified_on_any_number_of_ranks(launcher: Any, ranks
     assert measured(launcher.run(*ALL, *SMALL, ranks=ranks, env=GENTLE)) == set(ALL)
 
 
-# Intel MPI 2021.19 copies a rank's own block when the request is made, and not when it is started: a
-# few lines of C without Nearpeak show the same.
+# Intel MPI 2021.19 copies the own block of a rank when the request is made, not when it is started:
+# a few lines of C without Nearpeak show the same.
 BROKEN = {("intel", "persistent"): ["allgather", "gather", "scatter"]}
 
 
