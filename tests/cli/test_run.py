@@ -124,7 +124,7 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
 
 
 def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) -> None:
-    """Of all that is between pairs of ranks, in a few launches: each takes the next value of all its
+    """Of all between pairs of ranks, in a few launches: each takes the next value of all its
     axes. Of collective operations: tests/mpi/test_collectives.py."""
     from nearpeak.libraries.build import build_mpi
     from nearpeak.libraries.discover import resolve
