@@ -2,6 +2,7 @@
 #include "benchmark/benchmark.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace nearpeak {
 namespace {
@@ -57,7 +58,9 @@ std::string RankRule::text() const {
   }
 }
 
-Register::Register(Benchmark benchmark) {
+Register::Register(Benchmark benchmark, std::source_location file) {
+  benchmark.info.family =
+      std::filesystem::path(file.file_name()).parent_path().filename().string();
   auto& all = registry();
   const auto place = std::find_if(all.begin(), all.end(), [&](const Benchmark& other) {
     return other.info.name > benchmark.info.name;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ struct Traffic {
 
 struct BenchmarkInfo {
   std::string name;
+  std::string family = {};  // the folder of its file, which Register knows
   std::string summary;
   std::vector<Metric> metrics = {};  // what one sample tells; the first is the main one
   RankRule ranks = {};
@@ -168,7 +170,8 @@ struct Benchmark {
 
 // A static object of this type in a benchmark's file makes it known.
 struct Register {
-  explicit Register(Benchmark benchmark);
+  explicit Register(Benchmark benchmark,
+                    std::source_location file = std::source_location::current());
 };
 
 const std::vector<Benchmark>& benchmarks();  // by name

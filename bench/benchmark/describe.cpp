@@ -35,6 +35,7 @@ Json to_json(const std::optional<Traffic>& traffic) {
 Json to_json(const DescribedBenchmark& described) {
   const BenchmarkInfo& info = described.benchmark.info;
   return {{"name", info.name},
+          {"family", info.family},
           {"summary", info.summary},
           {"ranks", {{"rule", info.ranks.name()}, {"count", info.ranks.count}}},
           {"smallest", info.smallest},

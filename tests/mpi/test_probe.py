@@ -112,6 +112,8 @@ def test_the_program_describes_its_operations_as_the_document_says(launcher: Any
     assert told.returncode == 0, told.stderr
     described = json.loads(told.stdout)
     assert [one["name"] for one in described["operations"]] == OPERATIONS
+    families = {one["name"]: one["family"] for one in described["benchmarks"]}
+    assert (families["latency"], families["allreduce"]) == ("pt2pt", "collective")
     document = (DOCS / "describe.md").read_text()
     axes = {axis["name"] for one in described["benchmarks"] for axis in one["axes"]}
     assert "staging" in axes

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -48,6 +49,21 @@ def test_what_there_is_not_is_bad_input(description: Description, text: str, mes
     with pytest.raises(UserError) as error:
         parse_variant(description, text)
     assert message in str(error.value)
+
+
+def test_benchmarks_are_chosen_by_family(description: Description) -> None:
+    families = {"allreduce": "collective", "bibw": "pt2pt", "bw": "pt2pt"}
+    told = msgspec.structs.replace(
+        description,
+        benchmarks=[
+            msgspec.structs.replace(one, family=families.get(one.name, ""))
+            for one in description.benchmarks
+        ],
+    )
+    assert told.of_families(["pt2pt", "collective"]) == ["bibw", "bw", "allreduce"]
+    assert told.of_families([]) == []
+    with pytest.raises(UserError, match="no operations 'colective'; did you mean 'collective'"):
+        told.of_families(["colective"])
 
 
 def test_a_benchmark_says_what_it_moves_and_what_it_is_held_against(

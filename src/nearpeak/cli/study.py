@@ -42,6 +42,8 @@ Examples:
 
     nearpeak study --mpi mpich --benchmarks latency,allreduce,mbw_mr
 
+    nearpeak study --mpi mpich --operations collective --sizes 8,64K,1M
+
     nearpeak study --mpi ceiling --benchmarks latency,bw
 
     nearpeak study --hosts node1,node2
@@ -93,6 +95,10 @@ def study(
         bool,
         typer.Option("--all-pairs", help="Every pair of GPUs, and of a NUMA node and a GPU."),
     ] = False,
+    operations: Annotated[
+        str | None,
+        typer.Option(metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective."),
+    ] = None,
     benchmarks: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="Default: latency, bw, bibw.")
     ] = None,
@@ -170,6 +176,7 @@ def study(
         libraries=[library_choice(one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         all_pairs=all_pairs or None,
+        operations=_parse("--operations", split_list, operations) or [],
         benchmarks=[*(_parse("--benchmarks", split_list, benchmarks) or []), *(benchmark or [])],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],

@@ -95,6 +95,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     ranks: RankRule
     axes: list[Axis] = []
     summary: str = ""
+    family: str = ""  # "pt2pt", "collective", ...
     smallest: int = 0  # bytes: smaller messages are left out
     sized: bool = True  # False: measured once, at 0 bytes
     symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back

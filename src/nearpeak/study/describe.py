@@ -3,6 +3,7 @@
 
 import difflib
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,14 @@ class Description(msgspec.Struct, frozen=True):
     version: str
     benchmarks: list[Benchmark]
     operations: list[Operation] = []
+
+    def of_families(self, families: Sequence[str]) -> list[str]:
+        """The names of the benchmarks of these families; UserError for one that there is not."""
+        known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
+        for family in families:
+            if family not in known:
+                raise UserError(f"there are no operations {family!r}{closest(family, known)}")
+        return [one.name for family in families for one in self.benchmarks if one.family == family]
 
     @property
     def defaults(self) -> list[str]:

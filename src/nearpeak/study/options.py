@@ -41,6 +41,7 @@ class Options:
 
     libraries: list[LibraryChoice] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    operations: list[str] = field(default_factory=list)  # families of benchmarks
     benchmarks: list[str] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)  # "D,D"
     all_pairs: bool | None = None
@@ -106,6 +107,7 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     mpi: list[Word] = []
     library: list[_Library] = []
     paths: list[Word] = []
+    operations: list[Word] = []
     benchmarks: list[Word] = []
     buffers: list[Word] = []
     sizes: Word | None = None
@@ -143,6 +145,7 @@ def _options(said: _StudyFile) -> Options:
         libraries=[library_choice(one) for one in said.mpi]
         + [_choice(one) for one in said.library],
         paths=said.paths,
+        operations=said.operations,
         benchmarks=said.benchmarks,
         buffers=[_at("buffers", parse_buffers, one) or "" for one in said.buffers],
         all_pairs=said.all_pairs,

@@ -62,7 +62,8 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
     build_native()
     described = describe_libraries([contender.library for contender in contenders])
-    wanted = options.benchmarks or described.defaults
+    named_so = [*described.of_families(options.operations), *options.benchmarks]
+    wanted = named_so or described.defaults
     asked = choose_variants(described, wanted, options.buffers, paths)
     tried = try_buffers(contenders, asked, described, machine)
     known = Awarenesses(tried, described)
