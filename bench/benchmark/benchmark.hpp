@@ -49,8 +49,8 @@ struct Moves {
 };
 
 // What at least one rank must receive, or send, in one collective operation, as a multiple of the
-// size: once + times_ranks * n + by_ranks / n of n ranks. Over the time it is the bus bandwidth of
-// nccl-tests (doc/PERFORMANCE.md there).
+// size: once + times_ranks * n + by_ranks / n of n ranks; all zero where it moves no data. Over the
+// time it is the bus bandwidth of nccl-tests (doc/PERFORMANCE.md there).
 struct Traffic {
   int once = 0;
   int times_ranks = 0;
@@ -164,8 +164,12 @@ struct Benchmark {
       make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
-  // What there is to hold it against: "measured" by nearpeak-native, or "none".
-  std::string ceiling() const { return over_transport() ? "measured" : "none"; }
+  // What there is to hold it against: "measured" by nearpeak-native; a "bound" that follows from
+  // what is measured so and from its traffic; or "none".
+  std::string ceiling() const {
+    if (over_transport()) return "measured";
+    return info.traffic ? "bound" : "none";
+  }
 };
 
 // A static object of this type in a benchmark's file makes it known.

@@ -19,7 +19,8 @@ class Barrier final : public Operation {
 const Register entry(
     collective<Barrier>({.name = "barrier",
                          .summary = "time until every rank knows that all have come: MPI_Barrier",
-                         .sized = false}));
+                         .sized = false,
+                         .traffic = Traffic{}}));
 
 }  // namespace
 }  // namespace nearpeak

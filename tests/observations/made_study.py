@@ -13,12 +13,15 @@ from nearpeak.machine import model as machine
 from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule
+from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.seal import Seal, file_digests
 
 PATH = "host-host same-numa"
-UNITS = {"latency": ("us", "lower"), "allreduce": ("us", "lower"), "mr": ("M/s", "higher")}
+UNITS = {
+    **dict.fromkeys(("latency", "allreduce", "barrier", "bcast"), ("us", "lower")),
+    "mr": ("M/s", "higher"),
+}
 BLOCK = 30  # launches of a block
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
@@ -48,6 +51,22 @@ BENCHMARKS = [
         ceiling="measured",
     ),
     Benchmark("allreduce", [Metric("allreduce", "us", "lower")], RankRule("at least", 2)),
+    Benchmark(
+        "barrier",
+        [Metric("barrier", "us", "lower")],
+        RankRule("at least", 2),
+        sized=False,
+        traffic=Traffic(),
+        ceiling="bound",
+    ),
+    Benchmark(
+        "bcast",
+        [Metric("bcast", "us", "lower")],
+        RankRule("at least", 2),
+        smallest=1,
+        traffic=Traffic(once=1),
+        ceiling="bound",
+    ),
 ]
 
 
@@ -138,7 +157,7 @@ class Study:
         self.planned: list[PlannedLaunch] = []
         self.variants = [
             Variant(benchmark=benchmark, axes={"calls": "blocking", "reuse": "fixed"})
-            for benchmark in ("latency", "bw", "bibw", "mbw_mr", "allreduce")
+            for benchmark in ("latency", "bw", "bibw", "mbw_mr", "allreduce", "barrier", "bcast")
         ]
         self.records: list[records.Record] = [
             records.StudyRecord(

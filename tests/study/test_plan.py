@@ -12,6 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
+from nearpeak.study.benchmarks import Benchmark, Traffic
 from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.model import PLATEAU_BLOCKS, Contender, Plan, Template, Variant
@@ -25,6 +26,7 @@ from nearpeak.study.plan import (
     summary,
 )
 
+NAMES = {"latency", "bw", "bibw", "mbw_mr"}
 TOOLS = Tools(
     command_line=lambda _, launch: CommandLine(argv=launch.program, env=launch.env),
     mpi_program=lambda _: Path("nearpeak-mpi"),
@@ -316,6 +318,65 @@ def test_paths_of_many_ranks_are_for_benchmarks_that_run_on_so_many(standins: Mo
     assert " ".join(make_command(plan, ceiling, TOOLS).argv).startswith(
         "nearpeak-native pair --cpus 0,1,2,3 --reuse fixed --touch none --metrics mbw_mr --sizes"
     )
+
+
+def bounded(standins: ModuleType, **traffic: int) -> list[Benchmark]:
+    """Those of the programs, of which allreduce has a bound."""
+    return [
+        msgspec.structs.replace(one, ceiling="bound", traffic=Traffic(**traffic))
+        if one.name == "allreduce"
+        else one
+        for one in standins.BENCHMARKS
+    ]
+
+
+def test_the_ceilings_that_a_bound_follows_from_are_measured(standins: ModuleType) -> None:
+    paths = [
+        standins.data_path(),
+        standins.data_path("host-memory node0", "local"),
+        standins.gpu_path(),
+        standins.gpu_path("host-gpu near"),
+        standins.wide_path(4),
+        standins.wide_path(3),
+        standins.wide_path(4, gpus=True),
+    ]
+    known = bounded(standins, once=2, by_ranks=-2)
+    variants = [of("allreduce", buffers) for buffers in ("H,H", "D,D", "H,D")]
+    plan = make_plan(Options(), [standins.contender()], variants, paths, known)
+    assert [one.name for one in plan.benchmarks] == ["allreduce", "bw", "latency", "mbw_mr"]
+    found = sorted(
+        (one.path, one.buffers, sorted(set(asked_of(make_command(plan, one, TOOLS).argv)) & NAMES))
+        for one in plan.block(0)
+        if one.role == "ceiling" and one.path != "host-memory node0"
+    )
+    assert found == [
+        ("gpu-gpu nvlink", "D,D", ["bw", "latency"]),
+        ("host-all 4", "H,H", ["mbw_mr"]),
+        # Both ways, as a bound is of the faster one; a message's time is no bound of either.
+        ("host-gpu near", "D,H", ["bw"]),
+        ("host-gpu near", "H,D", ["bw"]),
+        ("host-host same-numa", "H,H", ["bw", "latency"]),
+    ]
+    assert plan.plateaus.keys() == {"gpu-gpu nvlink"}
+
+
+def test_what_moves_no_data_needs_the_time_of_a_message_of_the_host(standins: ModuleType) -> None:
+    paths = [standins.data_path(), standins.gpu_path(), standins.wide_path(4)]
+    variants = [of("allreduce"), of("allreduce", "D,D")]
+    plan = make_plan(Options(), [standins.contender()], variants, paths, bounded(standins))
+    assert [entry for entry in launched(plan) if entry[1] == "ceiling"] == [
+        ("host-host same-numa", "ceiling", ["latency"])
+    ]
+    assert plan.plateaus == {}
+
+
+def test_the_ceiling_in_the_place_of_a_library_measures_no_bound(standins: ModuleType) -> None:
+    ceiling = Contender(library=natives()["ceiling"], settings=Settings())
+    paths, known = [standins.data_path()], bounded(standins, once=1)
+    plan = make_plan(Options(), [ceiling], [of("allreduce"), of("bw")], paths, known)
+    assert [entry for entry in launched(plan) if entry[1] == "mpi"] == [
+        ("host-host same-numa", "mpi", ["bw"])
+    ]
 
 
 def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:

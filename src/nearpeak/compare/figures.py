@@ -74,7 +74,7 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
             ceiling = ceilings.of(cell.place, cell.case) if cell.ceiling else None
             _add(figures, cell, ceiling, own)
         for point in study.results.ceilings:
-            if not point.fact:
+            if not point.fact and point.kind == "measured":
                 figures = found[CEILING, point.place, point.case]
                 figures.kinds.add(Kind(point.unit, point.better, None))
                 _add(figures, point, None, own)

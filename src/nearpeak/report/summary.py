@@ -153,7 +153,8 @@ def table_one(results: Results) -> list[TheoryRow]:
     paths = {path.place: path for path in results.paths}
     points: dict[tuple[Place, Curve], list[CeilingPoint]] = defaultdict(list)
     for point in results.ceilings:
-        points[point.place, point.case.curve].append(point)
+        if point.kind == "measured":
+            points[point.place, point.case.curve].append(point)
     order = {place: number for number, place in enumerate(places(results))}
     rank, comparable = ranking(results), one_way(results)
     rows = []

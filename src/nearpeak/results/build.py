@@ -8,7 +8,7 @@ import msgspec
 
 from nearpeak.files import write_whole
 from nearpeak.observations.model import Library, Observations
-from nearpeak.results import ceilings, cells, checklist, comparisons, drift, fits
+from nearpeak.results import bounds, ceilings, cells, checklist, comparisons, drift, fits
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
 
 NAME = "results.json"
@@ -26,8 +26,9 @@ def write_results(results: Results, folder: Path) -> None:
 
 def summarise(observations: Observations) -> Results:
     """The results of what was observed; nearpeak.findings adds what stands out in them."""
-    points = ceilings.find(observations)
-    drifts = drift.find(points)
+    measured = ceilings.find(observations)
+    points = [*measured, *bounds.find(observations, measured)]
+    drifts = drift.find(measured)
     changed = {(one.place, block) for one in drifts for block in one.changed}
     found = cells.summarise(observations, ceilings.Ceilings(points), changed)
     native = {library.who for library in observations.libraries if library.native}
@@ -59,7 +60,7 @@ def summarise(observations: Observations) -> Results:
         benchmarks=observations.benchmarks,
         cells=found,
         ceilings=points,
-        fits=fits.fit(found, points, observations.benchmarks),
+        fits=fits.fit(found, measured, observations.benchmarks),
         comparisons=compared.cases,
         curves=compared.curves,
         failures=cells.failures(observations),

@@ -143,7 +143,9 @@ def _cell(
             cell.flags.append("bimodal")
         # Of nothing there is no rate.
         if benchmark.has_ceiling and (case.x > 0 or metric.better == "lower"):
-            wrong |= _compare(cell, ceilings.of(place, case))
+            held = _compare(cell, ceilings.of(place, case))
+            # Not every bound can be told from what was measured: then nothing is missing.
+            wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
     cell.status = min(
         wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"
     )
@@ -194,7 +196,7 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
         for shares in readings
     ]
     values = [value for shares in readings for value in shares.values()]
-    cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method)
+    cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
     cell.fraction = ratios[0].value
     cell.fraction_ci95 = spanning(ratio.bounds for ratio in ratios)
     cell.fraction_range = (min(values), max(values))

@@ -157,14 +157,21 @@ def _slots(data: Observations) -> str:
 
 
 def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
-    can_be = {benchmark.name for benchmark in data.benchmarks if benchmark.has_ceiling}
-    measured = [c for c in cells if c.median is not None and c.case.benchmark in can_be]
-    wanting = [c for c in measured if c.case.x or c.better == "lower"]
+    can_be = {one.name for one in data.benchmarks if one.ceiling == "measured"}
+    measured = [c for c in cells if c.median is not None]
+    wanting = [
+        c
+        for c in measured
+        if c.ceiling is not None
+        or (c.case.benchmark in can_be and (c.case.x or c.better == "lower"))
+    ]
     if not wanting:
         return NOT_APPLICABLE, "nothing was measured that a path's ceiling holds for"
     bound = sum(cell.ceiling is not None for cell in wanting)
     above = sum("above ceiling" in cell.flags for cell in wanting)
     how = f"{bound} of {len(wanting)} cells stand beside a ceiling measured in the same blocks"
+    if derived := sum(c.ceiling is not None and c.ceiling.kind == "bound" for c in wanting):
+        how += f", {derived} of them beside a bound that follows from such ceilings"
     if above:
         how += f"; {above} are above it, so that those ceilings are none"
     return _state(len(wanting) == bound and not above), how

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.json (docs/results.md): what a study found, made from its records alone."""
 
+from typing import Literal
+
 import msgspec
 
 from nearpeak.identity import Case, Curve, Place, Who
@@ -13,11 +15,16 @@ from nearpeak.study.model import Awareness
 SCHEMA = 3
 
 
+# "measured" without MPI in the same case; or a "bound" that follows from what was (bounds.py)
+Kind = Literal["measured", "bound"]
+
+
 class CeilingValue(msgspec.Struct, kw_only=True):
     """What the path carries without MPI in the cell's case, and the method that won there."""
 
     value: float  # in the cell's unit
     method: str
+    kind: Kind = "measured"
 
 
 class Mode(msgspec.Struct, kw_only=True):
@@ -104,6 +111,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     together: dict[str, float] = {}
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
     fact: bool = False  # of the path: no benchmark is held against it
+    kind: Kind = "measured"  # of a bound, `method` names what it follows from
 
     @property
     def by_block(self) -> dict[Block, float]:

@@ -14,7 +14,9 @@ from nearpeak.errors import UserError
 
 QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
 Better = Literal["lower", "higher"]
-Ceiling = Literal["measured", "none"]  # what there is to hold it against
+# What there is to hold it against: what is measured without MPI, a bound that follows from that
+# (results/bounds.py), or nothing.
+Ceiling = Literal["measured", "bound", "none"]
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -63,6 +65,16 @@ class Traffic(msgspec.Struct, frozen=True):
         """(once + times_ranks * n + by_ranks / n) times the size."""
         return size_bytes * (self.once + self.times_ranks * ranks + self.by_ranks / ranks)
 
+    def whole(self, size_bytes: int, ranks: int) -> int:
+        """The data that nccl-tests tells the algorithm bandwidth of (doc/PERFORMANCE.md there): all
+        blocks where there is one for every rank, else what the size is of."""
+        return size_bytes * ranks if self.times_ranks else size_bytes
+
+    @property
+    def moves_data(self) -> bool:
+        """Whether there is any: of a barrier there is none."""
+        return any((self.once, self.times_ranks, self.by_ranks))
+
 
 class RankRule(msgspec.Struct, frozen=True):
     """How many ranks a benchmark runs on."""
@@ -101,8 +113,9 @@ class Benchmark(msgspec.Struct, frozen=True):
     symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
     x: X = X()
     moves: Moves = Moves()
-    traffic: Traffic | None = None  # of a collective operation that moves data
-    # "measured": nearpeak-native measures what a path carries in its metrics
+    traffic: Traffic | None = None  # of a collective operation
+    # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing
+    # does, but its traffic takes some time at least
     ceiling: Ceiling = "none"
     default: bool = False  # measured when nothing is asked for
 
@@ -125,17 +138,30 @@ class Benchmark(msgspec.Struct, frozen=True):
         return [size for size in planned if size >= self.smallest] if self.sized else [0]
 
     @property
+    def is_pair(self) -> bool:
+        """Whether it runs between two ranks and no others."""
+        return self.ranks.rule == "exactly" and self.ranks.count == 2
+
+    @property
     def one_way(self) -> bool:
         """Whether its main metric is the rate of one direction between two ranks: what a link's
         theoretical rate can be set beside."""
-        pair = self.ranks.rule == "exactly" and self.ranks.count == 2
-        return pair and not self.symmetric and self.main.unit == "GB/s"
+        return self.is_pair and not self.symmetric and self.main.unit == "GB/s"
 
     @property
     def one_message(self) -> bool:
         """Whether its main metric is the time of one message between two ranks."""
-        pair = self.ranks.rule == "exactly" and self.ranks.count == 2
-        return pair and self.has_ceiling and self.main.unit == "us"
+        return self.is_pair and self.ceiling == "measured" and self.main.unit == "us"
+
+    def received_gbs(self, metric: Metric, value: float, size_bytes: int, ranks: int) -> float:
+        """GB/s that one of `ranks` ranks has received where a metric of its ceiling has this value,
+        with messages of `size_bytes`: half of the ranks receive, of a rate both ways all of them.
+        0 where the metric does not tell."""
+        if metric.unit == "GB/s":
+            return value / self.moves.ways / (ranks / 2)
+        if metric == self.main and self.one_message and value > 0:
+            return size_bytes / value / 1e3
+        return 0.0
 
     @property
     def place(self) -> tuple[bool, bool, bool, bool, str]:

@@ -5,10 +5,12 @@ H is host memory, P pinned host memory, D a device's, M managed. The first lette
 half of the ranks, the second of the other half; as many letters as ranks are taken one by one.
 """
 
+from collections.abc import Collection, Sequence
+
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Endpoint, Path
-from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.model import Plan
+from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.model import Plan, Variant
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
 HOST = "H,H"
@@ -97,26 +99,72 @@ def ceiling_buffers(buffers: str) -> str:
     return ",".join("H" if host else "D" for host in on_host(buffers))
 
 
-def has_ceiling(path: Path, benchmark: Benchmark) -> bool:
+def is_measured(path: Path, benchmark: Benchmark) -> bool:
     """Whether nearpeak-native can measure a benchmark on a path.
 
     It moves data between two ends; between more of them in the memory of one host alone.
     """
-    two = len(path.ends) == 2
+    if benchmark.ceiling != "measured" or path.transport == "local":
+        return False
     shared = path.transport == "memory" and not any(end.gpu for end in path.ends)
-    return benchmark.has_ceiling and benchmark.ranks.fits(len(path.ends)) and (two or shared)
+    return benchmark.ranks.fits(len(path.ends)) and (len(path.ends) == 2 or shared)
+
+
+def held_against(
+    path: Path, benchmark: Benchmark, known: Sequence[Benchmark]
+) -> list[tuple[Benchmark, bool]]:
+    """The benchmarks whose ceilings must be measured on a path to hold a benchmark against: its
+    own; or, of a bound, those that it follows from (results/bounds.py), among those that are known.
+
+    With each, whether its buffers must be measured the other way round too: a bound is of whichever
+    direction is faster.
+    """
+    if is_measured(path, benchmark):
+        return [(benchmark, False)]
+    if benchmark.ceiling != "bound" or benchmark.traffic is None:
+        return []
+    memories = {end.memory for end in path.ends}
+    alike = len(memories) == 1
+    there = [one for one in known if is_measured(path, one)]
+    needed = [one for one in there if one.one_message and bounds_time(benchmark, memories)]
+    if benchmark.traffic.moves_data:
+        rates = [one for one in there if one.main.unit == "GB/s" and not one.symmetric]
+        needed += [one for one in rates if one.one_way] or rates
+    return [(one, not alike) for one in needed]
+
+
+def bounds_time(benchmark: Benchmark, memories: Collection[str]) -> bool:
+    """Whether the time of one message between ranks with these memories bounds an operation's.
+
+    Between unlike memories half a round trip is the mean of two ways, of which one may be shorter;
+    and what moves no data leaves the memory of a GPU alone.
+    """
+    moves = benchmark.traffic is not None and benchmark.traffic.moves_data
+    return len(set(memories)) == 1 and (moves or set(memories) == {"host"})
 
 
 def ceiling_benchmarks(plan: Plan, path: Path, buffers: str) -> list[str]:
-    """What is measured of these buffers of a path's ceiling: all benchmarks that it holds for."""
+    """What is measured of these buffers of a path's ceiling: all that is held against it."""
     return list(
         dict.fromkeys(
-            variant.benchmark
+            one.name
             for variant in plan.variants
-            if ceiling_buffers(variant.buffers) == buffers
-            and has_ceiling(path, plan.benchmark(variant))
+            if rank_ends(path, variant.buffers) is not None
+            for one, both in held_against(path, plan.benchmark(variant), plan.benchmarks)
+            if buffers in _orders(ceiling_buffers(variant.buffers), both)
         )
     )
+
+
+def ceiling_launches(path: Path, variant: Variant, known: Sequence[Benchmark]) -> list[str]:
+    """The buffers of the ceilings of a path that a variant is held against."""
+    buffers = ceiling_buffers(variant.buffers)
+    needed = held_against(path, named(known, variant.benchmark), known)
+    return list(dict.fromkeys(each for _, both in needed for each in _orders(buffers, both)))
+
+
+def _orders(buffers: str, both: bool) -> list[str]:
+    return [buffers, turned(buffers)] if both else [buffers]
 
 
 def devices(ends: Ends) -> list[str]:

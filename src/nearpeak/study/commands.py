@@ -76,7 +76,7 @@ def make_command(
             ends,
             planned.buffers,
             [variant.benchmark for variant in variants],
-            [*_options(dict(state_of(variants[0]))), *common],
+            [*_options(dict(state_of(variants[0].axes))), *common],
             contender.settings,
             plan.study,
         )

@@ -3,7 +3,7 @@
 
 import datetime
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,7 +12,15 @@ from nearpeak.libraries.families import is_native
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
-from nearpeak.study.buffers import HOST, ceiling_buffers, has_ceiling, needs_gpu, rank_ends
+from nearpeak.study.buffers import (
+    HOST,
+    ceiling_buffers,
+    ceiling_launches,
+    held_against,
+    is_measured,
+    needs_gpu,
+    rank_ends,
+)
 from nearpeak.study.estimate import guess_cost, kind_of
 from nearpeak.study.forecast import promise
 from nearpeak.study.model import (
@@ -62,9 +70,9 @@ State = tuple[tuple[str, str], ...]
 USUAL_STATE: State = (("reuse", "fixed"), ("touch", "none"))
 
 
-def state_of(variant: Variant) -> State:
-    """What of a variant's axes its ceiling must have too."""
-    return tuple((name, variant.axes.get(name, usual)) for name, usual in USUAL_STATE)
+def state_of(axes: Mapping[str, str]) -> State:
+    """What of the axes of a variant, or of a case, its ceiling must have too."""
+    return tuple((name, axes.get(name, usual)) for name, usual in USUAL_STATE)
 
 
 def fits(path: Path, benchmark: Benchmark, buffers: str) -> bool:
@@ -120,9 +128,7 @@ def make_plan(
         hosts=options.hosts,
         remote_shell=options.remote_shell,
         contenders=list(contenders),
-        benchmarks=[
-            one for one in benchmarks if any(one.name == variant.benchmark for variant in variants)
-        ],
+        benchmarks=_with_ceilings(variants, paths, benchmarks),
         variants=list(variants),
         paths=list(paths),
         launches=[],
@@ -135,6 +141,21 @@ def make_plan(
         fit(plan, options)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
+
+
+def _with_ceilings(
+    variants: Sequence[Variant], paths: Sequence[Path], known: Sequence[Benchmark]
+) -> list[Benchmark]:
+    """Those of the variants, and those whose ceilings they are held against."""
+    names = {variant.benchmark for variant in variants}
+    used = [one for one in known if one.name in names]
+    names |= {
+        needed.name
+        for path in paths
+        for one in used
+        for needed, _ in held_against(path, one, known)
+    }
+    return [one for one in known if one.name in names]
 
 
 def _looks(options: Options) -> list[int]:
@@ -168,7 +189,8 @@ def _plateaus(plan: Plan) -> dict[str, int]:
     Of two ends: with more of them, such messages would be too much memory.
     """
     found: dict[str, int] = {}
-    if not any(one.has_ceiling and one.main.better == "higher" for one in plan.benchmarks):
+    rates = [one for one in plan.benchmarks if one.main.better == "higher"]
+    if not any(one.ceiling == "measured" for one in rates):
         return found
     for path in plan.paths:
         if path.transport == "local" or len(path.ends) != 2:
@@ -216,21 +238,20 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
         if fits(path, plan.benchmark(variant), variant.buffers)
     ]
     template = Template(role="ceiling", path=path.id)
-    held = [variant for _, variant in fitting if has_ceiling(path, plan.benchmark(variant))]
-    ceilings = {
-        (state_of(variant), ceiling_buffers(variant.buffers))
-        for variant in held
-        # GPUs of two hosts are reached over RDMA adapters alone.
-        if variant.buffers == HOST or not path.two_hosts
-    }
+    held = [
+        (state_of(variant.axes), buffers)
+        for _, variant in fitting
+        for buffers in ceiling_launches(path, variant, plan.benchmarks)
+    ]
+    # GPUs of two hosts are reached over RDMA adapters alone.
+    ceilings = {one for one in held if one[1] == HOST or not path.two_hosts}
     if path.transport == "local":
         ceilings = {(USUAL_STATE, HOST)}
     for state, buffers in sorted(ceilings):
         yield msgspec.structs.replace(template, axes=dict(state), buffers=buffers)
     if plan.perftest and path.two_hosts and path.adapter:
         # perftest uses the same buffers again and again, and looks at none of them.
-        usual = {ceiling_buffers(v.buffers) for v in held if state_of(v) == USUAL_STATE}
-        for buffers in sorted(usual):
+        for buffers in sorted({buffers for state, buffers in held if state == USUAL_STATE}):
             yield msgspec.structs.replace(
                 template, axes=dict(USUAL_STATE), buffers=buffers, adapter=path.adapter
             )
@@ -257,9 +278,9 @@ def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
     It has no calls to choose from and stages nothing, and needs somebody to start it elsewhere.
     """
     benchmark = plan.benchmark(variant)
-    usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant))
+    usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
     own = variant.buffers == ceiling_buffers(variant.buffers) and not path.two_hosts
-    return own and has_ceiling(path, benchmark) and variant.axes.items() <= usual.items()
+    return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
 
 
 def _together(variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
@@ -271,7 +292,7 @@ def _together(variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
     """
     groups: list[tuple[tuple[str, State], dict[str, int]]] = []
     for index, variant in variants:
-        shared = (variant.buffers, state_of(variant))
+        shared = (variant.buffers, state_of(variant.axes))
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
                 members[variant.benchmark] = index

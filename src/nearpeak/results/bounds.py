@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The least time that a collective operation can take: a bound, from ceilings of the same study.
+
+Nothing measures what such an operation could do without MPI. What its ranks can, is measured: the
+time of one message between two of them, and how many bytes a second one of them can receive.
+docs/methodology.md says why no operation takes less.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nearpeak.identity import CEILING, Case, Place
+from nearpeak.machine.model import Path
+from nearpeak.numbers import size
+from nearpeak.observations.model import Block, Observations
+from nearpeak.results.model import CeilingPoint
+from nearpeak.statistics.intervals import interval, spanning
+from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark, Traffic
+from nearpeak.study.buffers import bounds_time, ceiling_buffers
+from nearpeak.study.plan import state_of
+
+# A rate holds for messages no larger than those that were measured, or where these are as large as
+# this: from there on no path moves more bytes in a second than at the best size before.
+LARGE_BYTES = 1 << 20
+
+
+class Source(NamedTuple):
+    """A ceiling that bounds may follow from."""
+
+    point: CeilingPoint
+    benchmark: Benchmark
+
+    def gbs(self, value: float) -> float:
+        """GB/s that one rank has received where the ceiling is so; 0: it does not tell."""
+        case, ranks = self.point.case, len(self.point.place.ends)
+        return self.benchmark.received_gbs(self.benchmark.metric(case.metric), value, case.x, ranks)
+
+
+class Term(NamedTuple):
+    """One of the times that a bound is the longest of."""
+
+    words: str
+    point: CeilingPoint
+    us: Callable[[float], float]  # what follows from a value of the ceiling
+
+
+def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
+    """The bounds of what was measured of libraries, in order of place and case."""
+    known = {one.name: one for one in observations.benchmarks}
+    paths = {path.place: path for path in observations.paths}
+    sources: dict[Place, list[Source]] = defaultdict(list)
+    for point in ceilings:
+        benchmark = known.get(point.case.benchmark)
+        if benchmark is not None and benchmark.ceiling == "measured":
+            sources[point.place].append(Source(point, benchmark))
+    wanted = {
+        (one.launch.place, _case(one.case))
+        for one in observations.observed
+        if one.launch.who != CEILING and known[one.case.benchmark].ceiling == "bound"
+    }
+    found = []
+    for place, case in sorted(wanted):
+        here = [
+            one
+            for other in _within(place, paths)
+            for one in sources[other]
+            if one.point.case.axes.items() <= case.axes.items()
+        ]
+        if terms := _terms(known[case.benchmark], place, case.x, here):
+            found.append(_point(known[case.benchmark], place, case, terms))
+    return found
+
+
+def _case(case: Case) -> Case:
+    """What a bound holds for: with the same memories, and what its ceilings are matched on."""
+    return Case(
+        benchmark=case.benchmark,
+        metric=case.metric,
+        buffers=ceiling_buffers(case.buffers),
+        axes=dict(state_of(case.axes)),
+        x=case.x,
+    )
+
+
+def _within(place: Place, paths: Mapping[Place, Path]) -> list[Place]:
+    """The place itself; of several ends also those between some of them, in the same way."""
+    if len(place.ends) == 2:
+        return [place]
+    ends, way = paths[place].ends, (place.transport, place.hosts, place.mps)
+    return [
+        other
+        for other, path in paths.items()
+        if (other.transport, other.hosts, other.mps) == way
+        and all(end in ends for end in path.ends)
+    ]
+
+
+def _terms(benchmark: Benchmark, place: Place, x: int, sources: Sequence[Source]) -> list[Term]:
+    traffic = benchmark.traffic or Traffic()
+    found = []
+    if bounds_time(benchmark, place.ends) and (one := _message(sources, traffic.moves_data)):
+        found.append(_term(one, lambda us: us))
+    received = traffic.bytes(x, len(place.ends)) / _links(place)
+    if received > 0 and (fastest := _fastest(sources, received)):
+        found.append(_term(fastest, lambda value: received / fastest.gbs(value) / 1e3))
+    return found
+
+
+def _term(source: Source, us: Callable[[float], float]) -> Term:
+    point = source.point
+    return Term(f"{point.case.figure} {size(point.case.x)}, {point.method}", point, us)
+
+
+def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
+    """The quickest of the smallest messages that were measured; `with_data`: of those with any."""
+    small = [
+        one
+        for one in sources
+        if one.benchmark.one_message and int(with_data) <= one.point.case.x <= QUOTED_BYTES
+    ]
+    return min(small, key=lambda one: (one.point.case.x, one.point.value), default=None)
+
+
+def _fastest(sources: Iterable[Source], received: float) -> Source | None:
+    """What shows the highest rate of one rank, at any size."""
+    rates = [one for one in sources if one.gbs(one.point.value) > 0]
+    if max((one.point.case.x for one in rates), default=0) < min(received, LARGE_BYTES):
+        return None
+    return max(rates, key=lambda one: one.gbs(one.point.value), default=None)
+
+
+def _links(place: Place) -> int:
+    """Over how many links a rank may receive at once, each as fast as between two ranks.
+
+    A core copies what comes from all others itself. A GPU may have a link to each of them.
+    """
+    return len(place.ends) - 1 if "gpu" in place.ends else 1
+
+
+def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]) -> CeilingPoint:
+    """In each block the longest of the times; a ceiling that was not measured in a block has its
+    median there."""
+    blocks = sorted(set[Block]().union(*(term.point.blocks for term in terms)))
+    values, otherwise = (
+        [
+            max(term.us(term.point.readings[which].get(block, term.point.value)) for term in terms)
+            for block in blocks
+        ]
+        for which in (0, -1)
+    )
+    if otherwise == values:
+        otherwise = []
+    sessions = [block.session for block in blocks]
+    longest = max(terms, key=lambda term: term.us(term.point.value))
+    metric = benchmark.metric(case.metric)
+    return CeilingPoint(
+        place=place,
+        case=case,
+        unit=metric.unit,
+        better=metric.better,
+        value=float(np.median(values)),
+        ci95=spanning(interval(one, sessions=sessions) for one in (values, otherwise) if one),
+        range=(min(values), max(values)),
+        values=values,
+        otherwise=otherwise,
+        blocks=blocks,
+        method=longest.words,
+        methods={term.words: term.us(term.point.value) for term in terms},
+        kind="bound",
+    )

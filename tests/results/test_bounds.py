@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of collective operations: what they follow from, and that they are less than any time."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.identity import CEILING, Case, Who
+from nearpeak.machine.model import Endpoint, Path
+from nearpeak.observations.model import Block
+from nearpeak.results.bounds import find
+from nearpeak.results.model import CeilingPoint, Results
+from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
+
+MakeStudy = Any
+MIB = 1 << 20
+STATE = {"reuse": "fixed", "touch": "none"}
+PAIR, SOME = RankRule("exactly", 2), RankRule("at least", 2)
+BENCHMARKS = [
+    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured"),
+    Benchmark("bw", [Metric("bw", "GB/s", "higher")], PAIR, symmetric=False, ceiling="measured"),
+    Benchmark(
+        "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, moves=Moves(ways=2), ceiling="measured"
+    ),
+    Benchmark(
+        "mbw_mr",
+        [Metric("mbw", "GB/s", "higher"), Metric("mr", "M/s", "higher")],
+        RankRule("even", 2),
+        symmetric=False,
+        ceiling="measured",
+    ),
+    *(
+        Benchmark(name, [Metric(name, "us", "lower")], SOME, traffic=traffic, ceiling="bound")
+        for name, traffic in (
+            ("barrier", Traffic()),
+            ("bcast", Traffic(once=1)),
+            ("allgather", Traffic(once=-1, times_ranks=1)),
+            ("allreduce", Traffic(once=2, by_ranks=-2)),
+        )
+    ),
+]
+OWNERS = {metric.name: (one, metric) for one in BENCHMARKS for metric in one.metrics}
+
+
+def path(name: str, *ends: str, transport: str = "memory") -> Path:
+    """Between such ends: `cpu0`, `gpu1`."""
+    return Path(
+        id=name,
+        summary="",
+        transport=transport,
+        ends=tuple(
+            Endpoint(
+                memory="gpu" if end.startswith("gpu") else "host",
+                cpus=[int(end[3:])],
+                numa_node=0,
+                gpu=end if end.startswith("gpu") else None,
+            )
+            for end in ends
+        ),
+    )
+
+
+TWO = path("host-host", "cpu0", "cpu1")
+FOUR = path("host-all", "cpu0", "cpu1", "cpu2", "cpu3")
+GPUS = path("gpu-gpu", "gpu0", "gpu1")
+
+
+def case(metric: str, x: int, **axes: str) -> Case:
+    return Case(
+        benchmark=OWNERS[metric][0].name,
+        metric=metric,
+        buffers="H,H",
+        axes={**STATE, **axes},
+        x=x,
+    )
+
+
+def ceiling(
+    where: Path, metric: str, x: int, *values: float, buffers: str = "H,H", **axes: str
+) -> CeilingPoint:
+    """With a value in each block."""
+    kind = OWNERS[metric][1]
+    return CeilingPoint(
+        place=where.place,
+        case=msgspec.structs.replace(case(metric, x, **axes), buffers=buffers),
+        unit=kind.unit,
+        better=kind.better,
+        value=sorted(values)[len(values) // 2],
+        ci95=None,
+        range=(min(values), max(values)),
+        values=list(values),
+        blocks=[Block(0, number) for number in range(len(values))],
+        method="ring",
+        methods={"ring": values[0]},
+    )
+
+
+def bounds(*ceilings: CeilingPoint, at: Path, wanted: Case, paths: Any = None) -> Any:
+    """Of what a library has measured: the value of the bound and what it follows from, or None."""
+    measured = SimpleNamespace(
+        launch=SimpleNamespace(who=Who("any", "default"), place=at.place), case=wanted
+    )
+    own = SimpleNamespace(launch=SimpleNamespace(who=CEILING, place=at.place), case=case("bw", 8))
+    observations: Any = SimpleNamespace(
+        benchmarks=BENCHMARKS, paths=paths or [at], observed=[measured, own]
+    )
+    found = find(observations, ceilings)
+    assert len(found) <= 1
+    return (found[0].value, found[0].method) if found else None
+
+
+def test_a_bound_is_the_longer_of_a_message_and_what_a_rank_receives() -> None:
+    ceilings = (ceiling(TWO, "latency", 8, 0.2), ceiling(TWO, "bw", MIB, 10.0))
+    assert bounds(*ceilings, at=TWO, wanted=case("bcast", 8)) == (0.2, "latency 8 B, ring")
+    # 1 MiB at 10 GB/s
+    large = bounds(*ceilings, at=TWO, wanted=case("bcast", MIB))
+    assert large == (pytest.approx(104.8576), "bw 1 MiB, ring")
+
+
+@pytest.mark.parametrize(
+    ("operation", "bytes_"), [("allreduce", MIB), ("allgather", MIB), ("bcast", MIB)]
+)
+def test_the_bytes_are_those_of_the_traffic(operation: str, bytes_: int) -> None:
+    found, _ = bounds(ceiling(TWO, "bw", MIB, 10.0), at=TWO, wanted=case(operation, MIB))
+    assert found == pytest.approx(bytes_ / 10e3)
+    paths = [TWO, FOUR]
+    found, _ = bounds(
+        ceiling(TWO, "bw", MIB, 10.0), at=FOUR, wanted=case(operation, MIB), paths=paths
+    )
+    factor = {"allreduce": 1.5, "allgather": 3, "bcast": 1}[operation]
+    assert found == pytest.approx(factor * bytes_ / 10e3)
+
+
+@pytest.mark.parametrize(
+    ("where", "metric", "value"),
+    [(TWO, "bw", 10.0), (TWO, "bibw", 20.0), (TWO, "mbw", 10.0), (FOUR, "mbw", 20.0)],
+)
+def test_what_one_rank_receives_of_each_rate(where: Path, metric: str, value: float) -> None:
+    """Of a rate both ways half; of one of all pairs, what one pair has of it."""
+    found, _ = bounds(
+        ceiling(where, metric, MIB, value),
+        at=FOUR,
+        wanted=case("bcast", MIB),
+        paths=[TWO, FOUR],
+    )
+    assert found == pytest.approx(MIB / 10e3)
+
+
+def test_the_highest_rate_of_any_size_and_place_counts() -> None:
+    other = path("host-host far", "cpu0", "cpu2")
+    elsewhere = path("host-host elsewhere", "cpu0", "cpu7")
+    loopback = path("host-host tcp", "cpu0", "cpu1", transport="network")
+    ceilings = (
+        ceiling(TWO, "bw", 8192, 12.0),
+        ceiling(TWO, "bw", MIB, 10.0),
+        ceiling(other, "bw", 8192, 16.0),
+        ceiling(elsewhere, "bw", 8192, 99.0),
+        ceiling(loopback, "bw", 8192, 99.0),
+        ceiling(TWO, "bw", 8192, 99.0, touch="sender"),
+        ceiling(TWO, "mr", 8192, 99.0),
+    )
+    found = bounds(
+        *ceilings,
+        at=FOUR,
+        wanted=case("bcast", MIB),
+        paths=[TWO, FOUR, other, elsewhere, loopback],
+    )
+    assert found == (pytest.approx(MIB / 16e3), "bw 8 KiB, ring")
+
+
+def test_a_single_message_shows_a_rate_too() -> None:
+    """One that stays in a cache may be faster than a window that does not fit."""
+    ceilings = (ceiling(TWO, "bw", MIB, 10.0), ceiling(TWO, "latency", 65536, 65536 / 25e3))
+    found = bounds(*ceilings, at=TWO, wanted=case("bcast", MIB))
+    assert found == (pytest.approx(MIB / 25e3), "latency 64 KiB, ring")
+
+
+def test_rates_of_small_messages_bound_no_larger_ones() -> None:
+    few = ceiling(TWO, "bw", 8, 0.01)
+    assert bounds(few, at=TWO, wanted=case("bcast", 64)) is None
+    assert bounds(few, at=TWO, wanted=case("bcast", 8)) is not None
+    # Those of large ones do: they grow no more.
+    assert bounds(ceiling(TWO, "bw", MIB, 10.0), at=TWO, wanted=case("bcast", 64 * MIB))
+
+
+def test_the_time_of_a_large_message_bounds_no_small_one() -> None:
+    large = ceiling(TWO, "latency", MIB, 100.0)
+    assert bounds(large, at=TWO, wanted=case("barrier", 0)) is None
+
+
+def test_what_moves_no_data_takes_as_long_as_an_empty_message() -> None:
+    ceilings = [ceiling(TWO, "latency", x, us) for x, us in ((0, 0.1), (1, 0.15), (8, 0.12))]
+    assert bounds(*ceilings, at=TWO, wanted=case("barrier", 0)) == (0.1, "latency 0 B, ring")
+    assert bounds(*ceilings, at=TWO, wanted=case("bcast", 1)) == (0.15, "latency 1 B, ring")
+
+
+def test_memory_of_gpus_is_no_part_of_what_moves_no_data() -> None:
+    slow = ceiling(GPUS, "latency", 0, 3.0, buffers="D,D")
+    assert bounds(slow, at=GPUS, wanted=case("barrier", 0)) is None
+    slow = ceiling(GPUS, "latency", 1, 3.0, buffers="D,D")
+    assert bounds(slow, at=GPUS, wanted=case("bcast", 8)) == (3.0, "latency 1 B, ring")
+
+
+def test_between_unlike_memories_the_faster_way_counts_and_no_message() -> None:
+    mixed = path("host-gpu", "cpu0", "gpu1")
+    ceilings = (
+        ceiling(mixed, "latency", 1, 3.0, buffers="H,D"),
+        ceiling(mixed, "bw", MIB, 20.0, buffers="H,D"),
+        ceiling(mixed, "bw", MIB, 25.0, buffers="D,H"),
+    )
+    found, _ = bounds(*ceilings, at=mixed, wanted=case("bcast", MIB))
+    assert found == pytest.approx(MIB / 25e3)
+
+
+def test_a_gpu_may_have_a_link_to_each_of_the_others() -> None:
+    four = path("gpu-all", "gpu0", "gpu1", "gpu2", "gpu3")
+    found, _ = bounds(
+        ceiling(GPUS, "bw", MIB, 100.0, buffers="D,D"),
+        at=four,
+        wanted=case("allgather", MIB),
+        paths=[GPUS, four],
+    )
+    assert found == pytest.approx(3 * MIB / 300e3)
+
+
+def test_axes_of_the_operation_change_nothing() -> None:
+    wanted = case("bcast", 8, calls="persistent", inplace="yes")
+    assert bounds(ceiling(TWO, "latency", 8, 0.2), at=TWO, wanted=wanted)
+
+
+def test_each_block_has_its_own_value_and_a_missing_one_the_median() -> None:
+    measured: Any = SimpleNamespace(
+        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place),
+        case=case("bcast", MIB),
+    )
+    observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
+    latency = ceiling(TWO, "latency", 8, 0.1, 0.1, 0.1, 200.0)
+    rate = ceiling(TWO, "bw", MIB, 10.0, 8.0, 10.0)
+    (point,) = find(observations, [latency, rate])
+    assert point.values == pytest.approx([104.8576, 131.072, 104.8576, 200.0])
+    assert (point.kind, point.method, point.unit) == ("bound", "bw 1 MiB, ring", "us")
+    assert point.methods == pytest.approx({"latency 8 B, ring": 0.1, "bw 1 MiB, ring": 104.8576})
+
+
+def study_of(make_study: MakeStudy, bcast_us: float) -> Any:
+    study = make_study()
+    for block in range(6):
+        speed = 1.0 + block % 2
+        study.ceiling(
+            block, {("latency", "flag", 8): 0.2 * speed, ("bw", "ring", MIB): 10.0 / speed}
+        )
+        cases = {8: 0.8 * speed, MIB: bcast_us * speed}
+        study.launch(block, "alpha", "bcast", cases)
+        study.launch(block, "alpha", "barrier", {0: 0.4 * speed})
+    return study
+
+
+def cell_of(results: Results, benchmark: str, x: int) -> Any:
+    (cell,) = [one for one in results.cells if (one.case.benchmark, one.case.x) == (benchmark, x)]
+    return cell
+
+
+def test_a_cell_has_a_fraction_of_its_bound_paired_by_block(make_study: MakeStudy) -> None:
+    results = study_of(make_study, 209.7152).results()
+    small, large = cell_of(results, "bcast", 8), cell_of(results, "bcast", MIB)
+    assert (small.ceiling.kind, small.ceiling.method) == ("bound", "latency 8 B, flag")
+    assert small.fraction_ci95 == pytest.approx((0.25, 0.25))
+    assert large.ceiling.method == "bw 1 MiB, ring"
+    assert large.fraction_ci95 == pytest.approx((0.5, 0.5))
+    assert cell_of(results, "barrier", 0).fraction == pytest.approx(0.5)
+    assert {cell.status for cell in results.cells} == {"ok"}
+    assert {point.case.benchmark for point in results.ceilings if point.kind == "bound"} == {
+        "barrier",
+        "bcast",
+    }
+    # It is no measurement of its own.
+    assert {one.place.path for one in results.drift} == {"host-host same-numa"}
+    fitted = {one.curve.benchmark for one in results.fits if one.who == CEILING}
+    assert fitted.isdisjoint({"bcast", "barrier"})
+    rule = next(rule for rule in results.checklist if "upper bound" in rule.rule)
+    assert (rule.state, "3 of them beside a bound" in rule.how) == ("met", True)
+
+
+def test_what_is_above_its_bound_is_a_defect(make_study: MakeStudy) -> None:
+    results = study_of(make_study, 80.0).results()
+    cell = cell_of(results, "bcast", MIB)
+    assert cell.fraction == pytest.approx(1.31072)
+    assert (cell.status, "above ceiling" in cell.flags) == ("above ceiling", True)
+
+
+def test_without_its_ceilings_nothing_is_missing(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.launch(block, "alpha", "bcast", {8: 0.8})
+    results = study.results()
+    (cell,) = results.cells
+    assert (cell.status, cell.ceiling, cell.fraction) == ("ok", None, None)
+    assert results.ceilings == []
