@@ -5,6 +5,7 @@ import csv
 import io
 
 from nearpeak.report import awareness, fits, headlines, summary, tables, verdicts
+from nearpeak.report.bandwidths import Bandwidths, bandwidths
 from nearpeak.report.sections import Row, Table, Value
 from nearpeak.results.model import Cell, Results
 
@@ -37,12 +38,15 @@ COLUMNS = (
     "launches",
     "ceiling",
     "ceiling_method",
+    "ceiling_kind",
     "fraction",
     "fraction_ci95_low",
     "fraction_ci95_high",
     "fraction_range_low",
     "fraction_range_high",
     "fraction_blocks",
+    "algbw_gbs",
+    "busbw_gbs",
     "status",
     "flags",
     "command",
@@ -79,8 +83,9 @@ def to_csv(results: Results) -> str:
     writer.writerow(COLUMNS)
     study = [results.study, results.started, results.machine.hostname, results.nearpeak]
     versions = {library.name: library.version for library in results.libraries}
+    rates = bandwidths(results)
     for cell in results.cells:
-        row = [*study, *_row(cell, versions.get(cell.who.library))]
+        row = [*study, *_row(cell, versions.get(cell.who.library), rates(cell))]
         writer.writerow(map(_inert, row))
     return stream.getvalue()
 
@@ -90,7 +95,7 @@ def _inert(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
-def _row(cell: Cell, version: str | None) -> list[object]:
+def _row(cell: Cell, version: str | None, rates: Bandwidths | None) -> list[object]:
     nothing = (None, None)
     return [
         cell.who.library,
@@ -115,10 +120,12 @@ def _row(cell: Cell, version: str | None) -> list[object]:
         cell.launches,
         cell.ceiling.value if cell.ceiling else None,
         cell.ceiling.method if cell.ceiling else None,
+        cell.ceiling.kind if cell.ceiling else None,
         cell.fraction,
         *(cell.fraction_ci95 or nothing),
         *(cell.fraction_range or nothing),
         cell.fraction_blocks,
+        *(rates or nothing),
         cell.status,
         ";".join(cell.flags),
         cell.command,

@@ -206,9 +206,8 @@ def _at_one_size(cells: list[Cell]) -> list[Cell]:
     left out for a reason is no size to compare at. Where there is none, the size that most have.
     """
     by_size: dict[int, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        if cell.case.x > 0:
-            by_size[cell.case.x].append(cell)
+    for cell in [one for one in cells if one.case.x > 0] or cells:
+        by_size[cell.case.x].append(cell)
     if not by_size:
         return []
     answered = {x: sum(map(_answers, found)) for x, found in by_size.items()}

@@ -9,7 +9,7 @@ from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import case
+from nearpeak.results.names import case, reference
 from nearpeak.study import awareness
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what
@@ -42,9 +42,10 @@ def _failed(results: Results) -> Iterator[Notice]:
 
 def _defects(results: Results) -> Iterator[Notice]:
     if found := defects(results):
+        what = " or the ".join(sorted({reference(cell.ceiling) for cell in found}, reverse=True))
         text = (
-            f"{count(len(found), 'cell')} above the ceiling: more than 103 % of it is a defect of"
-            " the ceiling, not a merit of the library."
+            f"{count(len(found), 'cell')} above the {what}: more than 103 % of it is a defect of"
+            f" the {what}, not a merit of the library."
         )
         yield Notice(text, tuple(map(_defect, found)), tone="bad")
 
@@ -53,7 +54,7 @@ def _defect(cell: Cell) -> str:
     method = f" by {cell.ceiling.method}" if cell.ceiling else ""
     return (
         f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
-        f" {percent(cell.fraction)} % of the ceiling{method}"
+        f" {percent(cell.fraction)} % of the {reference(cell.ceiling)}{method}"
     )
 
 

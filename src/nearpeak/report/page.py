@@ -39,6 +39,7 @@ from nearpeak.report import (
     wording,
 )
 from nearpeak.report.advice import advice
+from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture.page import picture
@@ -227,6 +228,7 @@ class _Data:
         self._places = {place: number for number, place in enumerate(summary.places(results))}
         self._curves = {curve: number for number, curve in enumerate(summary.curves(results))}
         self._defaults = set(summary.default_curves(results))
+        self._bounded = {one.name for one in results.benchmarks if one.ceiling == "bound"}
         kinds = dict.fromkeys(curve.buffers for curve in self._curves)
         self._buffers = {buffers: number for number, buffers in enumerate(kinds)}
         self._methods, self._commands = _Numbered(), _Numbered()
@@ -267,7 +269,16 @@ class _Data:
             kinds += ["large"] if max(sizes) > SMALL_LATENCY_UP_TO else []
         elif cells:
             kinds.append("rate")
-        return {"number": self._curves[curve], "curve": curve, "kinds": kinds}
+        return {
+            "number": self._curves[curve],
+            "curve": curve,
+            "kinds": kinds,
+            "reference": self._reference(curve),
+        }
+
+    def _reference(self, curve: Curve) -> str:
+        """`ceiling`, or `bound`: what the curve is held against."""
+        return "bound" if curve.benchmark in self._bounded else "ceiling"
 
     def _embedded(self) -> dict[str, Any]:
         results = self._results
@@ -294,11 +305,13 @@ class _Data:
                     "figure": curve.figure,
                     "unit": numbers.unit(first[curve].unit),
                     "better": first[curve].better,
+                    "reference": self._reference(curve),
                 }
                 for curve in self._curves
             ],
             "small_up_to": SMALL_LATENCY_UP_TO,
             "cells": _by_column(self._cell(cell) for cell in results.cells),
+            "bandwidths": self._bandwidths(),
             "ceilings": ceilings,
             "comparisons": self._comparisons(),
             "buffers": list(self._buffers),
@@ -337,6 +350,12 @@ class _Data:
             "firstUse": _short(cell.first_use_us),
             "command": self._commands(cell.command),
         }
+
+    def _bandwidths(self) -> dict[int, tuple[float | None, float | None]]:
+        """Algorithm and bus bandwidth of the cells that have them, by number."""
+        rates = bandwidths(self._results)
+        found = ((number, rates(cell)) for number, cell in enumerate(self._results.cells))
+        return {number: (_short(one.algorithm), _short(one.bus)) for number, one in found if one}
 
     def _ceiling(self, point: CeilingPoint) -> dict[str, Any]:
         low, high = point.ci95 or point.range

@@ -9,6 +9,7 @@
     return (columns[names[0]] || []).map((_, index) => Object.fromEntries(names.map((name) => [name, columns[name][index]])));
   }
   const cells = rows(data.cells);
+  for (const [number, found] of Object.entries(data.bandwidths)) cells[number].bandwidths = found;
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
@@ -114,9 +115,9 @@
       const points = ceiling.map((row) => ({ size: row.size, y: row.value, low: row.low, high: row.high, row }));
       points.forEach((point) => places.push(place(point.size)));
       traces.push(...curveTraces(points,
-        { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: "ceiling" },
-        ({ row }) => `ceiling ${number(row.value)} ${variant.unit} by ${plain(data.methods[row.method])}`
-          + ` ${spread(row.low, row.high, row.isInterval)}`, true));
+        { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
+        ({ row }) => (variant.reference === "bound" ? `at least ${number(row.value)} ${variant.unit} by the links: ` : `ceiling ${number(row.value)} ${variant.unit} by `)
+          + `${plain(data.methods[row.method])} ${spread(row.low, row.high, row.isInterval)}`, true));
     }
     data.contenders.forEach((contender, who) => {
       if (hidden.has(who)) return;
@@ -137,9 +138,10 @@
       traces.push(...curveTraces(points,
         { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
         ({ cell }) => {
-          const part = cell.fraction === null ? "no ceiling" : `${percent(cell.fraction)} % of ceiling`;
+          const part = (cell.fraction === null ? `no ${variant.reference}` : `${percent(cell.fraction)} % of ${variant.reference}`)
+            + (cell.bandwidths ? ` · bus bandwidth ${number(cell.bandwidths[1])} GB/s` : "");
           return `${plain(brief(contender.label))} ${number(cell.median)} ${variant.unit}`
-            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? " (defect of the ceiling)" : ""}`;
+            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}`;
         }, true));
     });
     return { traces, places, variant };
@@ -193,7 +195,7 @@
       margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
       hovermode: "x unified", separators: ".\u202f", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
       xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: "%{x:,d} bytes" }, title: title("message size, bytes") },
-      yaxis: { ...axis, title: title(kind === "fraction" ? "% of measured ceiling" : variant.unit), rangemode: "tozero", automargin: true },
+      yaxis: { ...axis, title: title(kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling"), rangemode: "tozero", automargin: true },
       shapes: [],
     };
     if (kind === "large") Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
@@ -358,7 +360,9 @@
       median.append(element("small", spread(cell.low, cell.high, cell.isInterval), cell.isInterval ? "" : "note"));
     }
     const ceiling = element("td", number(cell.ceiling), "n");
-    if (cell.method !== null) ceiling.append(element("small", data.methods[cell.method]));
+    if (cell.method !== null) {
+      ceiling.append(element("small", (variant.reference === "bound" ? "a bound: " : "") + data.methods[cell.method]));
+    }
     const benchmark = element("td", `${variant.figure} `);
     benchmark.append(element("small", variant.detail));
     const button = element("button", "details", "plain small");
@@ -372,7 +376,11 @@
       }
       if (cell.fraction !== null) {
         const blocks = cell.fractionBlocks;
-        box.append(element("p", `The fraction of the ceiling rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
+        box.append(element("p", `The fraction of the ${variant.reference} rests on ${blocks} ${blocks === 1 ? "block" : "blocks"} that measured both.`));
+      }
+      if (cell.bandwidths) {
+        const [algorithm, bus] = cell.bandwidths.map(number);
+        box.append(element("p", `As nccl-tests counts: algorithm bandwidth ${algorithm} GB/s, bus bandwidth ${bus} GB/s.`));
       }
       box.append(element("code", data.commands[cell.command]), " ", copyButton());
       return box;

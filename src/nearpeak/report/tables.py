@@ -14,6 +14,10 @@ from nearpeak.results.model import CeilingPoint
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
+BOUND = (
+    "Collective operations stand beside a bound: by what the links carry they take at least as long"
+    " as the row 'bound' says, and perhaps longer. "
+)
 
 
 def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
@@ -107,13 +111,20 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
             "Times are of 8 B, rates of the largest message that all libraries were asked for,"
             " with their 95 % intervals. % of ceiling: of what the path carries without MPI at that"
             " same size, from launches paired in blocks. % of plateau: of the best that the ceiling"
-            " reaches at any size. The rows 'ceiling' and 'plateau' have the values. " + about
+            " reaches at any size. The rows 'ceiling' and 'plateau' have the values. "
+            + (BOUND if any(map(has_bound, groups)) else "")
+            + about
         ).strip(),
         head="Library",
         columns=[column for name in present for column in _columns(groups, name)],
         groups=[Rows(group.title, _rows(group, present)) for group in groups],
         folded=folded,
     )
+
+
+def has_bound(group: Group) -> bool:
+    """Whether one of its figures is held against a bound."""
+    return any(names.reference(figure.ceiling) == "bound" for figure in group.figures.values())
 
 
 def _sizes(groups: list[Group], name: str) -> set[int]:
@@ -127,14 +138,19 @@ def _columns(groups: list[Group], name: str) -> list[Column]:
     columns = [Column(f"{name} value", unit(figure.unit), over=over)]
     if len(sizes) > 1:
         columns.append(Column(f"{name} size", "at size", over=over))
-    columns.append(Column(f"{name} fraction", "% of", "ceiling", over=over))
+    held = next((group.figures[name] for group in groups if _ceiling(group, name)), figure)
+    columns.append(Column(f"{name} fraction", "% of", names.reference(held.ceiling), over=over))
     if figure.better == "higher":
         columns.append(Column(f"{name} plateau", "% of", "plateau", over=over))
     return columns
 
 
-def _rows(group: Group, names: list[str]) -> list[Row]:
-    figures = {name: group.figures[name] for name in names if name in group.figures}
+def _ceiling(group: Group, name: str) -> CeilingPoint | None:
+    return group.figures[name].ceiling if name in group.figures else None
+
+
+def _rows(group: Group, order: list[str]) -> list[Row]:
+    figures = {name: group.figures[name] for name in order if name in group.figures}
     found = []
     for row in group.rows:
         values: dict[str, Value] = {}
@@ -142,8 +158,10 @@ def _rows(group: Group, names: list[str]) -> list[Row]:
             values |= _reached(name, row.reached.get(name))
         found.append(Row(row.label, values))
     ceilings = {name: one.ceiling for name, one in figures.items() if one.ceiling}
-    if ceilings:
-        found.append(Row("ceiling", _points(ceilings), ceiling=True))
+    for head in ("ceiling", "bound"):
+        mine = {name: one for name, one in ceilings.items() if names.reference(one) == head}
+        if mine:
+            found.append(Row(head, _points(mine), ceiling=True))
     plateaus = {name: one.plateau for name, one in figures.items() if one.plateau}
     if plateaus:
         found.append(Row("plateau", _points(plateaus, told=True), ceiling=True))

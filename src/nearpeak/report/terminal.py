@@ -169,6 +169,8 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         " MPI at that same size. % of plateau: of its best at any size. [a, b]: 95 % interval.",
         "dim",
     )
+    if any(map(tables.has_bound, found)):
+        yield _text(tables.BOUND.strip(), "dim")
     if text := wording.windows(results):
         yield _text(text, "dim")
     if text := wording.cached_plateaus(found):

@@ -12,7 +12,7 @@ from nearpeak.report.headlines import Figure, Group, Reached
 from nearpeak.report.summary import TheoryRow, one_way, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Finding, Results
-from nearpeak.results.names import case
+from nearpeak.results.names import case, reference
 from nearpeak.statistics.intervals import goal
 from nearpeak.study.benchmarks import named
 from nearpeak.study.buffers import needs_gpu
@@ -83,7 +83,7 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
     if span := within(cell.ci95, cell.range):
         words += f" ({span})"
     if is_defect(cell):
-        return f"{words}, above the ceiling, which is wrong there"
+        return f"{words}, above the {reference(cell.ceiling)}, which is wrong there"
     if reached.of_plateau is not None and figure.plateau is not None:
         plateau = figure.plateau
         cached = ", in the receiver's caches" if figure.plateau_cache else ""
@@ -91,6 +91,8 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
             f"{words}, {percent(reached.of_plateau.value)} % of the ceiling's plateau"
             f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
         )
+    if cell.ceiling is not None and cell.ceiling.kind == "bound":
+        return f"{words}, at least {number(cell.ceiling.value)} {unit(cell.unit)} by the links"
     if cell.fraction is not None:
         return f"{words}, {percent(cell.fraction)} % of the ceiling"
     return words

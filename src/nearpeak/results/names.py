@@ -4,7 +4,13 @@
 from collections.abc import Mapping
 
 from nearpeak.identity import Curve
+from nearpeak.results.model import CeilingPoint, CeilingValue
 from nearpeak.study.model import STAGING, staging
+
+
+def reference(ceiling: CeilingValue | CeilingPoint | None) -> str:
+    """`ceiling`, or `bound`: what a case is held against."""
+    return "bound" if ceiling is not None and ceiling.kind == "bound" else "ceiling"
 
 
 def staged(value: str) -> str:

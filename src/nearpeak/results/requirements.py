@@ -15,7 +15,7 @@ from nearpeak.numbers import number, percent, size, spread, unit
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import Key, is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
-from nearpeak.results.names import case
+from nearpeak.results.names import case, reference
 from nearpeak.study.answers import asked
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.describe import closest
@@ -267,7 +267,7 @@ def _judged(requirement: Requirement, cell: Cell) -> tuple[bool, str]:
         reach = ", though the interval reaches it" if any(map(bound.holds, span)) else ""
         return False, f"missed it{reach}: {figures}"
     if not bound.unit and is_defect(cell):
-        return True, f"met it, but the ceiling has a defect there: {figures}"
+        return True, f"met it, but the {reference(cell.ceiling)} has a defect there: {figures}"
     beyond = "above" if bound.at_most else "below"
     reach = "" if all(map(bound.holds, span)) else f", but the interval reaches {beyond}"
     return True, f"met it{reach}: {figures}"
@@ -284,4 +284,4 @@ def _fraction(cell: Cell) -> tuple[float, Span, str]:
     fraction = cell.fraction or 0.0
     span = cell.fraction_ci95 or cell.fraction_range or (fraction, fraction)
     between = spread(cell.fraction_ci95, cell.fraction_range, 100)
-    return fraction, span, f"{percent(fraction)} % of the ceiling ({between})"
+    return fraction, span, f"{percent(fraction)} % of the {reference(cell.ceiling)} ({between})"
