@@ -36,7 +36,7 @@ from nearpeak.results.model import (
     Rule,
     SessionInfo,
 )
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, Traffic
 from nearpeak.study.model import Awareness
 
 NASTY = "<script>alert(1)</script>"
@@ -417,6 +417,36 @@ def make_plain() -> Results:
     full.curves = [item for item in full.curves if item.place.path in PATHS[:2]]
     full.failures, full.drift = [], full.drift[1:2]
     return full
+
+
+@pytest.fixture
+def collective(plain: Results) -> Results:
+    """The plain study with two collective operations between two ranks: 1 µs for 8 B, 200 µs for
+    1 MiB and 1 µs for a barrier, of which half are bounds."""
+    place = make_place(PATHS[0])
+    operations = (
+        ("allgather", Traffic(once=-1, times_ranks=1), {8: 1.0, 1 << 20: 200.0}),
+        ("barrier", Traffic(), {0: 1.0}),
+    )
+    for name, traffic, times in operations:
+        metric = Metric(name, "us", "lower")
+        plain.benchmarks = [
+            *plain.benchmarks,
+            Benchmark(name, [metric], RankRule("at least", 2), traffic=traffic, ceiling="bound"),
+        ]
+        for size, us in times.items():
+            point = make_ceiling(place, make_case("latency", size, {"reuse": "fixed"}))
+            point.case = make_case(name, size, {"reuse": "fixed"})
+            point.value, point.kind, point.method = us / 2, "bound", "latency 8 B, ring copy"
+            point.values = [us / 2] * 6
+            plain.ceilings.append(point)
+            for who in (Who("openmpi"), Who("mpich")):
+                held = make_case("latency", size)
+                cell = make_cell(who, place, held, efficiency=0.5, ceiling=point)
+                cell.case = make_case(name, size)
+                cell.ceiling = CeilingValue(value=us / 2, method=point.method, kind="bound")
+                plain.cells.append(cell)
+    return plain
 
 
 def gpu_path(

@@ -40,6 +40,23 @@ def test_rows_of_several_studies_can_be_joined(plain: Results) -> None:
     assert {row["library"]: row["library_version"] for row in rows} == versions
 
 
+def test_collective_operations_have_their_bandwidths(collective: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(collective), newline="")))
+    found = {
+        (row["benchmark"], row["size_bytes"]): (
+            row["algbw_gbs"] and float(row["algbw_gbs"]),
+            row["busbw_gbs"] and float(row["busbw_gbs"]),
+            row["ceiling_kind"],
+        )
+        for row in rows
+        if row["path"] == "host-host same-numa" and row["library"] == "openmpi"
+    }
+    # Two blocks of 1 MiB in 200 us, of which each rank receives one.
+    assert found["allgather", str(1 << 20)] == (10.48576, 5.24288, "bound")
+    assert found["barrier", "0"] == ("", "", "bound")
+    assert found["latency", "64"] == ("", "", "measured")
+
+
 def test_csv_columns_are_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
     assert [name for name in COLUMNS if f"`{name}`" not in text] == []

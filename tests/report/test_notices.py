@@ -50,6 +50,17 @@ def test_defects_are_the_ceilings(results: Results) -> None:
     )
 
 
+def test_what_is_above_a_bound_is_a_defect_of_the_bound(collective: Results) -> None:
+    cell = next(one for one in collective.cells if one.case.benchmark == "allgather")
+    cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
+    found = _one(collective, "1 cell above the bound")
+    assert "a defect of the bound, not a merit of the library" in found.text
+    assert found.items == (
+        "openmpi, host-host same-numa, allgather at 8 B: 150 % of the bound by latency 8 B,"
+        " ring copy",
+    )
+
+
 def test_a_study_that_is_not_complete_says_how_to_go_on(results: Results) -> None:
     assert _one(results, "not complete").command == "nearpeak study --resume -o DIR"
 

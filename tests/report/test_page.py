@@ -117,6 +117,27 @@ def test_the_embedded_data_keeps_the_figures(results: Results) -> None:
     ]
 
 
+def test_collective_operations_are_drawn_beside_a_bound(collective: Results) -> None:
+    page = render(collective)
+    data = _data(_read(collective))
+    references = {one["figure"]: one["reference"] for one in data["variants"]}
+    assert references == {
+        **dict.fromkeys(("latency", "bw", "bibw"), "ceiling"),
+        **dict.fromkeys(("allgather", "barrier"), "bound"),
+    }
+    own = {
+        number: cell
+        for number, cell in enumerate(collective.cells)
+        if cell.case.x == 1 << 20
+        if cell.case.benchmark == "allgather"
+    }
+    assert [data["bandwidths"][str(number)] for number in own] == [[10.4858, 5.24288]] * 2
+    assert len(data["bandwidths"]) == 4  # of no barrier, and of no message
+    assert page.count("fraction of the bound</span>") == 2
+    assert "Collective operations stand beside a bound" in page
+    assert "measured ceiling, without MPI; bound of collective operations" in page
+
+
 def test_figures_that_are_no_numbers_do_not_break_the_data(plain: Results) -> None:
     plain.cells[0].median = float("nan")
     plain.cells[1].fraction = float("inf")

@@ -42,6 +42,27 @@ def test_every_value_of_the_ceiling_has_its_size(plain: Results) -> None:
     assert own.ceiling
 
 
+def test_collective_operations_stand_beside_a_bound(collective: Results) -> None:
+    table = tables.table_two(headlines.groups(collective), ["latency", "allgather", "barrier"])
+    spans = dict(table.spans)
+    assert (spans["allgather, 8 B"], spans["barrier, 0 B"]) == (2, 2)
+    units = {column.key: column.unit for column in table.columns}
+    assert units["allgather fraction"] == units["barrier fraction"] == "bound"
+    assert units["latency fraction"] == "ceiling"
+    rows = {row.head: row for row in table.groups[0].rows}
+    assert rows["bound"].ceiling
+    assert rows["bound"].values["allgather value"].text == "0.500"
+    assert "latency value" not in rows["bound"].values
+    assert "allgather value" not in rows["ceiling"].values
+    assert "they take at least as long as the row 'bound' says" in table.caption
+    first = {row.best.case.benchmark for row in summary.table_one(collective)}
+    assert first.isdisjoint({"allgather", "barrier"})
+
+
+def test_nothing_is_said_of_bounds_where_there_are_none(plain: Results) -> None:
+    assert "bound" not in tables.table_two(headlines.groups(plain), ORDER).caption
+
+
 def test_a_failed_cell_and_a_defect_are_marked(plain: Results) -> None:
     for cell in plain.cells:
         if cell.case.figure == "bw" and cell.who.library == "mpich":

@@ -109,6 +109,21 @@ def test_how_a_study_ended(plain: Results) -> None:
     assert wording.ending(plain) == "not complete"
 
 
+def test_a_bound_is_said_to_be_one(collective: Results) -> None:
+    operations = {"allgather", "barrier"}
+    collective.cells = [one for one in collective.cells if one.case.benchmark in operations]
+    told = _told(collective)["host-host same-numa"].sentences
+    assert told[0] == (
+        "openmpi: allgather 8 B 1.00 µs (0.970 to 1.02), at least 0.500 µs by the links;"
+        " barrier 0 B 1.00 µs (0.970 to 1.02), at least 0.500 µs by the links."
+    )
+    cell = collective.cells[0]
+    cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
+    assert "above the bound, which is wrong there" in " ".join(
+        _told(collective)["host-host same-numa"].sentences
+    )
+
+
 def test_how_precise_the_cells_are(results: Results) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
     aim = "(2 % for rates, 3 % for times)"
