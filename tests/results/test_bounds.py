@@ -244,6 +244,21 @@ def test_each_block_has_its_own_value_and_a_missing_one_the_median() -> None:
     assert point.methods == pytest.approx({"latency 8 B, ring": 0.1, "bw 1 MiB, ring": 104.8576})
 
 
+def test_the_blocks_in_which_the_cpus_were_nearest_count() -> None:
+    """A hypervisor moves them: those of a library may be near where a ceiling's were not."""
+    measured: Any = SimpleNamespace(
+        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place), case=case("bcast", 8)
+    )
+    observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
+    latency = ceiling(TWO, "latency", 8, 0.20, 0.04, 0.22, 0.05, 0.21)
+    latency.cache_line_ns = [300.0, 80.0, 310.0, 90.0, 305.0]
+    (point,) = find(observations, [latency])
+    assert point.values == pytest.approx([0.045, 0.04, 0.045, 0.05, 0.045])
+    latency.cache_line_ns = [300.0, None, 310.0, 90.0, 305.0]
+    (point,) = find(observations, [latency])
+    assert point.values == pytest.approx(latency.values)
+
+
 def study_of(make_study: MakeStudy, bcast_us: float) -> Any:
     study = make_study()
     for block in range(6):

@@ -18,6 +18,7 @@ from nearpeak.numbers import size
 from nearpeak.observations.model import Block, Observations
 from nearpeak.results.model import CeilingPoint
 from nearpeak.statistics.intervals import interval, spanning
+from nearpeak.statistics.strata import strata
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark, Traffic
 from nearpeak.study.buffers import bounds_time, ceiling_buffers
 from nearpeak.study.plan import state_of
@@ -32,6 +33,11 @@ class Source(NamedTuple):
 
     point: CeilingPoint
     benchmark: Benchmark
+    readings: list[dict[Block, float]]  # as of the point, where its CPUs were nearest
+
+    def usual(self, which: int = 0) -> float:
+        """The median of a reading."""
+        return float(np.median(list(self.readings[which].values())))
 
     def gbs(self, value: float) -> float:
         """GB/s that one rank has received where the ceiling is so; 0: it does not tell."""
@@ -43,8 +49,13 @@ class Term(NamedTuple):
     """One of the times that a bound is the longest of."""
 
     words: str
-    point: CeilingPoint
+    source: Source
     us: Callable[[float], float]  # what follows from a value of the ceiling
+
+    def value(self, block: Block, which: int) -> float:
+        """Of a block, by a reading; the usual one where that has none."""
+        reading = self.source.readings[which]
+        return self.us(reading[block] if block in reading else self.source.usual(which))
 
 
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
@@ -55,7 +66,7 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
     for point in ceilings:
         benchmark = known.get(point.case.benchmark)
         if benchmark is not None and benchmark.ceiling == "measured":
-            sources[point.place].append(Source(point, benchmark))
+            sources[point.place].append(Source(point, benchmark, _nearest(point)))
     wanted = {
         (one.launch.place, _case(one.case))
         for one in observations.observed
@@ -98,6 +109,21 @@ def _within(place: Place, paths: Mapping[Place, Path]) -> list[Place]:
     ]
 
 
+def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:
+    """The readings of a ceiling in the blocks in which its CPUs were nearest to each other.
+
+    Where a hypervisor moves them, those of a library may be nearer than they were in other blocks.
+    """
+    known = [one for one in point.cache_line_ns if one]
+    if not known or len(known) < len(point.blocks):
+        return point.readings
+    groups = dict(zip(point.blocks, strata(known), strict=True))
+    return [
+        {block: value for block, value in reading.items() if groups[block] == 0}
+        for reading in point.readings
+    ]
+
+
 def _terms(benchmark: Benchmark, place: Place, x: int, sources: Sequence[Source]) -> list[Term]:
     traffic = benchmark.traffic or Traffic()
     found = []
@@ -111,7 +137,7 @@ def _terms(benchmark: Benchmark, place: Place, x: int, sources: Sequence[Source]
 
 def _term(source: Source, us: Callable[[float], float]) -> Term:
     point = source.point
-    return Term(f"{point.case.figure} {size(point.case.x)}, {point.method}", point, us)
+    return Term(f"{point.case.figure} {size(point.case.x)}, {point.method}", source, us)
 
 
 def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
@@ -121,15 +147,15 @@ def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
         for one in sources
         if one.benchmark.one_message and int(with_data) <= one.point.case.x <= QUOTED_BYTES
     ]
-    return min(small, key=lambda one: (one.point.case.x, one.point.value), default=None)
+    return min(small, key=lambda one: (one.point.case.x, one.usual()), default=None)
 
 
 def _fastest(sources: Iterable[Source], received: float) -> Source | None:
     """What shows the highest rate of one rank, at any size."""
-    rates = [one for one in sources if one.gbs(one.point.value) > 0]
+    rates = [one for one in sources if one.gbs(one.usual()) > 0]
     if max((one.point.case.x for one in rates), default=0) < min(received, LARGE_BYTES):
         return None
-    return max(rates, key=lambda one: one.gbs(one.point.value), default=None)
+    return max(rates, key=lambda one: one.gbs(one.usual()), default=None)
 
 
 def _links(place: Place) -> int:
@@ -141,20 +167,15 @@ def _links(place: Place) -> int:
 
 
 def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]) -> CeilingPoint:
-    """In each block the longest of the times; a ceiling that was not measured in a block has its
-    median there."""
-    blocks = sorted(set[Block]().union(*(term.point.blocks for term in terms)))
+    """In each block the longest of the times."""
+    blocks = sorted(set[Block]().union(*(term.source.point.blocks for term in terms)))
     values, otherwise = (
-        [
-            max(term.us(term.point.readings[which].get(block, term.point.value)) for term in terms)
-            for block in blocks
-        ]
-        for which in (0, -1)
+        [max(term.value(block, which) for term in terms) for block in blocks] for which in (0, -1)
     )
     if otherwise == values:
         otherwise = []
     sessions = [block.session for block in blocks]
-    longest = max(terms, key=lambda term: term.us(term.point.value))
+    usual = {term.words: term.us(term.source.usual()) for term in terms}
     metric = benchmark.metric(case.metric)
     return CeilingPoint(
         place=place,
@@ -167,7 +188,7 @@ def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]
         values=values,
         otherwise=otherwise,
         blocks=blocks,
-        method=longest.words,
-        methods={term.words: term.us(term.point.value) for term in terms},
+        method=max(usual, key=lambda words: usual[words]),
+        methods=usual,
         kind="bound",
     )
