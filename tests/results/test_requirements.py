@@ -191,6 +191,19 @@ def test_of_a_library_that_is_only_staged_that_is_said(results: Results) -> None
     )
 
 
+def test_a_fraction_of_a_bound_is_said_to_be_one(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.ceiling(block, {("latency", "flag", 8): 0.25})
+        study.launch(block, "alpha", "bcast", {8: 0.5})
+    results = study.results()
+    requirement = parse_requirement(f"{SAME}:bcast>=0.6")
+    check([requirement], measured_keys(results), results.benchmarks)
+    (found,) = judge([requirement], results)
+    assert not found.met
+    assert found.words == "missed it: 50.0 % of the bound ([50.0, 50.0]), bcast at 8 B"
+
+
 def test_a_defect_of_the_ceiling_is_told(results: Results) -> None:
     for cell in results.cells:
         cell.fraction, cell.fraction_ci95 = 1.2, (1.1, 1.3)

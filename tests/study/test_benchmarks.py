@@ -3,7 +3,7 @@
 
 import pytest
 
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, Traffic
+from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 
 
 def test_sizes_below_the_smallest_are_left_out_and_what_has_none_is_measured_once() -> None:
@@ -23,3 +23,24 @@ def test_sizes_below_the_smallest_are_left_out_and_what_has_none_is_measured_onc
 )
 def test_what_a_rank_must_move_at_least(traffic: Traffic, expected: int) -> None:
     assert traffic.bytes(1000, 4) == expected
+
+
+def test_the_data_of_an_operation_is_all_blocks_where_each_rank_has_one() -> None:
+    assert Traffic(once=2, by_ranks=-2).whole(1000, 4) == 1000
+    assert Traffic(once=-1, times_ranks=1).whole(1000, 4) == 4000
+    assert Traffic(once=1).moves_data
+    assert not Traffic().moves_data
+
+
+def test_what_one_rank_receives_where_a_ceiling_is_so() -> None:
+    def received(unit: str, ranks: int, ways: int = 1) -> float:
+        metric = Metric("x", unit, "higher")
+        rule = RankRule("exactly", 2)
+        one = Benchmark("x", [metric], rule, moves=Moves(ways=ways), ceiling="measured")
+        return one.received_gbs(metric, 8.0, 4000, ranks)
+
+    assert received("GB/s", 2) == 8.0
+    assert received("GB/s", 2, ways=2) == 4.0  # of a rate both ways one
+    assert received("GB/s", 4) == 4.0  # of two pairs one
+    assert received("us", 2) == 0.5  # 4000 B in 8 us
+    assert received("M/s", 2) == 0.0
