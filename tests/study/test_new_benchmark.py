@@ -44,7 +44,7 @@ def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
     cells = [one for one in results["cells"] if one["case"]["benchmark"] == "bcast_last"]
     assert [one["case"]["x"] for one in cells] == SIZES
     assert {(one["case"]["metric"], one["unit"]) for one in cells} == {("bcast_last", "us")}
-    # Its `traffic` gives it a bound, whose ceilings the study measures: `bw` is asked for by nobody.
+    # Its `traffic` gives it a bound; the ceilings of that are measured, though nobody asks for bw.
     assert {one["status"] for one in cells} <= {"ok", "above ceiling"}
     assert all(one["launches"] == 2 and one["fraction"] > 0 for one in cells)
     assert {one["ceiling"]["kind"] for one in cells} == {"bound"}
