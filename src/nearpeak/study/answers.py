@@ -208,7 +208,7 @@ class Answers:
         plateau = self._plan.plateaus.get(launch.path) if launch.role == "ceiling" else None
         sizes = self._plan.sizes
         for benchmark in self._plan.benchmarks:
-            if benchmark.name == record.benchmark:
+            if benchmark.name == record.benchmark and not benchmark.sized:
                 sizes = benchmark.sizes(sizes)
         if record.size_bytes not in (*sizes, plateau):
             raise ValueError(f"size {record.size_bytes} was not asked for")
