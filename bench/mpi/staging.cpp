@@ -7,6 +7,8 @@
 
 #include "mpi/direct.hpp"
 #include "mpi/mpi_group.hpp"
+#include "mpi/persistent.hpp"
+#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {
@@ -243,6 +245,13 @@ class PipelinedStaging final : public Transport, Staging {
 
 }  // namespace
 
+std::unique_ptr<Transport> unstaged(const CaseContext& context, const Messages& messages,
+                                    const Buffers& buffers) {
+  if (calls_are(context, kPersistent))
+    return std::make_unique<Persistent>(comm_of(context.group), messages, buffers);
+  return std::make_unique<Direct>(comm_of(context.group), messages, buffers);
+}
+
 Axis staging_axis() {
   return {kStaging,
           {kNoStaging, "pageable", "pinned", "pipelined"},
@@ -253,15 +262,18 @@ Axis staging_axis() {
 
 std::vector<Method> mpi_methods(const CaseContext& context, const Messages& messages,
                                 const Buffers& buffers) {
+  const std::string& staging = context.axis(kStaging);
+  std::string why_not;
+  if (calls_are(context, kPersistent))
+    why_not = staging == kNoStaging ? why_no_requests(messages)
+                                    : "persistent requests do not go with --staging";
   const auto make = [&, buffers]() -> std::unique_ptr<Transport> {
-    const std::string& staging = context.axis(kStaging);
-    if (staging == kNoStaging)
-      return std::make_unique<Direct>(comm_of(context.group), messages, buffers);
+    if (staging == kNoStaging) return unstaged(context, messages, buffers);
     if (staging == "pipelined")
       return std::make_unique<PipelinedStaging>(context, messages, buffers);
     return std::make_unique<WholeStaging>(context, messages, buffers);
   };
-  return {{.name = "mpi", .buffers = buffers, .unavailable = "", .make = make}};
+  return {{.name = "mpi", .buffers = buffers, .unavailable = why_not, .make = make}};
 }
 
 }  // namespace nearpeak

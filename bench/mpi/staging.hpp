@@ -16,6 +16,10 @@ inline constexpr const char* kStaging = "staging";
 inline constexpr const char* kNoStaging = "none";
 Axis staging_axis();  // of every benchmark over a transport
 
+// MPI that is given the buffers as they are, called as the axis `calls` says.
+std::unique_ptr<Transport> unstaged(const CaseContext& context, const Messages& messages,
+                                    const Buffers& buffers);
+
 // MPI with the staging that the axes name: the one method of this program.
 std::vector<Method> mpi_methods(const CaseContext& context, const Messages& messages,
                                 const Buffers& buffers);

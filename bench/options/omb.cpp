@@ -40,7 +40,7 @@ constexpr OmbOption kOptions[] = {
     {'k', "root-rank", kNotYet},
     {'N', "nhbr", kNotYet},
     {'P', "papi", kNotYet},
-    {'q', "partitions", kNotYet},
+    {'q', "partitions", "--partitions N"},
     {'r', "cuda-target", kNotYet},
     {'s', "sync-option", kNotYet},
     {'t', "num-test-calls", kNotYet},

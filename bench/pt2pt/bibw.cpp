@@ -15,7 +15,7 @@ class BidirectionalBandwidth final : public PairCase<T> {
  public:
   BidirectionalBandwidth(const CaseContext& context, const Messages& messages,
                          const Buffers& buffers, T& over)
-      : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
+      : Base(context, messages, buffers, over), blocking_(calls_are(context, kBlocking)) {}
 
   static Messages wanted(const CaseContext& context) {
     const int rank = context.group.rank();

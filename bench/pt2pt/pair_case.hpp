@@ -11,6 +11,16 @@
 
 namespace nearpeak {
 
+// The axis of the ways to call MPI. Persistent requests are a transport's affair (mpi/staging.cpp):
+// the benchmark calls it as with nonblocking ones.
+inline constexpr const char* kCalls = "calls";
+inline constexpr const char* kBlocking = "blocking";
+inline constexpr const char* kPersistent = "persistent";
+inline bool calls_are(const CaseContext& context, const std::string& way) {
+  const auto calls = context.axes.find(kCalls);
+  return calls != context.axes.end() && calls->second == way;
+}
+
 // Slots for windows of so many messages, as --reuse asks.
 inline std::uint64_t slots_for(const CaseContext& context, std::uint64_t window) {
   const std::string& reuse = context.axis(kReuse);

@@ -8,12 +8,11 @@ namespace nearpeak {
 
 // `one_by_one`: the calls that move a message each.
 inline Axis calls_axis(const std::string& one_by_one) {
-  return {"calls",
-          {"nonblocking", "blocking"},
-          "MPI_Isend, MPI_Irecv and MPI_Waitall, or " + one_by_one + " one by one"};
+  return {kCalls,
+          {"nonblocking", kBlocking, kPersistent},
+          "MPI_Isend, MPI_Irecv and MPI_Waitall; " + one_by_one +
+              " one by one; MPI_Start of requests made before, and MPI_Waitall"};
 }
-
-inline bool is_blocking(const CaseContext& context) { return context.axis("calls") == "blocking"; }
 
 // The rank with the lower number sends.
 inline Messages one_way_messages(const CaseContext& context, int peer) {
@@ -34,7 +33,7 @@ class OneWay : public PairCase<T> {
 
  public:
   OneWay(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
-      : Base(context, messages, buffers, over), blocking_(is_blocking(context)) {}
+      : Base(context, messages, buffers, over), blocking_(calls_are(context, kBlocking)) {}
 
   void run(std::uint64_t n) override { run_windows(n); }
 

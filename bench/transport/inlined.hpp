@@ -5,6 +5,7 @@
 
 #if defined(NEARPEAK_WITH_MPI)
 #include "mpi/direct.hpp"
+#include "mpi/persistent.hpp"
 #else
 #include "native/host/flag.hpp"
 #include "native/host/pull.hpp"
@@ -16,7 +17,7 @@ template <class... Some>
 struct Types {};
 
 #if defined(NEARPEAK_WITH_MPI)
-using Inlined = Types<Direct>;
+using Inlined = Types<Direct, Persistent>;
 #else
 using Inlined = Types<FlagTransport, PullTransport<Mapped> >;
 #endif

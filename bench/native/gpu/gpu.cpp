@@ -307,7 +307,7 @@ class GpuMode final : public Mode {
     std::string names;
     for (const GpuFact& fact : facts()) names += "," + fact.metric.name;
     options_.mode.add_plateau(app);
-    options_.mode.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr" + names,
+    options_.mode.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr, multi_lat" + names,
                          "the CPUs, one for each process: 0,1");
     app.get_option("--cpus")->required();
     app.add_option_function<std::string>(

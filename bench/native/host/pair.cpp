@@ -109,7 +109,7 @@ class PairMode final : public Mode {
   std::vector<Metric> metrics() const override { return transport_metrics(); }
   void add_options(CLI::App& app) override {
     options_.add_plateau(app);
-    options_.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr",
+    options_.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr, multi_lat",
                     "the CPUs, one for each process: 0,1");
     app.get_option("--cpus")->required();
   }

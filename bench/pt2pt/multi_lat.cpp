@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ping-pongs of several pairs of ranks at once: rank i of the first half with rank i of the second.
+// As in OMB, many round trips follow each other behind a barrier, and the time is the mean over the
+// ranks.
+#include <algorithm>
+
+#include "pt2pt/ping_pong.hpp"
+#include "transport/over.hpp"
+
+namespace nearpeak {
+namespace {
+
+template <class T>
+class MultipleLatencies final : public PingPong<T> {
+ public:
+  MultipleLatencies(const CaseContext& context, const Messages& messages, const Buffers& buffers,
+                    T& over)
+      : PingPong<T>(context, messages, buffers, over),
+        trips_(std::clamp<std::uint64_t>(kBytes / std::max<std::size_t>(context.bytes, 1), 1,
+                                         kMost)) {}
+
+  static Messages wanted(const CaseContext& context) {
+    const int pairs = context.group.size() / 2;
+    const int rank = context.group.rank();
+    return ping_pong_messages(context, rank < pairs ? rank + pairs : rank - pairs);
+  }
+
+  void run(std::uint64_t n) override { PingPong<T>::run(n * trips_); }
+  std::vector<double> values(const Times& times) const override {
+    return {times.us / static_cast<double>(2 * trips_)};
+  }
+
+ private:
+  // Round trips in an iteration, of which the time in which not all pairs are at work is to be a
+  // small part: so many bytes one way, or so many round trips.
+  static constexpr std::uint64_t kBytes = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t kMost = 64;
+
+  const std::uint64_t trips_;
+};
+
+const Register entry(Over<MultipleLatencies>::benchmark({
+    .name = "multi_lat",
+    .summary = "time of one message one way while all pairs of ranks have a ping-pong each",
+    .metrics = {{"multi_lat", "us", "lower"}},
+    .ranks = {.kind = RankRule::Kind::kEven, .count = 2},
+    .axes = {ping_pong_calls()},
+    .moves = {.ways = 2},
+    .sync = Sync::kBarrier,
+    .reduce = Reduce::kMean,
+}));
+
+}  // namespace
+}  // namespace nearpeak
