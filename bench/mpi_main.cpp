@@ -47,6 +47,16 @@ int run(const Command& command, const DeviceChoice& taken, const Failure& failur
   return command.trials.empty() ? measure(command, taken, group) : probe(command, taken, group);
 }
 
+// Several threads are asked for only where they are needed: that changes other figures.
+void initialise(int& argc, char**& argv, const Command& command) {
+  if (!command.calls_from_threads()) {
+    MPI_Init(&argc, &argv);
+    return;
+  }
+  int granted = MPI_THREAD_SINGLE;  // whoever needs more asks again
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+}
+
 int guarded(const Command& command, const DeviceChoice& taken, const Failure& failure) {
   MpiGroup group;
   try {
@@ -90,7 +100,7 @@ int main(int argc, char** argv) {
   Command command;
   DeviceChoice taken;  // given back after MPI_Finalize, which may still use it
   const Failure failure = prepare(argc, argv, command, taken);
-  MPI_Init(&argc, &argv);
+  initialise(argc, argv, command);
   const int status = guarded(command, taken, failure);
   MPI_Finalize();
   return status;

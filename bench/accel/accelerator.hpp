@@ -180,6 +180,9 @@ class Device {
   virtual std::unique_ptr<Stream> new_stream() = 0;
   virtual std::unique_ptr<Event> new_event() = 0;
 
+  // For libraries that are given its addresses in a thread that has not used it yet.
+  virtual void use_in_this_thread() {}
+
   // Null where the backend has none; valid as long as the device.
   virtual Ipc* ipc() { return nullptr; }
   virtual Registration* registration() { return nullptr; }

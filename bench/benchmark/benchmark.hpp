@@ -70,7 +70,8 @@ struct BenchmarkInfo {
   XAxis x = {};
   Moves moves = {};
   std::optional<Traffic> traffic = {};
-  bool usual = false;  // measured when nothing is asked for
+  bool usual = false;    // measured when nothing is asked for
+  bool threads = false;  // calls MPI from several threads, which must be said when it begins
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 };

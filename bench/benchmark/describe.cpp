@@ -47,6 +47,7 @@ Json to_json(const DescribedBenchmark& described) {
           {"traffic", to_json(info.traffic)},
           {"ceiling", described.benchmark.ceiling()},
           {"default", info.usual},
+          {"threads", info.threads},
           {"axes", to_json(described.axes)}};
 }
 

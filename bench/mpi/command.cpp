@@ -137,6 +137,16 @@ void check(Selected& selected, const Command& command, const Given& given) {
                    " byte");
 }
 
+// Throws BadInput where some benchmarks need several threads in MPI and others do not.
+void check_threads(const Command& command) {
+  if (!command.calls_from_threads()) return;
+  for (const Selected& each : command.selected)
+    if (!each.benchmark->info.threads)
+      throw BadInput(each.benchmark->info.name +
+                     " would not be measured as usual where MPI is begun for several threads: give "
+                     "it a launch of its own");
+}
+
 // Throws BadInput.
 void check(Command& command, const Given& given) {
   if (given.probe) {
@@ -151,6 +161,7 @@ void check(Command& command, const Given& given) {
     command.kinds.emplace_back(given.buffers);
     command.common.with_device = need_device(command.kinds.front());
     for (Selected& selected : command.selected) check(selected, command, given);
+    check_threads(command);
     command.common.window_at(1);
   }
   command.devices = parse_devices(given.devices);
@@ -180,6 +191,11 @@ void Command::check_ranks(int ranks) const {
   if (devices.size() > 1 && static_cast<int>(devices.size()) != ranks)
     throw BadInput("--devices names " + std::to_string(devices.size()) + " devices for " +
                    std::to_string(ranks) + " ranks: give one for each, or one for all");
+}
+
+bool Command::calls_from_threads() const {
+  return std::any_of(selected.begin(), selected.end(),
+                     [](const Selected& each) { return each.benchmark->info.threads; });
 }
 
 bool Command::sends_from_device(int rank, int ranks) const {

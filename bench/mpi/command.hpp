@@ -34,6 +34,8 @@ struct Command {
   // Throws BadInput where a benchmark does not run on so many ranks, or the buffers or devices are
   // not for them.
   void check_ranks(int ranks) const;
+  // Whether what is measured calls MPI from several threads.
+  bool calls_from_threads() const;
   // Whether this rank would give MPI an address of device memory.
   bool sends_from_device(int rank, int ranks) const;
 };

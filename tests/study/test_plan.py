@@ -285,6 +285,21 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
     assert groups == [(0, 1, 3), (2,), (4,), (5,)]
 
 
+def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None:
+    variants = [of("latency"), of("latency_mt"), of("bw"), of("latency_mt", calls="nonblocking")]
+    known = {one.name: one for one in standins.BENCHMARKS}
+    threads = msgspec.structs.replace(known["latency"], name="latency_mt", threads=True)
+    plan = make_plan(
+        Options(launches=2),
+        [standins.contender()],
+        variants,
+        [standins.data_path()],
+        [*standins.BENCHMARKS, threads],
+    )
+    groups = sorted(one.variants for one in plan.launches if one.variants)
+    assert groups == [(0, 2), (1,), (3,)]
+
+
 def of(benchmark: str, buffers: str = "H,H", **axes: str) -> Variant:
     return msgspec.structs.replace(latency(**axes), benchmark=benchmark, buffers=buffers)
 

@@ -445,6 +445,8 @@ class CudaDevice final : public Device {
     return host_memory();
   }
 
+  void use_in_this_thread() override { context_.use(); }
+
   // Not cuMemcpy: that may return while bytes are still on their way. Nothing may fail between the
   // two calls, as the caller frees host memory when this throws.
   void copy(void* to, const void* from, std::size_t bytes) override {

@@ -262,7 +262,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
             if runs(contender, variant)
             and (not is_native(contender.library) or _native_runs(plan, path, variant))
         ]
-        for together in _together(mine):
+        for together in _together(plan, mine):
             yield msgspec.structs.replace(
                 template,
                 role="mpi",
@@ -283,16 +283,16 @@ def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
     return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
 
 
-def _together(variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
+def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
     """The variants in groups that one launch can measure: starting costs more than measuring.
 
-    They have the same buffers and the same state of them, which are options of the launch, and no
-    benchmark twice. In the order of the variants, so that a benchmark that crashes takes only
+    They have the same buffers and the same state of them, which are options of the launch, no
+    benchmark twice, and all of them several threads that call MPI, or none. In the order of the variants, so that a benchmark that crashes takes only
     those after it along.
     """
-    groups: list[tuple[tuple[str, State], dict[str, int]]] = []
+    groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
     for index, variant in variants:
-        shared = (variant.buffers, state_of(variant.axes))
+        shared = (variant.buffers, state_of(variant.axes), plan.benchmark(variant).threads)
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
                 members[variant.benchmark] = index

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ping-pongs of several threads at once between two ranks, each thread with one of the other rank
+// and on a communicator of its own. An iteration is one round trip of each. A sample is the mean of
+// the threads' own times, so that what it takes to wake them is no part of it.
+#include <numeric>
+
+#include "mpi/direct.hpp"
+#include "mpi/mpi_group.hpp"
+#include "pt2pt/crew.hpp"
+#include "pt2pt/mpi/lanes.hpp"
+#include "pt2pt/ping_pong.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr const char* kThreads = "threads";
+
+class ThreadLane : public PingPong<Direct> {
+ public:
+  using PingPong<Direct>::PingPong;
+  std::vector<double> values(const Times&) const override { return {}; }
+};
+
+// Communicators, freed at the end; collective.
+class Comms {
+ public:
+  Comms(MPI_Comm comm, int count) : comms_(static_cast<std::size_t>(count), MPI_COMM_NULL) {
+    for (MPI_Comm& one : comms_) MPI_Comm_dup(comm, &one);
+  }
+  ~Comms() {
+    for (MPI_Comm& one : comms_) MPI_Comm_free(&one);
+  }
+  Comms(const Comms&) = delete;
+  Comms& operator=(const Comms&) = delete;
+  MPI_Comm at(int index) const { return comms_[static_cast<std::size_t>(index)]; }
+
+ private:
+  std::vector<MPI_Comm> comms_;
+};
+
+class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
+ public:
+  ThreadsCase(const CaseContext& context, const Messages& messages, int threads)
+      : Comms(comm_of(context.group), threads),
+        Lanes(messages.slots),
+        device_(on_device(context.kind) ? context.device : nullptr),
+        times_ns_(static_cast<std::size_t>(threads)),
+        mean_ns_(1) {
+    for (int thread = 0; thread < threads; ++thread)
+      add(std::make_unique<Owning<ThreadLane, Direct>>(
+          context, in_lane(messages, thread), [&](const Buffers& buffers) {
+            return std::make_unique<Direct>(at(thread), messages, buffers);
+          }));
+    crew_ = std::make_unique<Crew>(
+        threads, [this](int thread, std::uint64_t n) { run(static_cast<std::size_t>(thread), n); });
+  }
+
+  void run(std::uint64_t n) override {
+    crew_->run(n);
+    mean_ns_[0] = std::accumulate(times_ns_.begin(), times_ns_.end(), 0.0) /
+                  static_cast<double>(times_ns_.size());
+  }
+  std::vector<double> values(const Times& times) const override { return {times.phases_us[0] / 2}; }
+  std::vector<std::string> phases() const override { return {"thread"}; }
+  const std::vector<double>& phases_ns() const override { return mean_ns_; }
+
+ private:
+  void run(std::size_t thread, std::uint64_t n) {
+    if (device_ != nullptr) device_->use_in_this_thread();
+    const std::int64_t begin = now_ns();
+    lanes()[thread]->run(n);
+    times_ns_[thread] = static_cast<double>(now_ns() - begin);
+  }
+
+  Device* const device_;
+  std::vector<double> times_ns_;
+  std::vector<double> mean_ns_;
+  std::unique_ptr<Crew> crew_;
+};
+
+const char* text_of(int level) {
+  if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
+  return level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SERIALIZED";
+}
+
+// Throws Unfit on all ranks where the library does not let several threads call it.
+std::unique_ptr<Case> make(const CaseContext& context) {
+  const int threads = std::stoi(context.axis(kThreads));
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  const bool enough = threads == 1 || level == MPI_THREAD_MULTIPLE;
+  const std::string why =
+      context.group.first_reason(enough ? ""
+                                        : std::string("the library grants ") + text_of(level) +
+                                              ", and several threads need MPI_THREAD_MULTIPLE");
+  if (!why.empty()) throw Unfit(why);
+  return std::make_unique<ThreadsCase>(
+      context, ping_pong_messages(context, 1 - context.group.rank()), threads);
+}
+
+const Register entry(
+    {.info = {.name = "latency_mt",
+              .summary = "time of one message one way while several threads of two ranks have a "
+                         "ping-pong each (MPI_THREAD_MULTIPLE)",
+              .metrics = {{"latency_mt", "us", "lower"}},
+              .axes = {{kThreads,
+                        {"1", "2", "4", "8"},
+                        "of each rank, which needs as many CPUs for them"},
+                       {kCalls,
+                        {kBlocking, "nonblocking"},
+                        "MPI_Send and MPI_Recv; MPI_Isend, MPI_Irecv and a wait"}},
+              .moves = {.ways = 2},
+              .threads = true},
+     .make = make});
+
+}  // namespace
+}  // namespace nearpeak
