@@ -60,6 +60,7 @@ def test_what_the_ceilings_explain_is_none(
 def test_only_the_same_axes_and_a_window_in_flight(by_hand: Any) -> None:
     assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), reuse="rotating"))
     assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="blocking"))
+    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="persistent"))
     assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), staging="pinned"))
 
 

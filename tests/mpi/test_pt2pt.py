@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages between ranks, in every way to call MPI, and what goes wrong in them."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import compiler, kit_for
+
+SHIM = Path(__file__).with_name("faulty_pt2pt.cpp")
+WINDOWS = ["bw", "bibw", "mbw_mr", "bw_fan_in", "bw_fan_out"]
+CALLED = ["latency", "multi_lat", *WINDOWS]  # with the axis `calls`
+ON_TWO = [*CALLED, "partitioned_latency"]
+QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "5")
+SMALL = ("--sizes", "1004", *QUICK)
+# Ranks that share CPUs are to give way to each other.
+GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
+
+
+pytestmark = pytest.mark.parametrize("library", ["openmpi", "mpich", "intel"], indirect=True)
+
+
+def options(names: list[str], *words: str) -> Iterator[str]:
+    """Each benchmark with these options of its own."""
+    for name in names:
+        yield from (name, *words)
+
+
+def measured(done: Any) -> set[str]:
+    assert done.code == 0, (done.out, done.err)
+    assert not done.of("problem")
+    return {one["benchmark"] for one in done.of("samples")}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "names"),
+    [
+        (2, ON_TWO),
+        (3, ["bw_fan_in", "bw_fan_out"]),
+        (4, ["multi_lat", "mbw_mr", "bw_fan_in", "bw_fan_out"]),
+    ],
+)
+def test_every_benchmark_is_verified(launcher: Any, ranks: int, names: list[str]) -> None:
+    assert measured(launcher.run(*names, *SMALL, ranks=ranks, env=GENTLE)) == set(names)
+
+
+@pytest.mark.parametrize("calls", ["blocking", "nonblocking", "persistent"])
+def test_every_way_to_call_mpi(launcher: Any, calls: str) -> None:
+    words = ("--sizes", "0,8,1004,100000", *QUICK)
+    done = launcher.run(*options(CALLED, "--calls", calls), *words, env=GENTLE)
+    assert measured(done) == set(CALLED)
+    assert {one["axes"]["calls"] for one in done.of("samples")} == {calls}
+    one_way = ("--calls", calls, "--direction", "0to1")
+    assert measured(launcher.run("latency", *one_way, *words, env=GENTLE)) == {"latency"}
+
+
+@pytest.mark.parametrize("reuse", ["single", "rotating"])
+def test_buffers_that_are_written_before(launcher: Any, reuse: str) -> None:
+    words = ("--sizes", "100000", "--reuse", reuse, "--touch", "sender", *QUICK)
+    done = launcher.run(*options(CALLED, "--calls", "persistent"), *words, env=GENTLE)
+    assert measured(done) == set(CALLED)
+    assert measured(launcher.run("partitioned_latency", *words)) == {"partitioned_latency"}
+
+
+def test_buffers_that_are_on_devices(launcher: Any) -> None:
+    words = ("--buffers", "D,H", *SMALL)
+    done = launcher.run(*ON_TWO, *words, fake="reachable=1", env=GENTLE)
+    assert measured(done) == set(ON_TWO)
+    persistent = options(CALLED, "--calls", "persistent")
+    done = launcher.run(*persistent, *words, fake="reachable=1", env=GENTLE)
+    assert measured(done) == set(CALLED)
+    threads = ("--threads", "2", *words)
+    done = launcher.run("latency_mt", *threads, fake="reachable=1", env=GENTLE)
+    assert measured(done) == {"latency_mt"}
+
+
+def test_a_fan_moves_the_windows_of_all_partners(launcher: Any) -> None:
+    done = launcher.run("bw_fan_in", "bw_fan_out", *SMALL, ranks=3, env=GENTLE)
+    metrics = [(case["metric"], case["unit"]) for case in done.of("samples")]
+    assert metrics == [
+        *(("bw_fan_in", "GB/s"), ("mr_fan_in", "M/s")),
+        *(("bw_fan_out", "GB/s"), ("mr_fan_out", "M/s")),
+    ]
+    bandwidth, rate = (case["samples"][0] for case in done.of("samples")[:2])
+    assert bandwidth == pytest.approx(rate * 1004 / 1000, rel=1e-5)
+
+
+@pytest.mark.parametrize("partitions", ["2", "64"])
+def test_messages_in_parts(launcher: Any, partitions: str) -> None:
+    words = ("--partitions", partitions, "--sizes", "1,640,64000", *QUICK)
+    done = launcher.run("partitioned_latency", *words)
+    assert done.code == 0, done.err
+    assert [case["size_bytes"] for case in done.of("samples")] == [640, 64000]
+    [skipped] = done.of("problem")
+    said = f"partitions are of equal size: sizes are multiples of {partitions}"
+    assert (skipped["status"], skipped["message"]) == ("skipped", said)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "4"])
+def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
+    words = ("--threads", threads, "--sizes", "0,8,1004", *QUICK)
+    done = launcher.run("latency_mt", *words, env=GENTLE)
+    assert measured(done) == {"latency_mt"}
+    for case in done.of("samples"):
+        assert list(case["phases"]) == ["thread"]
+        assert all(value > 0 for value in case["samples"])
+
+
+def test_threads_are_not_asked_for_where_others_are_measured(launcher: Any) -> None:
+    done = launcher.run("latency", "latency_mt", *SMALL)
+    assert done.code == 2
+    [line] = done.lines()
+    assert line.startswith("nearpeak-mpi: latency would not be measured as usual where MPI is")
+
+
+def test_persistent_requests_do_not_go_with_staging(launcher: Any) -> None:
+    words = ("--calls", "persistent", "--staging", "pinned", "--buffers", "D")
+    done = launcher.run("bw", *words, *SMALL, fake="reachable=1")
+    assert done.code == 0, done.err
+    [skipped] = done.of("problem")
+    assert "persistent requests do not go with --staging" in skipped["message"]
+
+
+@pytest.fixture(scope="module")
+def built() -> dict[Path, Path]:
+    """Shims by the folder of the mpi.h that they were compiled with."""
+    return {}
+
+
+@pytest.fixture
+def faulty(
+    launcher: Any, built: dict[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A library that makes mistakes, to be preloaded (faulty_pt2pt.cpp)."""
+    include = kit_for(launcher.library).header.parent
+    if include not in built:
+        made = tmp_path_factory.mktemp("faulty") / "libfaulty.so"
+        words = ["-std=c++17", "-shared", "-fPIC", f"-I{include}", "-DOMPI_SKIP_MPICXX"]
+        subprocess.run([*compiler(), *words, str(SHIM), "-o", str(made)], check=True)
+        built[include] = made
+    return built[include]
+
+
+def test_a_library_that_grants_no_threads_is_a_reason(launcher: Any, faulty: Path) -> None:
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "serialized"}
+    done = launcher.run("latency_mt", "--threads", "2", *SMALL, env=env)
+    assert done.code == 0, done.err
+    [skipped] = done.of("problem")
+    assert skipped["message"].startswith("the library grants MPI_THREAD_SERIALIZED, and several")
+
+
+# The benchmarks, their options, and the rank that receives.
+LAUNCHES = [
+    *(
+        ([*options(["latency", "multi_lat", *WINDOWS[:3], "bw_fan_out"], "--calls", calls)], 1)
+        for calls in ("blocking", "nonblocking", "persistent")
+    ),
+    (["bw_fan_in"], 0),
+    (["partitioned_latency"], 1),
+    (["latency_mt", "--threads", "2"], 1),
+]
+
+
+@pytest.mark.parametrize("fault", ["dropped", "misplaced", "swapped", "gap", "late"])
+@pytest.mark.parametrize(("words", "rank"), LAUNCHES)
+def test_a_faulty_library_is_caught(
+    launcher: Any, faulty: Path, words: list[str], rank: int, fault: str
+) -> None:
+    names = [word for word in words if word in (*ON_TWO, "latency_mt")]
+    if fault == "swapped":
+        if "blocking" in words:
+            pytest.skip("one message at a time has no order")
+        names = [name for name in names if name in WINDOWS]
+        if not names:
+            pytest.skip("there is one message at a time")
+        words = [*options(names, *words[1:3])]
+    env = {
+        **GENTLE,
+        "LD_PRELOAD": str(faulty),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": "1004",
+        "NEARPEAK_FAULTY_RANK": str(rank),
+    }
+    done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
+    assert done.code == 3, (done.out, done.err)
+    wrong = [(one["benchmark"], one["size_bytes"], one["rank"]) for one in done.of("problem")]
+    assert wrong == [(name, 1004, rank) for name in names]
+    # What is right is still measured.
+    right = {(one["benchmark"], one["size_bytes"]) for one in done.of("samples")}
+    assert right == {(name, 2000) for name in names}
