@@ -41,6 +41,8 @@ TEST_CASE("a benchmark says all that the study must know of it") {
   CHECK(described("bw")["moves"] == nlohmann::json({{"ways", 1}, {"window", true}}));
   CHECK(described("bibw")["moves"] == nlohmann::json({{"ways", 2}, {"window", true}}));
   CHECK(described("mbw_mr")["default"] == false);
+  CHECK(described("multi_lat")["moves"] == nlohmann::json({{"ways", 2}, {"window", false}}));
+  CHECK(described("multi_lat")["threads"] == false);
 }
 
 TEST_CASE("what a mode does not do is no option of it") {

@@ -118,7 +118,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     # does, but its traffic takes some time at least
     ceiling: Ceiling = "none"
     default: bool = False  # measured when nothing is asked for
-    threads: bool = False  # it calls MPI from several threads, which no other is to be measured with
+    threads: bool = False  # it calls MPI from several threads: in launches of its own
 
     @property
     def has_ceiling(self) -> bool:

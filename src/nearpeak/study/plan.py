@@ -287,8 +287,8 @@ def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[
     """The variants in groups that one launch can measure: starting costs more than measuring.
 
     They have the same buffers and the same state of them, which are options of the launch, no
-    benchmark twice, and all of them several threads that call MPI, or none. In the order of the variants, so that a benchmark that crashes takes only
-    those after it along.
+    benchmark twice, and all of them several threads that call MPI, or none. In the order of the
+    variants, so that a benchmark that crashes takes only those after it along.
     """
     groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
     for index, variant in variants:

@@ -44,7 +44,7 @@ TEST_CASE("every method moves every size of every metric rightly") {
     const RecordFile file;
     ModeOptions options = short_pair(
         reuse == "rotating" ? "128,4096,100000" : "0,1,7,8,63,64,65,4096,100000,1M,2M", file);
-    options.metrics = {"latency", "bw", "bibw", "mbw_mr"};
+    options.metrics = {"latency", "bw", "bibw", "mbw_mr", "multi_lat"};
     options.common.reuse = reuse;
     options.common.touch = reuse == "single" ? "sender" : "none";
     options.common.window = 5;
@@ -64,13 +64,13 @@ TEST_CASE("every method moves every size of every metric rightly") {
       cases.emplace(record["metric"].get<std::string>(), record["size_bytes"].get<std::size_t>());
       CHECK((record["benchmark"] == record["metric"] || record["benchmark"] == "mbw_mr"));
       CHECK(record["axes"] == nlohmann::json{{"reuse", reuse}, {"touch", options.common.touch}});
-      CHECK(record["window"] == (record["metric"] == "latency" ? 1 : 5));
+      CHECK(record["window"] == (record["unit"] == "us" ? 1 : 5));
       for (const double value : record["samples"]) CHECK(value > 0);
     }
     if (reuse == "fixed")
       for (const HostMethod& method : host_methods()) CHECK(seen.count(method.name) == 1);
     const std::size_t sizes = options.common.ordered_sizes().size();
-    CHECK(cases.size() == 5 * sizes - (reuse == "rotating" ? 0 : 4));  // nothing has no bandwidth
+    CHECK(cases.size() == 6 * sizes - (reuse == "rotating" ? 0 : 4));  // nothing has no bandwidth
   }
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("more processes than CPUs take turns, each with its peer") {
   ModeOptions options = short_pair("8,40000", file);
   options.cpus = {two_cpus()[0], two_cpus()[1], two_cpus()[0], two_cpus()[1]};
   options.common.window = 3;
-  options.metrics = {"mbw_mr"};
+  options.metrics = {"mbw_mr", "multi_lat"};
   CHECK(run(options) == kGood);
   CHECK(file.records("problem").empty());
   CHECK(file.records("environment")[0]["ranks"].size() == 4);
