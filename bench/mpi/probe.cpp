@@ -11,13 +11,13 @@
 #include "mpi/measure.hpp"
 #include "mpi/places.hpp"
 #include "mpi/staging.hpp"
+#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {
 
 // Libraries treat small, middling and large messages differently.
 constexpr std::size_t kSizes[] = {8, std::size_t{64} << 10, std::size_t{4} << 20};
-constexpr const char* kCalls = "calls";  // the axis of the ways to call the library
 
 // What an operation works on: afterwards `in` has what the peer had in `out`.
 struct Ends {
@@ -114,9 +114,11 @@ std::optional<Tried> find(const std::string& name) {
     std::vector<std::string> calls{""};
     for (const Axis& axis : axes_of(benchmark)) {
       axes[axis.name] = axis.values.front();
-      // Of a collective operation the usual way alone: others are other algorithms, that fail alone.
+      // Of a collective operation the usual way alone: others are other algorithms, that fail
+      // alone. So do persistent requests.
       if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
     }
+    std::erase(calls, kPersistent);
     Tried tried{benchmark, {}};
     for (const std::string& way : calls) {
       if (!way.empty()) axes[kCalls] = way;

@@ -20,7 +20,9 @@ SMALL = ("--sizes", "1004", *QUICK)
 GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
 
 
-pytestmark = pytest.mark.parametrize("library", ["openmpi", "mpich", "intel"], indirect=True)
+pytestmark = pytest.mark.parametrize(
+    "measured_library", ["openmpi", "mpich", "intel"], indirect=True
+)
 
 
 def options(names: list[str], *words: str) -> Iterator[str]:
