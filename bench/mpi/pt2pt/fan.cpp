@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pt2pt/mpi/fan.hpp"
+#include "mpi/pt2pt/fan.hpp"
 
 #include "group/host_memory.hpp"
 #include "mpi/persistent.hpp"
+#include "mpi/pt2pt/lanes.hpp"
 #include "mpi/staging.hpp"
-#include "pt2pt/mpi/lanes.hpp"
 #include "pt2pt/windows.hpp"
 
 namespace nearpeak {

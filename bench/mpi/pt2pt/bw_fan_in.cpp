@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An iteration is a window from every sender, and an empty reply to each.
-#include "pt2pt/mpi/fan.hpp"
+#include "mpi/pt2pt/fan.hpp"
 
 namespace nearpeak {
 namespace {

@@ -2,7 +2,7 @@
 // Ping-pong between two ranks with messages in parts. An iteration is one round trip.
 #include "mpi/mpi_group.hpp"
 #include "mpi/partitioned.hpp"
-#include "pt2pt/mpi/lanes.hpp"
+#include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/ping_pong.hpp"
 
 namespace nearpeak {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An iteration is a window to every receiver, and an empty reply from each.
-#include "pt2pt/mpi/fan.hpp"
+#include "mpi/pt2pt/fan.hpp"
 
 namespace nearpeak {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "mpi/direct.hpp"
 #include "mpi/mpi_group.hpp"
+#include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/crew.hpp"
-#include "pt2pt/mpi/lanes.hpp"
 #include "pt2pt/ping_pong.hpp"
 
 namespace nearpeak {
