@@ -48,7 +48,7 @@ class PairCase : public Case {
   std::uint64_t shown() const final { return window_slots(); }
 
   // The out buffer comes with round 0 in all of its slots.
-  void begin_round(std::uint64_t round, Part part) final {
+  void begin_round(std::uint64_t round, Part part) override {
     if (round <= 1) turn_ = first_ = used_ = 0;
     last_ = first_;
     const std::size_t count = round == 0 ? SlotBuffer::kRest : window_slots();
@@ -60,7 +60,7 @@ class PairCase : public Case {
                         round == 0 ? checked() * window_slots() : count);
   }
 
-  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const final {
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
     if (!messages_.receives) return std::nullopt;
     const Payload payload{seed_of(messages_.peer), round};
     if (round > 0) return buffers_.in.find_mismatch(payload, part, last_, window_slots());

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rma/transfer.hpp"
+
+namespace nearpeak {
+namespace {
+
+const Register entry(transfer<Put, Flow::kRate>(
+    {.name = "put_bw",
+     .summary = "bandwidth of MPI_Put: a window of them from rank 0, then one synchronisation"}));
+
+}  // namespace
+}  // namespace nearpeak

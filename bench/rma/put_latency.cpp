@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rma/transfer.hpp"
+
+namespace nearpeak {
+namespace {
+
+const Register entry(transfer<Put, Flow::kLatency>(
+    {.name = "put_latency",
+     .summary = "time of one MPI_Put of rank 0 into rank 1's memory, with its synchronisation"}));
+
+}  // namespace
+}  // namespace nearpeak
