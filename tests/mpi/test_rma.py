@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One-sided operations over every window and synchronisation, and what goes wrong in them."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import compiler, kit_for
+
+SHIM = Path(__file__).with_name("faulty_rma.cpp")
+PUTS = ["put_latency", "put_bw", "put_bibw"]
+GETS = ["get_latency", "get_bw"]
+SUMS = ["acc_latency", "get_acc_latency"]
+ONE_NUMBER = ["fop_latency", "cas_latency"]
+ALL = [*PUTS, *GETS, *SUMS, *ONE_NUMBER]
+WINDOWS = ["created", "allocated", "dynamic", "shared"]
+SYNCS = ["flush", "flush_local", "lock", "lock_all", "fence", "pscw"]
+QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "8")
+SMALL = ("--sizes", "1004", *QUICK)
+
+pytestmark = pytest.mark.parametrize("library", ["openmpi", "mpich", "intel"], indirect=True)
+
+
+def each(names: list[str], *words: str) -> list[str]:
+    """Each benchmark with these options of its own."""
+    return [word for name in names for word in (name, *words)]
+
+
+def measured(done: Any) -> set[str]:
+    assert done.code == 0, (done.out, done.err)
+    assert not done.of("problem")
+    return {one["benchmark"] for one in done.of("samples")}
+
+
+@pytest.mark.parametrize("sync", SYNCS)
+@pytest.mark.parametrize("win", WINDOWS)
+def test_every_operation_over_every_window_and_synchronisation(
+    launcher: Any, win: str, sync: str
+) -> None:
+    done = launcher.run(*each(ALL, "--win", win, "--sync", sync), *SMALL)
+    assert measured(done) == set(ALL)
+    axes = {(one["axes"]["win"], one["axes"]["sync"]) for one in done.of("samples")}
+    assert axes == {(win, sync)}
+
+
+def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
+    for name in ALL:
+        assert launcher.axis(name, "win") == WINDOWS
+        assert launcher.axis(name, "sync") == SYNCS
+
+
+def test_metrics_and_sizes(launcher: Any) -> None:
+    done = launcher.run(*ALL, "--sizes", "1,8,300000", *QUICK)
+    assert measured(done) == set(ALL)
+    seen = {(one["benchmark"], one["unit"], one["size_bytes"]) for one in done.of("samples")}
+    rates = [name for name in ALL if name.endswith("bw")]
+    for name in (*PUTS, *GETS):
+        unit = "GB/s" if name in rates else "us"
+        assert {(name, unit, size) for size in (1, 8, 300000)} <= seen
+    assert {one for one in seen if one[0] in SUMS} == {
+        (name, "us", size) for name in SUMS for size in (8, 300000)
+    }
+    assert {one for one in seen if one[0] in ONE_NUMBER} == {(name, "us", 0) for name in ONE_NUMBER}
+
+
+def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) -> None:
+    words = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *QUICK)
+    assert measured(launcher.run(*ALL, *words)) == set(ALL)
+    writing = [*PUTS, *SUMS, *ONE_NUMBER]
+    assert measured(launcher.run(*writing, "--touch", "sender", *words)) == set(writing)
+
+
+def test_who_is_read_cannot_write_before(launcher: Any) -> None:
+    done = launcher.run(*GETS, "--touch", "sender", *SMALL)
+    assert done.code == 0, done.err
+    assert not done.of("samples")
+    assert {one["benchmark"] for one in done.of("problem")} == set(GETS)
+    assert "--touch sender" in done.of("problem")[0]["message"]
+
+
+def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
+    for one in launcher.axis("acc_latency", "type")[:3]:
+        done = launcher.run(*each(SUMS, "--type", one), "--sizes", "1000", *QUICK)
+        assert measured(done) == set(SUMS)
+        assert {case["axes"]["type"] for case in done.of("samples")} == {one}
+
+
+def test_buffers_that_are_on_devices(launcher: Any) -> None:
+    for win in ("created", "dynamic"):
+        words = (*each(ALL, "--win", win), "--buffers", "D,D", *SMALL)
+        assert measured(launcher.run(*words, fake="reachable=1")) == set(ALL)
+
+
+@pytest.mark.parametrize("win", ["allocated", "shared"])
+@pytest.mark.parametrize("buffers", ["H,D", "M,M"])
+def test_a_librarys_own_memory_is_on_no_device(launcher: Any, win: str, buffers: str) -> None:
+    words = (*each(ALL, "--win", win), "--buffers", buffers, *SMALL)
+    done = launcher.run(*words, fake="reachable=1")
+    assert done.code == 0, done.err
+    assert {one["benchmark"] for one in done.of("problem")} == set(ALL)
+    reasons = {one["message"] for one in done.of("problem")}
+    assert reasons == {
+        f"the memory of a window that is {win} is the library's own, on the host: "
+        "give --buffers H, or --win created"
+    }
+
+
+def test_more_than_two_ranks_are_bad_input(launcher: Any) -> None:
+    done = launcher.run("put_latency", *SMALL, ranks=3)
+    assert done.code == 2
+    [line] = done.lines()
+    assert "put_latency runs on 2 ranks, not on 3" in line
+
+
+@pytest.fixture
+def faulty(launcher: Any) -> Path:
+    """A library that makes mistakes, to be preloaded (faulty_rma.cpp)."""
+    kit = kit_for(launcher.library)
+    made = launcher.folder / "libfaulty.so"
+    words = ["-std=c++17", "-shared", "-fPIC", f"-I{kit.header.parent}", "-DOMPI_SKIP_MPICXX"]
+    subprocess.run([*compiler(), *words, str(SHIM), "-o", str(made)], check=True)
+    return made
+
+
+# Which ranks see it first: put_bibw is both ways, what is fetched is wrong at the origin.
+FIRST_WRONG = {
+    **dict.fromkeys(ALL, 0),
+    **dict.fromkeys(["put_latency", "put_bw", "acc_latency"], 1),
+}
+FAULTS = {
+    "dropped": ALL,
+    "late": ALL,
+    "wrong": PUTS,
+    "moved": [*PUTS, *GETS],
+    "gap": [*PUTS, *GETS, *SUMS],
+    "twice": [*SUMS, *ONE_NUMBER],
+    "careless": ["cas_latency"],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("sync", ["flush", "fence"])
+def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str, sync: str) -> None:
+    for size, group in (("1004", [*PUTS, *GETS, *SUMS]), ("8", ONE_NUMBER)):
+        names = [name for name in FAULTS[fault] if name in group]
+        if not names:
+            continue
+        env = {
+            "LD_PRELOAD": str(faulty),
+            "NEARPEAK_FAULT": fault,
+            "NEARPEAK_FAULTY_BYTES": size,
+        }
+        words = each(names, "--sync", sync)
+        done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
+        assert done.code == 3, (done.out, done.err)
+        wrong = [(one["benchmark"], one["rank"]) for one in done.of("problem")]
+        rank = {"careless": {"cas_latency": 1}}.get(fault, FIRST_WRONG)
+        assert wrong == [(name, rank[name]) for name in names]
+        # What is right is still measured.
+        right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
+        assert right == [(name, 2000) for name in names if name not in ONE_NUMBER]
