@@ -42,9 +42,9 @@ constexpr OmbOption kOptions[] = {
     {'P', "papi", kNotYet},
     {'q', "partitions", "--partitions N"},
     {'r', "cuda-target", kNotYet},
-    {'s', "sync-option", kNotYet},
+    {'s', "sync-option", "--sync WAY of one-sided operations"},
     {'t', "num-test-calls", kNotYet},
-    {'w', "win-options", kNotYet},
+    {'w', "win-options", "--win KIND of one-sided operations"},
 };
 
 // The option alone: `-m` of `-m8:1K`, `--message-size` of `--message-size=8:1K`.

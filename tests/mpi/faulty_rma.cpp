@@ -17,6 +17,11 @@
 #include <string>
 #include <vector>
 
+#ifdef OPEN_MPI
+// It is preloaded into the launcher too, which has none.
+#pragma weak ompi_mpi_op_replace
+#endif
+
 namespace {
 
 // What is late.

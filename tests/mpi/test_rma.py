@@ -67,8 +67,8 @@ def test_metrics_and_sizes(launcher: Any) -> None:
 
 def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) -> None:
     words = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *QUICK)
-    assert measured(launcher.run(*ALL, *words)) == set(ALL)
-    writing = [*PUTS, *SUMS, *ONE_NUMBER]
+    read, writing = ["get_latency", "get_bw"], ["put_bibw", "acc_latency", "cas_latency"]
+    assert measured(launcher.run(*read, *words)) == set(read)
     assert measured(launcher.run(*writing, "--touch", "sender", *words)) == set(writing)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A benchmark is one file: that of docs/adding-a-benchmark.md, from the sources to the report."""
+"""A benchmark is one file: those of docs/adding-a-benchmark.md, from the sources to the report."""
 
 import json
 import os
@@ -18,16 +18,19 @@ NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 SIZES = [8, 65536]
 
 
-def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
+def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     try:
         catalogue.add("mpich")
     except UserError as error:
         pytest.skip(f"mpich cannot be installed: {error}")
-    [code] = re.findall(r"```cpp\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     folder, study = tmp_path / "own", tmp_path / "study"
     folder.mkdir()
-    (folder / "bcast_last.cpp").write_text(code)
-    words = ["--mpi", "mpich", "--benchmarks", "bcast_last,latency", "--sizes", "8,64K"]
+    files = re.findall(r"(\w+\.cpp)`:\n\n```cpp\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    assert [name for name, _ in files] == ["bcast_last.cpp", "rput_latency.cpp"]
+    for name, code in files:
+        (folder / name).write_text(code)
+    names = ["bcast_last", "rput_latency"]
+    words = ["--mpi", "mpich", "--benchmarks", ",".join([*names, "latency"]), "--sizes", "8,64K"]
     words += ["--paths", "host-host same-numa", "--slot-ms", "5", "--launches", "2"]
     env = {**os.environ, "NEARPEAK_BENCHMARKS": str(folder)}
     done = subprocess.run(
@@ -55,3 +58,11 @@ def test_the_file_of_the_document_goes_through_a_study(tmp_path: Path) -> None:
     (told,) = [one for one in results["benchmarks"] if one["name"] == "bcast_last"]
     assert (told["moves"], told["ceiling"]) == ({"ways": 1, "window": False}, "bound")
     assert told["default"] is False
+
+    # Of a one-sided operation there is nothing to hold it against.
+    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "rput_latency"]
+    assert [one["case"]["x"] for one in cells] == SIZES
+    found = {(one["case"]["metric"], one["unit"], one["status"]) for one in cells}
+    assert found == {("rput_latency", "us", "ok")}
+    assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
+    assert "rput_latency" in (study / "report.html").read_text()
