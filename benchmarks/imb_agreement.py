@@ -8,6 +8,9 @@ IMB's, paired by turn, with its interval. A launch that fails, or has not ended 
 seconds, is ended and named. IMB has one buffer for all messages of a window, which is our
 `--reuse single`; our own default stands beside it.
 
+With --benchmark put_latency (get_latency, acc_latency, get_acc_latency) it is IMB-RMA, whose
+operations are each followed by a flush, as ours are by default.
+
 Two things differ between the tools, and can be told apart here. IMB reports the mean over a
 launch, we the median: the mean of our samples stands beside it. And IMB takes its buffers from
 malloc, which puts them 16 bytes behind a page boundary, where ours, like OMB's, begin on one: our
@@ -64,12 +67,22 @@ class Measure:
     unit: str
     factor: float  # from IMB's third column to the unit
     sizes: list[int]
+    program: str = "IMB-MPI1"
+    options: tuple[str, ...] = ()
 
 
+# By itself IMB-RMA calls 100 of them: first use and the lock around all count. The third number is
+# that of operations each followed by a flush, the second the most MB that they may move.
+ALL_FLUSHED = ("-iter", "2000,2000,2000", "-iter_policy", "off")
+ONE_SIDED = [8, 1024, 65536, 1048576]
 MEASURES = {
     "latency": Measure("PingPong", "us", 1.0, [8, 1024, 65536, 1048576]),
     "bw": Measure("Uniband", "GB/s", 1e-3, [65536, 1048576, 4194304]),
     "bibw": Measure("Biband", "GB/s", 1e-3, [65536, 1048576, 4194304]),
+    "put_latency": Measure("Unidir_put", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
+    "get_latency": Measure("Unidir_get", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
+    "acc_latency": Measure("Accumulate", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
+    "get_acc_latency": Measure("Get_accumulate", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
 }
 GPU_SIZES = [8, 8192, 1048576, 16777216]
 WINDOW_BYTES = "256M"  # in flight: 64 messages of 4 MiB, as in IMB
@@ -155,7 +168,7 @@ def median(times: dict[int, float]) -> float:
 def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
     path = find_path(arguments.path or "host-host same-numa", "host")
     measure = MEASURES[arguments.benchmark]
-    if arguments.benchmark == "latency":
+    if measure.unit == "us":
         # From a page boundary to the buffers, in bytes.
         ours = {"ours": ["--offset", "0"], "ours, as malloc": ["--offset", "16"]}
     else:
@@ -165,7 +178,8 @@ def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
             "ours, single, malloc": [*whole, "--reuse", "single", "--offset", "16"],
             "ours, fixed": whole,
         }
-    imb = [imb_program("IMB-MPI1"), measure.imb, *lengths(measure.sizes, scratch)]
+    imb = [imb_program(measure.program), measure.imb, *lengths(measure.sizes, scratch)]
+    imb += measure.options
     return Comparison(
         path, arguments.benchmark, measure.sizes, imb, ours, "", Settings(), arguments.limit
     )
@@ -309,7 +323,8 @@ def run_imb(
         fields = line.split()
         if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in comparison.sizes:
             value = float(fields[2]) * comparison.measure.factor
-            times["IMB", int(fields[0])][turn] = value
+            # One-sided operations are measured twice; the second time with one flush for all.
+            times["IMB", int(fields[0])].setdefault(turn, value)
 
 
 def run_ours(

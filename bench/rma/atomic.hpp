@@ -14,8 +14,8 @@
 
 namespace nearpeak {
 
-// The numbers of an operation on this size, and what they are. Those of the target are numbers of
-// 1 to kMostDrawn, and so are the operands; what it holds afterwards follows from them.
+// The numbers of an operation on this size: small whole ones, so that what the target holds
+// afterwards is exact. Those behind the first kDrawnNumbers begin anew.
 struct Atoms {
   const NumberType* type;
   MPI_Datatype mpi;

@@ -80,7 +80,8 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     assert "--touch sender" in done.of("problem")[0]["message"]
 
 
-def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
+def test_sums_of_every_type_of_c(launcher: Any) -> None:
+    # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, which is told as wrong data.
     for one in launcher.axis("acc_latency", "type")[:3]:
         done = launcher.run(*each(SUMS, "--type", one), "--sizes", "1000", *QUICK)
         assert measured(done) == set(SUMS)
