@@ -20,7 +20,9 @@ SYNCS = ["flush", "flush_local", "lock", "lock_all", "fence", "pscw"]
 QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "8")
 SMALL = ("--sizes", "1004", *QUICK)
 
-pytestmark = pytest.mark.parametrize("library", ["openmpi", "mpich", "intel"], indirect=True)
+pytestmark = pytest.mark.parametrize(
+    "measured_library", ["openmpi", "mpich", "intel"], indirect=True
+)
 
 
 def each(names: list[str], *words: str) -> list[str]:
@@ -81,7 +83,7 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
 
 
 def test_sums_of_every_type_of_c(launcher: Any) -> None:
-    # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, which is told as wrong data.
+    # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
     for one in launcher.axis("acc_latency", "type")[:3]:
         done = launcher.run(*each(SUMS, "--type", one), "--sizes", "1000", *QUICK)
         assert measured(done) == set(SUMS)
