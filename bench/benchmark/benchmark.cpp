@@ -59,8 +59,7 @@ std::string RankRule::text() const {
 }
 
 Register::Register(Benchmark benchmark, std::source_location file) {
-  benchmark.info.family =
-      std::filesystem::path(file.file_name()).parent_path().filename().string();
+  benchmark.info.family = std::filesystem::path(file.file_name()).parent_path().filename().string();
   auto& all = registry();
   const auto place = std::find_if(all.begin(), all.end(), [&](const Benchmark& other) {
     return other.info.name > benchmark.info.name;
