@@ -13,12 +13,14 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.build import build_mpi, build_native
+from nearpeak.libraries.build import build_mpi, build_native, compiler, kit_for
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line, environment
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
+# Ranks that share CPUs are to give way to each other.
+GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
 # Gives rank 1 another fake driver: the first argument.
 RANK_1 = """\
 [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] && export NEARPEAK_FAKE_CUDA="$1"
@@ -38,6 +40,12 @@ class Done:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [record for record in self.records if record["record"] == kind]
+
+    def measured(self) -> set[str]:
+        """The benchmarks of a launch in which all went well."""
+        assert self.code == 0, (self.out, self.err)
+        assert not self.of("problem")
+        return {one["benchmark"] for one in self.of("samples")}
 
     def lines(self) -> list[str]:
         """What the program itself has said of an error."""
@@ -70,6 +78,7 @@ class Launcher:
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_FAKE_CUDA": fake,
+            **(GENTLE if ranks > 2 else {}),
             **(env or {}),
         }
         cpus = sorted(os.sched_getaffinity(0))
@@ -113,6 +122,29 @@ def measured_library(request: pytest.FixtureRequest) -> Library:
 def launcher(measured_library: Library, fake_cuda: Path, tmp_path: Path) -> Launcher:
     """Launches of this library."""
     return Launcher(measured_library, fake_cuda, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shims() -> dict[tuple[Path, Path], Path]:
+    """Those that were compiled, by source and mpi.h."""
+    return {}
+
+
+@pytest.fixture
+def faulty(
+    request: pytest.FixtureRequest,
+    launcher: Launcher,
+    shims: dict[tuple[Path, Path], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A library that makes mistakes, to be preloaded: of test_rma.py that of faulty_rma.cpp."""
+    name = request.path.stem.replace("test_", "faulty_")
+    key = (request.path.with_name(f"{name}.cpp"), kit_for(launcher.library).header)
+    if key not in shims:
+        shims[key] = tmp_path_factory.mktemp(name) / f"lib{name}.so"
+        words = ["-std=c++17", "-shared", "-fPIC", f"-I{key[1].parent}", "-DOMPI_SKIP_MPICXX"]
+        subprocess.run([*compiler(), *words, str(key[0]), "-o", str(shims[key])], check=True)
+    return shims[key]
 
 
 @pytest.fixture(scope="session")

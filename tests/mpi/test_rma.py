@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One-sided operations over every window and synchronisation, and what goes wrong in them."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nearpeak.libraries.build import compiler, kit_for
-
-SHIM = Path(__file__).with_name("faulty_rma.cpp")
 PUTS = ["put_latency", "put_bw", "put_bibw"]
 GETS = ["get_latency", "get_bw"]
 SUMS = ["acc_latency", "get_acc_latency"]
@@ -30,19 +26,13 @@ def each(names: list[str], *words: str) -> list[str]:
     return [word for name in names for word in (name, *words)]
 
 
-def measured(done: Any) -> set[str]:
-    assert done.code == 0, (done.out, done.err)
-    assert not done.of("problem")
-    return {one["benchmark"] for one in done.of("samples")}
-
-
 @pytest.mark.parametrize("sync", SYNCS)
 @pytest.mark.parametrize("win", WINDOWS)
 def test_every_operation_over_every_window_and_synchronisation(
     launcher: Any, win: str, sync: str
 ) -> None:
     done = launcher.run(*each(ALL, "--win", win, "--sync", sync), *SMALL)
-    assert measured(done) == set(ALL)
+    assert done.measured() == set(ALL)
     axes = {(one["axes"]["win"], one["axes"]["sync"]) for one in done.of("samples")}
     assert axes == {(win, sync)}
 
@@ -55,7 +45,7 @@ def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
 
 def test_metrics_and_sizes(launcher: Any) -> None:
     done = launcher.run(*ALL, "--sizes", "1,8,300000", *QUICK)
-    assert measured(done) == set(ALL)
+    assert done.measured() == set(ALL)
     seen = {(one["benchmark"], one["unit"], one["size_bytes"]) for one in done.of("samples")}
     rates = [name for name in ALL if name.endswith("bw")]
     for name in (*PUTS, *GETS):
@@ -70,8 +60,8 @@ def test_metrics_and_sizes(launcher: Any) -> None:
 def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) -> None:
     words = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *QUICK)
     read, writing = ["get_latency", "get_bw"], ["put_bibw", "acc_latency", "cas_latency"]
-    assert measured(launcher.run(*read, *words)) == set(read)
-    assert measured(launcher.run(*writing, "--touch", "sender", *words)) == set(writing)
+    assert launcher.run(*read, *words).measured() == set(read)
+    assert launcher.run(*writing, "--touch", "sender", *words).measured() == set(writing)
 
 
 def test_who_is_read_cannot_write_before(launcher: Any) -> None:
@@ -86,14 +76,14 @@ def test_sums_of_every_type_of_c(launcher: Any) -> None:
     # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
     for one in launcher.axis("acc_latency", "type")[:3]:
         done = launcher.run(*each(SUMS, "--type", one), "--sizes", "1000", *QUICK)
-        assert measured(done) == set(SUMS)
+        assert done.measured() == set(SUMS)
         assert {case["axes"]["type"] for case in done.of("samples")} == {one}
 
 
 def test_buffers_that_are_on_devices(launcher: Any) -> None:
     for win in ("created", "dynamic"):
         words = (*each(ALL, "--win", win), "--buffers", "D,D", *SMALL)
-        assert measured(launcher.run(*words, fake="reachable=1")) == set(ALL)
+        assert launcher.run(*words, fake="reachable=1").measured() == set(ALL)
 
 
 @pytest.mark.parametrize("win", ["allocated", "shared"])
@@ -115,16 +105,6 @@ def test_more_than_two_ranks_are_bad_input(launcher: Any) -> None:
     assert done.code == 2
     [line] = done.lines()
     assert "put_latency runs on 2 ranks, not on 3" in line
-
-
-@pytest.fixture
-def faulty(launcher: Any) -> Path:
-    """A library that makes mistakes, to be preloaded (faulty_rma.cpp)."""
-    kit = kit_for(launcher.library)
-    made = launcher.folder / "libfaulty.so"
-    words = ["-std=c++17", "-shared", "-fPIC", f"-I{kit.header.parent}", "-DOMPI_SKIP_MPICXX"]
-    subprocess.run([*compiler(), *words, str(SHIM), "-o", str(made)], check=True)
-    return made
 
 
 # Which ranks see it first: put_bibw is both ways, what is fetched is wrong at the origin.
