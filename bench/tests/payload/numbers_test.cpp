@@ -32,8 +32,8 @@ double value_of(const NumberType& type, const unsigned char* at) {
 void add(const NumberType& type, std::vector<unsigned char>& sums,
          const std::vector<unsigned char>& more) {
   for (std::size_t at = 0; at < sums.size(); at += type.bytes)
-    type.store(&sums[at], static_cast<std::uint64_t>(value_of(type, &sums[at]) +
-                                                     value_of(type, &more[at])));
+    type.store(&sums[at],
+               static_cast<std::uint64_t>(value_of(type, &sums[at]) + value_of(type, &more[at])));
 }
 
 }  // namespace
