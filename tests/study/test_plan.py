@@ -285,6 +285,18 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
     assert groups == [(0, 1, 3), (2,), (4,), (5,)]
 
 
+def test_families_have_launches_of_their_own(standins: ModuleType) -> None:
+    families = {"latency": "pt2pt", "bw": "pt2pt", "bibw": "rma"}
+    known = [
+        msgspec.structs.replace(one, family=families.get(one.name, ""))
+        for one in standins.BENCHMARKS
+    ]
+    variants = [of("latency"), of("bibw"), of("bw")]
+    contender, path = standins.contender(), standins.data_path()
+    plan = make_plan(Options(launches=2), [contender], variants, [path], known)
+    assert sorted(one.variants for one in plan.launches if one.variants) == [(0, 2), (1,)]
+
+
 def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None:
     variants = [of("latency"), of("latency_mt"), of("bw"), of("latency_mt", calls="nonblocking")]
     known = {one.name: one for one in standins.BENCHMARKS}

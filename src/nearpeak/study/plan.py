@@ -287,12 +287,18 @@ def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[
     """The variants in groups that one launch can measure: starting costs more than measuring.
 
     They have the same buffers and the same state of them, which are options of the launch, no
-    benchmark twice, and all of them several threads that call MPI, or none. In the order of the
-    variants, so that a benchmark that crashes takes only those after it along.
+    benchmark twice, and all of them several threads that call MPI, or none. A benchmark that crashes
+    takes those after it along, and none of another family: libraries have one code for each.
     """
-    groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
+    groups: list[tuple[tuple[str, State, bool, str], dict[str, int]]] = []
     for index, variant in variants:
-        shared = (variant.buffers, state_of(variant.axes), plan.benchmark(variant).threads)
+        benchmark = plan.benchmark(variant)
+        shared = (
+            variant.buffers,
+            state_of(variant.axes),
+            benchmark.threads,
+            benchmark.family,
+        )
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
                 members[variant.benchmark] = index
