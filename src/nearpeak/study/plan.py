@@ -287,8 +287,8 @@ def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[
     """The variants in groups that one launch can measure: starting costs more than measuring.
 
     They have the same buffers and the same state of them, which are options of the launch, no
-    benchmark twice, and all of them several threads that call MPI, or none. A benchmark that crashes
-    takes those after it along, and none of another family: libraries have one code for each.
+    benchmark twice, and all of them several threads that call MPI, or none. What crashes takes
+    along what comes after it, but no other family: libraries have code of its own for each.
     """
     groups: list[tuple[tuple[str, State, bool, str], dict[str, int]]] = []
     for index, variant in variants:
