@@ -97,7 +97,7 @@ def study(
     ] = False,
     operations: Annotated[
         str | None,
-        typer.Option(metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective."),
+        typer.Option(metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective, rma."),
     ] = None,
     benchmarks: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="Default: latency, bw, bibw.")
