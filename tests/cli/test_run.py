@@ -168,7 +168,9 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
         )
         assert done.returncode == 0, (words, done.stderr)
         cases = [json.loads(text) for text in file.read_text().splitlines()][1:]
-        assert {case["record"] for case in cases} == {"samples"}, words
+        for case in cases:
+            # Small messages in rotating buffers may be more than a library can have requests for.
+            assert case["record"] == "samples" or "a request for each" in case["message"], words
         for name, own in chosen.items():
             mine = [case for case in cases if case["benchmark"] == name]
             assert {case["size_bytes"] for case in mine} == set(sizes), words
