@@ -7,15 +7,7 @@ namespace {
 class Allreduce final : public Reduction {
  public:
   using Reduction::Reduction;
-  Places places() const {
-    return {
-        .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
-  }
-  std::unique_ptr<Contents> contents() const {
-    return sums(
-        context(), elements().type,
-        {.count = elements().count, .first = 0, .received = elements().count, .ranks = ranks()});
-  }
+  std::unique_ptr<Contents> contents() const { return all_sums(true, ranks()); }
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

@@ -8,17 +8,7 @@ class Exscan final : public Reduction {
  public:
   using Reduction::Reduction;
   // Rank 0 has a receive buffer too, in which nothing is defined.
-  Places places() const {
-    return {
-        .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
-  }
-  std::unique_ptr<Contents> contents() const {
-    return sums(context(), elements().type,
-                {.count = elements().count,
-                 .first = 0,
-                 .received = rank() > 0 ? elements().count : 0,
-                 .ranks = rank()});
-  }
+  std::unique_ptr<Contents> contents() const { return all_sums(rank() > 0, rank()); }
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

@@ -13,13 +13,7 @@ class Reduce final : public Reduction {
             .in_place = is_root() ? in_place_at(0) : std::nullopt,
             .overwritten = true};
   }
-  std::unique_ptr<Contents> contents() const {
-    return sums(context(), elements().type,
-                {.count = elements().count,
-                 .first = 0,
-                 .received = is_root() ? elements().count : 0,
-                 .ranks = ranks()});
-  }
+  std::unique_ptr<Contents> contents() const { return all_sums(is_root(), ranks()); }
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

@@ -7,15 +7,7 @@ namespace {
 class Scan final : public Reduction {
  public:
   using Reduction::Reduction;
-  Places places() const {
-    return {
-        .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
-  }
-  std::unique_ptr<Contents> contents() const {
-    return sums(
-        context(), elements().type,
-        {.count = elements().count, .first = 0, .received = elements().count, .ranks = rank() + 1});
-  }
+  std::unique_ptr<Contents> contents() const { return all_sums(true, rank() + 1); }
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

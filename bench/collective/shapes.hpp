@@ -192,12 +192,24 @@ class NeighbourToNeighbour : public InRing {
   }
 };
 
-// Sums of numbers.
+// Sums of numbers: of as many as each rank has, to every rank.
 class Reduction : public Operation {
  public:
   explicit Reduction(const CaseContext& context) : Operation(context), elements_(context) {}
+  Places places() const {
+    return {
+        .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
+  }
 
  protected:
+  // All sums over the ranks below `ranks`, or nothing where this rank receives none.
+  std::unique_ptr<Contents> all_sums(bool receives, int ranks) const {
+    return sums(context(), elements_.type,
+                {.count = elements_.count,
+                 .first = 0,
+                 .received = receives ? elements_.count : 0,
+                 .ranks = ranks});
+  }
   const Elements& elements() const { return elements_; }
   int numbers() const { return static_cast<int>(elements_.count); }
 
