@@ -8,6 +8,10 @@ IMB's, paired by turn, with its interval. A launch that fails, or has not ended 
 seconds, is ended and named. IMB has one buffer for all messages of a window, which is our
 `--reuse single`; our own default stands beside it.
 
+With --benchmark allreduce (alltoall, bcast, allgather, barrier) it is the collective operation, on
+--ranks N. What IMB tells of one, the mean time of the slowest rank, stands beside our median of the
+slowest time: that is never below it, as another rank may be last each time.
+
 With --benchmark put_latency (get_latency, acc_latency, get_acc_latency) it is IMB-RMA, whose
 operations are each followed by a flush, as ours are by default.
 
@@ -65,24 +69,38 @@ class Measure:
 
     imb: str
     unit: str
-    factor: float  # from IMB's third column to the unit
+    factor: float  # from IMB's column to the unit
     sizes: list[int]
     program: str = "IMB-MPI1"
     options: tuple[str, ...] = ()
+    columns: tuple[int, int] = (4, 2)  # of IMB's table: how many, and ours, from 0
+    collective: bool = False  # on any number of ranks
 
 
+def collective(imb: str, sizes: list[int]) -> Measure:
+    """IMB's t_max: the mean over iterations, each behind a barrier, of the slowest rank."""
+    columns = (4, 2) if sizes == [0] else (5, 3)  # a barrier has none of bytes
+    options = ("-iter", "2000", "-iter_policy", "off", "-sync", "on")
+    return Measure(imb, "us", 1.0, sizes, options=options, columns=columns, collective=True)
+
+
+MOVED = [8, 1024, 65536, 1048576]
 # By itself IMB-RMA calls 100 of them: first use and the lock around all count. The third number is
 # that of operations each followed by a flush, the second the most MB that they may move.
 ALL_FLUSHED = ("-iter", "2000,2000,2000", "-iter_policy", "off")
-ONE_SIDED = [8, 1024, 65536, 1048576]
 MEASURES = {
     "latency": Measure("PingPong", "us", 1.0, [8, 1024, 65536, 1048576]),
     "bw": Measure("Uniband", "GB/s", 1e-3, [65536, 1048576, 4194304]),
     "bibw": Measure("Biband", "GB/s", 1e-3, [65536, 1048576, 4194304]),
-    "put_latency": Measure("Unidir_put", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
-    "get_latency": Measure("Unidir_get", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
-    "acc_latency": Measure("Accumulate", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
-    "get_acc_latency": Measure("Get_accumulate", "us", 1.0, ONE_SIDED, "IMB-RMA", ALL_FLUSHED),
+    "put_latency": Measure("Unidir_put", "us", 1.0, MOVED, "IMB-RMA", ALL_FLUSHED),
+    "get_latency": Measure("Unidir_get", "us", 1.0, MOVED, "IMB-RMA", ALL_FLUSHED),
+    "acc_latency": Measure("Accumulate", "us", 1.0, MOVED, "IMB-RMA", ALL_FLUSHED),
+    "get_acc_latency": Measure("Get_accumulate", "us", 1.0, MOVED, "IMB-RMA", ALL_FLUSHED),
+    "allreduce": collective("Allreduce", MOVED),
+    "alltoall": collective("Alltoall", MOVED),
+    "bcast": collective("Bcast", MOVED),
+    "allgather": collective("Allgather", MOVED),
+    "barrier": collective("Barrier", [0]),
 }
 GPU_SIZES = [8, 8192, 1048576, 16777216]
 WINDOW_BYTES = "256M"  # in flight: 64 messages of 4 MiB, as in IMB
@@ -108,6 +126,7 @@ class Comparison:
     imb: list[str]
     ours: dict[str, list[str]]
     as_imb: str  # the one of ours that sees the GPUs as IMB does
+    cpus: list[int]  # of each rank
     settings: Settings  # IMB's
     limit_seconds: float
 
@@ -127,6 +146,7 @@ def main() -> None:
     parser.add_argument("--launches", type=int, default=8)
     parser.add_argument("--benchmark", choices=MEASURES, default="latency")
     parser.add_argument("--gpu", action="store_true", help="buffers in the memory of two GPUs")
+    parser.add_argument("--ranks", type=int, default=2, help="of a collective operation")
     parser.add_argument("--path", help="default: host-host same-numa; with --gpu gpu-gpu nvlink")
     parser.add_argument("--limit", type=float, default=60, help="seconds that a launch may take")
     arguments = parser.parse_args()
@@ -143,8 +163,7 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
     path = comparison.path
     unit = comparison.measure.unit
     print(
-        f"{comparison.benchmark}, {path.id}, CPUs {[end.cpus[:1] for end in path.ends]}, "
-        f"{arguments.launches} launches"
+        f"{comparison.benchmark}, {path.id}, CPUs {comparison.cpus}, {arguments.launches} launches"
     )
     for name in arguments.libraries or (["intel"] if arguments.gpu else ["mpich"]):
         times = interleaved(comparison, resolve(name), arguments.launches, scratch)
@@ -180,22 +199,43 @@ def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
         }
     imb = [imb_program(measure.program), measure.imb, *lengths(measure.sizes, scratch)]
     imb += measure.options
+    if measure.collective:
+        ours = {who: [*options, "--keep-ranks"] for who, options in ours.items()}
+        cpus = cores(arguments.ranks)
+        imb += ["-npmin", str(len(cpus))]
+    elif arguments.ranks == 2:
+        cpus = [end.cpus[0] for end in path.ends]
+    else:
+        raise UserError(f"{arguments.benchmark} is measured between 2 ranks")
+    settings = Settings()
     return Comparison(
-        path, arguments.benchmark, measure.sizes, imb, ours, "", Settings(), arguments.limit
+        path, arguments.benchmark, measure.sizes, imb, ours, "", cpus, settings, arguments.limit
     )
+
+
+def cores(ranks: int) -> list[int]:
+    """A CPU of as many cores, of the first NUMA nodes; UserError where there are too few."""
+    here = discover()
+    allowed = set(here.allowed_cpus)
+    order = [core.cpus[0] for core in here.cores if core.cpus[0] in allowed]
+    if ranks > len(order):
+        raise UserError(f"{ranks} ranks on {len(order)} cores")
+    return order[:ranks]
 
 
 def gpu_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
     path = find_path(arguments.path or "gpu-gpu nvlink", "gpu")
     devices = ",".join(str(end.gpu) for end in path.ends)
     names = ["ours", "ours, GPUs as IMB"]
-    ours = {who: ["--buffers", "D,D", "--devices", devices] for who in names}
     measure = MEASURES[arguments.benchmark]
-    imb = [imb_program("IMB-MPI1-GPU"), measure.imb, *lengths(GPU_SIZES, scratch), *REPETITIONS]
-    imb += ["-mem_alloc_type", "device"]
+    more = ["--keep-ranks"] if measure.collective else []
+    ours = {who: ["--buffers", "D,D", "--devices", devices, *more] for who in names}
+    imb = [imb_program("IMB-MPI1-GPU"), measure.imb, *lengths(GPU_SIZES, scratch)]
+    imb += [*(measure.options or REPETITIONS), "-mem_alloc_type", "device"]
     settings = cuda_runtime(scratch)
+    cpus = [end.cpus[0] for end in path.ends]
     return Comparison(
-        path, arguments.benchmark, GPU_SIZES, imb, ours, names[1], settings, arguments.limit
+        path, arguments.benchmark, GPU_SIZES, imb, ours, names[1], cpus, settings, arguments.limit
     )
 
 
@@ -235,7 +275,7 @@ def lengths(sizes: list[int], scratch: Path) -> list[str]:
     """IMB's options for these sizes, which it reads from a file and cuts to 4 MiB unless told."""
     file = scratch / "lengths.txt"
     file.write_text("".join(f"{size}\n" for size in sizes))
-    return ["-msglen", str(file), "-msglog", f"0:{math.ceil(math.log2(max(sizes)))}"]
+    return ["-msglen", str(file), "-msglog", f"0:{math.ceil(math.log2(max([1, *sizes])))}"]
 
 
 def cuda_runtime(scratch: Path) -> Settings:
@@ -286,7 +326,7 @@ def launch(
     log.unlink(missing_ok=True)
     wanted = Launch(
         program=program,
-        ranks=[Rank(cpus=end.cpus[:1]) for end in comparison.path.ends],
+        ranks=[Rank(cpus=[cpu]) for cpu in comparison.cpus],
         settings=settings,
         gpu=bool(comparison.gpus),
     )
@@ -319,12 +359,16 @@ def run_imb(
 ) -> None:
     log = scratch / "IMB.log"
     launch(comparison, library, shown(comparison, comparison.imb), log, comparison.settings)
+    measure = comparison.measure
+    count, column = measure.columns
     for line in log.read_text(errors="replace").splitlines():
         fields = line.split()
-        if len(fields) == 4 and fields[0].isdigit() and int(fields[0]) in comparison.sizes:
-            value = float(fields[2]) * comparison.measure.factor
+        if len(fields) != count or not fields[0].isdigit():
+            continue
+        size = int(fields[0]) if measure.sizes != [0] else 0
+        if size in comparison.sizes:
             # One-sided operations are measured twice; the second time with one flush for all.
-            times["IMB", int(fields[0])].setdefault(turn, value)
+            times["IMB", size].setdefault(turn, float(fields[column]) * measure.factor)
 
 
 def run_ours(
@@ -344,6 +388,9 @@ def run_ours(
             samples, size = record["samples"], record["size_bytes"]
             times[who, size][turn] = statistics.median(samples)
             times[f"{who}, mean", size][turn] = statistics.fmean(samples)
+            if of_ranks := record["ranks"]:
+                slowest = max(map(statistics.fmean, of_ranks))
+                times[f"{who}, t_max", size][turn] = slowest
 
 
 if __name__ == "__main__":
