@@ -19,9 +19,9 @@ QUICK = ("--slot-ms", "1", "--least-samples", "3")
 SMALL = ("--sizes", "1004", *QUICK)
 
 
-pytestmark = pytest.mark.parametrize(
-    "measured_library", ["openmpi", "mpich", "intel"], indirect=True
-)
+EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+# What is not about the library.
+ONE = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 def options(names: list[str], *words: str) -> Iterator[str]:
@@ -30,6 +30,7 @@ def options(names: list[str], *words: str) -> Iterator[str]:
         yield from (name, *words)
 
 
+@EVERY
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_every_operation_is_verified_on_any_number_of_ranks(launcher: Any, ranks: int) -> None:
     assert launcher.run(*ALL, *SMALL, ranks=ranks).measured() == set(ALL)
@@ -40,6 +41,7 @@ def test_every_operation_is_verified_on_any_number_of_ranks(launcher: Any, ranks
 BROKEN = {("intel", "persistent"): ["allgather", "gather", "scatter"]}
 
 
+@EVERY
 @pytest.mark.parametrize("calls", ["nonblocking", "persistent"])
 def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
     broken = BROKEN.get((launcher.library.name, calls), [])
@@ -53,17 +55,20 @@ def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
         assert not done.of("samples")
 
 
+@EVERY
 def test_operations_in_place(launcher: Any) -> None:
     names = [*ROOTED, *TO_ALL, *REDUCING]
     done = launcher.run(*options(names, "--inplace", "yes"), *SMALL, ranks=3)
     assert done.measured() == set(names)
 
 
+@EVERY
 def test_rotating_buffers_that_are_written_before(launcher: Any) -> None:
     words = ("--sizes", "100000", "--reuse", "rotating", "--touch", "sender", *QUICK)
     assert launcher.run(*ALL, *words).measured() == set(ALL)
 
 
+@EVERY
 def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
     types = launcher.axis("allreduce", "type")
     assert types[:3] == ["float", "int", "double"]
@@ -77,6 +82,7 @@ def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
         assert found == (set() if lacks else set(REDUCING))
 
 
+@ONE
 def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -> None:
     done = launcher.run("allreduce", "--type", "quad", *SMALL)
     assert done.code == 2
@@ -84,11 +90,13 @@ def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -
     assert "--type" in done.lines()[0]
 
 
+@ONE
 def test_a_barrier_has_no_sizes(launcher: Any) -> None:
     done = launcher.run("barrier", "--sizes", "8,64", *QUICK)
     assert [one["size_bytes"] for one in done.of("samples")] == [0]
 
 
+@EVERY
 def test_buffers_that_are_on_devices(launcher: Any) -> None:
     done = launcher.run(*ALL, "--buffers", "D,H", *SMALL, fake="reachable=1")
     assert done.measured() == set(ALL)
@@ -105,6 +113,7 @@ FAULTS = {
 }
 
 
+@ONE
 @pytest.mark.parametrize("fault", ["sum", "dropped", "swapped", "gap", "late"])
 def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> None:
     names = [name for name, all_faults in FAULTS.items() if fault in all_faults]

@@ -14,9 +14,9 @@ QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "5")
 SMALL = ("--sizes", "1004", *QUICK)
 
 
-pytestmark = pytest.mark.parametrize(
-    "measured_library", ["openmpi", "mpich", "intel"], indirect=True
-)
+EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+# What is not about the library.
+ONE = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 def options(names: list[str], *words: str) -> Iterator[str]:
@@ -25,6 +25,7 @@ def options(names: list[str], *words: str) -> Iterator[str]:
         yield from (name, *words)
 
 
+@EVERY
 @pytest.mark.parametrize(
     ("ranks", "names"),
     [
@@ -37,6 +38,7 @@ def test_every_benchmark_is_verified(launcher: Any, ranks: int, names: list[str]
     assert launcher.run(*names, *SMALL, ranks=ranks).measured() == set(names)
 
 
+@EVERY
 @pytest.mark.parametrize("calls", ["blocking", "nonblocking", "persistent"])
 def test_every_way_to_call_mpi(launcher: Any, calls: str) -> None:
     words = ("--sizes", "0,8,1004,100000", *QUICK)
@@ -47,6 +49,7 @@ def test_every_way_to_call_mpi(launcher: Any, calls: str) -> None:
     assert launcher.run("latency", *one_way, *words).measured() == {"latency"}
 
 
+@EVERY
 @pytest.mark.parametrize("reuse", ["single", "rotating"])
 def test_buffers_that_are_written_before(launcher: Any, reuse: str) -> None:
     words = ("--sizes", "100000", "--reuse", reuse, "--touch", "sender", *QUICK)
@@ -55,6 +58,7 @@ def test_buffers_that_are_written_before(launcher: Any, reuse: str) -> None:
     assert launcher.run("partitioned_latency", *words).measured() == {"partitioned_latency"}
 
 
+@EVERY
 def test_buffers_that_are_on_devices(launcher: Any) -> None:
     words = ("--buffers", "D,H", *SMALL)
     done = launcher.run(*ON_TWO, *words, fake="reachable=1")
@@ -67,6 +71,7 @@ def test_buffers_that_are_on_devices(launcher: Any) -> None:
     assert done.measured() == {"latency_mt"}
 
 
+@ONE
 def test_a_fan_moves_the_windows_of_all_partners(launcher: Any) -> None:
     done = launcher.run("bw_fan_in", "bw_fan_out", *SMALL, ranks=3)
     metrics = [(case["metric"], case["unit"]) for case in done.of("samples")]
@@ -78,6 +83,7 @@ def test_a_fan_moves_the_windows_of_all_partners(launcher: Any) -> None:
     assert bandwidth == pytest.approx(rate * 1004 / 1000, rel=1e-5)
 
 
+@ONE
 @pytest.mark.parametrize("partitions", ["2", "64"])
 def test_messages_in_parts(launcher: Any, partitions: str) -> None:
     words = ("--partitions", partitions, "--sizes", "1,640,64000", *QUICK)
@@ -89,6 +95,7 @@ def test_messages_in_parts(launcher: Any, partitions: str) -> None:
     assert (skipped["status"], skipped["message"]) == ("skipped", said)
 
 
+@EVERY
 @pytest.mark.parametrize("threads", ["1", "2", "4"])
 def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
     words = ("--threads", threads, "--sizes", "0,8,1004", *QUICK)
@@ -99,6 +106,7 @@ def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
         assert all(value > 0 for value in case["samples"])
 
 
+@ONE
 def test_threads_are_not_asked_for_where_others_are_measured(launcher: Any) -> None:
     done = launcher.run("latency", "latency_mt", *SMALL)
     assert done.code == 2
@@ -106,6 +114,7 @@ def test_threads_are_not_asked_for_where_others_are_measured(launcher: Any) -> N
     assert line.startswith("nearpeak-mpi: latency would not be measured as usual where MPI is")
 
 
+@ONE
 def test_persistent_requests_do_not_go_with_staging(launcher: Any) -> None:
     words = ("--calls", "persistent", "--staging", "pinned", "--buffers", "D")
     done = launcher.run("bw", *words, *SMALL, fake="reachable=1")
@@ -114,6 +123,7 @@ def test_persistent_requests_do_not_go_with_staging(launcher: Any) -> None:
     assert "persistent requests do not go with --staging" in skipped["message"]
 
 
+@ONE
 def test_a_library_that_grants_no_threads_is_a_reason(launcher: Any, faulty: Path) -> None:
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "serialized"}
     done = launcher.run("latency_mt", "--threads", "2", *SMALL, env=env)
@@ -134,6 +144,7 @@ LAUNCHES = [
 ]
 
 
+@ONE
 @pytest.mark.parametrize(
     ("words", "rank", "fault"),
     [

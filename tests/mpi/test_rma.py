@@ -16,9 +16,9 @@ SYNCS = ["flush", "flush_local", "lock", "lock_all", "fence", "pscw"]
 QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "8")
 SMALL = ("--sizes", "1004", *QUICK)
 
-pytestmark = pytest.mark.parametrize(
-    "measured_library", ["openmpi", "mpich", "intel"], indirect=True
-)
+EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+# What is not about the library.
+ONE = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 def each(names: list[str], *words: str) -> list[str]:
@@ -26,6 +26,7 @@ def each(names: list[str], *words: str) -> list[str]:
     return [word for name in names for word in (name, *words)]
 
 
+@ONE
 @pytest.mark.parametrize("sync", SYNCS)
 @pytest.mark.parametrize("win", WINDOWS)
 def test_every_operation_over_every_window_and_synchronisation(
@@ -37,12 +38,25 @@ def test_every_operation_over_every_window_and_synchronisation(
     assert axes == {(win, sync)}
 
 
+@EVERY
+def test_every_library_has_every_window_and_synchronisation(launcher: Any) -> None:
+    # Each operation comes to each of them, no two of a launch to the same.
+    for turn in range(len(SYNCS)):
+        words = []
+        for place, name in enumerate(ALL, start=turn):
+            win, sync = WINDOWS[place % len(WINDOWS)], SYNCS[place % len(SYNCS)]
+            words += each([name], "--win", win, "--sync", sync)
+        assert launcher.run(*words, *SMALL).measured() == set(ALL)
+
+
+@ONE
 def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
     for name in ALL:
         assert launcher.axis(name, "win") == WINDOWS
         assert launcher.axis(name, "sync") == SYNCS
 
 
+@ONE
 def test_metrics_and_sizes(launcher: Any) -> None:
     done = launcher.run(*ALL, "--sizes", "1,8,300000", *QUICK)
     assert done.measured() == set(ALL)
@@ -57,6 +71,7 @@ def test_metrics_and_sizes(launcher: Any) -> None:
     assert {one for one in seen if one[0] in ONE_NUMBER} == {(name, "us", 0) for name in ONE_NUMBER}
 
 
+@EVERY
 def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) -> None:
     words = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *QUICK)
     read, writing = ["get_latency", "get_bw"], ["put_bibw", "acc_latency", "cas_latency"]
@@ -64,6 +79,7 @@ def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) ->
     assert launcher.run(*writing, "--touch", "sender", *words).measured() == set(writing)
 
 
+@ONE
 def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     done = launcher.run(*GETS, "--touch", "sender", *SMALL)
     assert done.code == 0, done.err
@@ -72,6 +88,7 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     assert "--touch sender" in done.of("problem")[0]["message"]
 
 
+@EVERY
 def test_sums_of_every_type_of_c(launcher: Any) -> None:
     # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
     for one in launcher.axis("acc_latency", "type")[:3]:
@@ -80,12 +97,14 @@ def test_sums_of_every_type_of_c(launcher: Any) -> None:
         assert {case["axes"]["type"] for case in done.of("samples")} == {one}
 
 
+@EVERY
 def test_buffers_that_are_on_devices(launcher: Any) -> None:
     for win in ("created", "dynamic"):
         words = (*each(ALL, "--win", win), "--buffers", "D,D", *SMALL)
         assert launcher.run(*words, fake="reachable=1").measured() == set(ALL)
 
 
+@ONE
 @pytest.mark.parametrize("win", ["allocated", "shared"])
 @pytest.mark.parametrize("buffers", ["H,D", "M,M"])
 def test_a_librarys_own_memory_is_on_no_device(launcher: Any, win: str, buffers: str) -> None:
@@ -100,6 +119,7 @@ def test_a_librarys_own_memory_is_on_no_device(launcher: Any, win: str, buffers:
     }
 
 
+@ONE
 def test_more_than_two_ranks_are_bad_input(launcher: Any) -> None:
     done = launcher.run("put_latency", *SMALL, ranks=3)
     assert done.code == 2
@@ -123,6 +143,7 @@ FAULTS = {
 }
 
 
+@ONE
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("sync", ["flush", "fence"])
 def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str, sync: str) -> None:
