@@ -3,22 +3,28 @@
 
 #include <cstdlib>
 
-#include "accel/accelerator.hpp"
+#include "accel/cuda/nvrtc.hpp"
+#include "accel/cuda/prelude.hpp"
+#include "accel/gpu/context.hpp"
+#include "accel/gpu/gpu.hpp"
 #include "accel/library.hpp"
 
 namespace nearpeak::cuda {
 namespace {
 
+using gpu::Call;
+using gpu::DeviceNumber;
+using gpu::kNoDevice;
+using gpu::kSuccess;
+using ContextHandle = struct ContextTag*;
+
 constexpr int kOldestVersion = 11000;
 // cuda.h: CUDA_ERROR_MPS_CONNECTION_FAILED to CUDA_ERROR_MPS_CLIENT_TERMINATED.
 constexpr int kFirstMpsError = 805;
 constexpr int kLastMpsError = 810;
-
-template <class Function>
-void need(const Library& library, Function*& function, const char* symbol) {
-  if (!library.find(function, symbol))
-    throw BackendUnavailable("the driver is too old: " + library.name() + " has no " + symbol);
-}
+// Attributes of a device.
+constexpr int kCapabilityMajor = 75;
+constexpr int kCapabilityMinor = 76;
 
 // Where a process sees no device, what hides them is outside of the driver.
 std::string hint(int result) {
@@ -31,40 +37,137 @@ std::string hint(int result) {
   return "; were this process's GPUs withheld by a job, container or cgroup?";
 }
 
+class CudaDriver final : public gpu::Driver {
+ public:
+  CudaDriver();
+
+  std::string version() const override { return "driver for CUDA " + version_text(version_); }
+  std::string error_text(int result) const override;
+  std::unique_ptr<gpu::Context> take(int index, DeviceNumber number) const override;
+  Compile load_compiler(const gpu::Context& context) const override;
+
+ private:
+  friend class PrimaryContext;
+
+  int version_ = 0;  // the CUDA version that the driver offers, 1000 * major + 10 * minor
+  Call<int, const char**> get_error_name_;
+  Call<int, const char**> get_error_string_;
+  Call<ContextHandle*, DeviceNumber> retain_;
+  Call<DeviceNumber> release_;
+  Call<ContextHandle> set_current_;
+};
+
+// The primary context, which the CUDA runtime and so the MPI libraries use too.
+class PrimaryContext final : public gpu::Context {
+ public:
+  PrimaryContext(const CudaDriver& driver, int index, DeviceNumber number)
+      : Context(driver, index, number, driver.set_current_.name), driver_(driver) {
+    check(driver_.retain_(&handle_, number), driver_.retain_.name);
+  }
+  ~PrimaryContext() override { driver_.release_(number()); }
+
+ private:
+  int make_current() const noexcept override { return driver_.set_current_(handle_); }
+
+  const CudaDriver& driver_;
+  ContextHandle handle_ = nullptr;
+};
+
+// Names with _v2 replaced, under the same name in the manual, an older function of another
+// signature or meaning.
+CudaDriver::CudaDriver() {
+  const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
+  Call<int*> get_version;
+  need(library, get_version, "cuDriverGetVersion");
+  if (get_version(&version_) != kSuccess)
+    throw BackendUnavailable("cuDriverGetVersion of " + library.name() + " failed");
+  if (version_ < kOldestVersion)
+    throw BackendUnavailable("the driver is too old: it offers CUDA " + version_text(version_) +
+                             ", " + version_text(kOldestVersion) + " or newer is needed");
+  Call<unsigned> init;
+  need(library, init, "cuInit");
+  need(library, get_error_name_, "cuGetErrorName");
+  need(library, get_error_string_, "cuGetErrorString");
+  need(library, retain_, "cuDevicePrimaryCtxRetain");
+  need(library, release_, "cuDevicePrimaryCtxRelease_v2");
+  need(library, set_current_, "cuCtxSetCurrent");
+
+  need(library, count_devices, "cuDeviceGetCount");
+  need(library, get_device, "cuDeviceGet");
+  need(library, get_name, "cuDeviceGetName");
+  need(library, get_memory_bytes, "cuDeviceTotalMem_v2");
+  // The second version tells the parts of a divided GPU apart; drivers before 11.4 have the first.
+  if (!library.find(get_uuid.function, "cuDeviceGetUuid_v2"))
+    need(library, get_uuid, "cuDeviceGetUuid");
+  get_uuid.name = "cuDeviceGetUuid";
+  need(library, get_attribute, "cuDeviceGetAttribute");
+  attributes = {.multiprocessors = 16,
+                .compute_mode = 20,
+                .l2_bytes = 38,
+                .pci_domain = 50,
+                .pci_bus = 33,
+                .pci_device = 34};
+
+  need(library, allocate, "cuMemAlloc_v2");
+  need(library, free, "cuMemFree_v2");
+  need(library, allocate_pinned, "cuMemHostAlloc");
+  need(library, free_pinned, "cuMemFreeHost");
+  need(library, allocate_managed, "cuMemAllocManaged");
+  need(library, register_host, "cuMemHostRegister_v2");
+  need(library, unregister_host, "cuMemHostUnregister");
+  need(library, find_on_device, "cuMemHostGetDevicePointer_v2");
+  need(library, find_allocation, "cuMemGetAddressRange_v2");
+  need(library, copy, "cuMemcpyAsync");
+
+  need(library, create_stream, "cuStreamCreate");
+  need(library, destroy_stream, "cuStreamDestroy_v2");
+  need(library, synchronize_stream, "cuStreamSynchronize");
+  need(library, query_stream, "cuStreamQuery");
+  need(library, create_event, "cuEventCreate");
+  need(library, destroy_event, "cuEventDestroy_v2");
+  need(library, record_event, "cuEventRecord");
+  need(library, query_event, "cuEventQuery");
+
+  need(library, export_memory, "cuIpcGetMemHandle");
+  need(library, open_memory, "cuIpcOpenMemHandle_v2");
+  need(library, close_memory, "cuIpcCloseMemHandle");
+
+  need(library, load_module, "cuModuleLoadData");
+  need(library, unload_module, "cuModuleUnload");
+  need(library, find_function, "cuModuleGetFunction");
+  need(library, launch, "cuLaunchKernel");
+  if (const int result = init(0); result != kSuccess)
+    throw BackendUnavailable("cuInit: " + error_text(result) + hint(result));
+}
+
+std::string CudaDriver::error_text(int result) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (get_error_name_(result, &name) != kSuccess || name == nullptr)
+    return "error " + std::to_string(result);
+  if (get_error_string_(result, &text) != kSuccess || text == nullptr) return name;
+  return std::string(name) + ": " + text;
+}
+
+std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) const {
+  return std::make_unique<PrimaryContext>(*this, index, number);
+}
+
+gpu::Driver::Compile CudaDriver::load_compiler(const gpu::Context& context) const {
+  return [nvrtc = Nvrtc(), &context](const std::string& source) {
+    return nvrtc.compile(kPrelude + source, context.attribute(kCapabilityMajor),
+                         context.attribute(kCapabilityMinor));
+  };
+}
+
+const RegisterBackend entry({"cuda", [] { return gpu::new_accelerator(load_driver()); }});
+
 }  // namespace
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string Driver::error_text(int result) const {
-  const char* name = nullptr;
-  const char* text = nullptr;
-  if (cuGetErrorName(result, &name) != kSuccess || name == nullptr)
-    return "error " + std::to_string(result);
-  if (cuGetErrorString(result, &text) != kSuccess || text == nullptr) return name;
-  return std::string(name) + ": " + text;
-}
-
-Driver load_driver() {
-  const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
-  Driver driver;
-  int (*get_version)(int*) = nullptr;
-  need(library, get_version, "cuDriverGetVersion");
-  if (get_version(&driver.version) != kSuccess)
-    throw BackendUnavailable("cuDriverGetVersion of " + library.name() + " failed");
-  if (driver.version < kOldestVersion)
-    throw BackendUnavailable("the driver is too old: it offers CUDA " +
-                             version_text(driver.version) + ", " + version_text(kOldestVersion) +
-                             " or newer is needed");
-#define NEARPEAK_NEED(name, ...) need(library, driver.name, #name);
-  NEARPEAK_CUDA_FUNCTIONS(NEARPEAK_NEED)
-#undef NEARPEAK_NEED
-  if (!library.find(driver.cuDeviceGetUuid, "cuDeviceGetUuid_v2"))
-    need(library, driver.cuDeviceGetUuid, "cuDeviceGetUuid");
-  if (const int result = driver.cuInit(0); result != kSuccess)
-    throw BackendUnavailable("cuInit: " + driver.error_text(result) + hint(result));
-  return driver;
-}
+std::unique_ptr<const gpu::Driver> load_driver() { return std::make_unique<CudaDriver>(); }
 
 }  // namespace nearpeak::cuda

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC, NVIDIA's compiler of kernels at run time; the prototypes follow its manual.
+// NVRTC, NVIDIA's compiler of kernels at run time.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "accel/library.hpp"
+#include "accel/gpu/compiler.hpp"
 
 namespace nearpeak::cuda {
 
@@ -24,20 +23,7 @@ class Nvrtc {
   std::string compile(const std::string& source, int major, int minor) const;
 
  private:
-  using ProgramHandle = struct ProgramTag*;
-
-  void check(int result, const char* call) const;
-
-  Library library_;
-  const char* (*error_string_)(int) = nullptr;
-  int (*create_)(ProgramHandle*, const char*, const char*, int, const char* const*,
-                 const char* const*) = nullptr;
-  int (*destroy_)(ProgramHandle*) = nullptr;
-  int (*compile_)(ProgramHandle, int, const char* const*) = nullptr;
-  int (*log_size_)(ProgramHandle, std::size_t*) = nullptr;
-  int (*log_)(ProgramHandle, char*) = nullptr;
-  int (*code_size_)(ProgramHandle, std::size_t*) = nullptr;
-  int (*code_)(ProgramHandle, char*) = nullptr;
+  gpu::Compiler compiler_;
 };
 
 }  // namespace nearpeak::cuda

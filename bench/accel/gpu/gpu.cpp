@@ -1,106 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend: NVIDIA's driver API in the primary context, which the CUDA runtime and so the
-// MPI libraries use too.
+#include "accel/gpu/gpu.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
 
-#include "accel/accelerator.hpp"
-#include "accel/cuda/driver.hpp"
-#include "accel/cuda/nvrtc.hpp"
-#include "accel/cuda/prelude.hpp"
+#include "accel/gpu/context.hpp"
 #include "accel/host_payload.hpp"
 #include "accel/kernels/kernels.hpp"
 #include "options/options.hpp"
 
-namespace nearpeak::cuda {
+namespace nearpeak::gpu {
 namespace {
 
-struct Bytes {
-  std::size_t count;
-};
-std::string shown(Bytes bytes) { return std::to_string(bytes.count) + " B"; }
-std::string shown(const std::string& text) { return text; }
-
-// Calls of the driver on one device. The context is set at every call, as an MPI library in the
-// same process may change it; that costs some nanoseconds.
-class Context {
+class GpuStream final : public Stream {
  public:
-  Context(const Driver& driver, int index, DeviceNumber number)
-      : driver_(driver), index_(index), number_(number) {
-    check(driver_.cuDevicePrimaryCtxRetain(&handle_, number_), "cuDevicePrimaryCtxRetain");
+  explicit GpuStream(const Context& context) : context_(context) {
+    context_.call(&Driver::create_stream, &handle_, kStreamNonBlocking);
   }
-  ~Context() { driver_.cuDevicePrimaryCtxRelease_v2(number_); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  ~GpuStream() override { context_.use_last().destroy_stream(handle_); }
+  GpuStream(const GpuStream&) = delete;
+  GpuStream& operator=(const GpuStream&) = delete;
 
-  // The driver's functions, with this context current.
-  const Driver& use() const {
-    check(driver_.cuCtxSetCurrent(handle_), "cuCtxSetCurrent");
-    return driver_;
-  }
-  // The same for destructors, which cannot do anything about errors: a broken context has said so
-  // before.
-  const Driver& use_last() const noexcept {
-    driver_.cuCtxSetCurrent(handle_);
-    return driver_;
-  }
-
-  template <class... Arguments>
-  void check(int result, const char* call, const Arguments&... arguments) const {
-    if (result != kSuccess) [[unlikely]]
-      fail(result, call, {shown(arguments)...});
-  }
-
-  int attribute(DeviceAttribute which) const {
-    int value = 0;
-    check(use().cuDeviceGetAttribute(&value, which, number_), "cuDeviceGetAttribute",
-          std::to_string(which));
-    return value;
-  }
-
- private:
-  [[noreturn]] void fail(int result, const char* call,
-                         std::initializer_list<std::string> arguments) const {
-    std::string text = call;
-    if (arguments.size() != 0) {
-      std::string list;
-      for (const std::string& each : arguments) list += (list.empty() ? "" : ", ") + each;
-      text += "(" + list + ")";
-    }
-    text += " on GPU " + std::to_string(index_) + ": " + driver_.error_text(result);
-    if (result == kOutOfMemory) throw AcceleratorOutOfMemory(std::move(text));
-    throw AcceleratorError(text);
-  }
-
-  const Driver& driver_;
-  int index_;
-  DeviceNumber number_;
-  ContextHandle handle_ = nullptr;
-};
-
-DevicePointer address(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
-void* pointer_to(DevicePointer address) { return reinterpret_cast<void*>(address); }
-
-class CudaStream final : public Stream {
- public:
-  explicit CudaStream(const Context& context) : context_(context) {
-    context_.check(context_.use().cuStreamCreate(&handle_, kStreamNonBlocking), "cuStreamCreate");
-  }
-  ~CudaStream() override { context_.use_last().cuStreamDestroy_v2(handle_); }
-  CudaStream(const CudaStream&) = delete;
-  CudaStream& operator=(const CudaStream&) = delete;
-
-  void synchronize() override {
-    context_.check(context_.use().cuStreamSynchronize(handle_), "cuStreamSynchronize");
-  }
-  bool finished() override {
-    const int result = context_.use().cuStreamQuery(handle_);
-    if (result == kNotReady) return false;
-    context_.check(result, "cuStreamQuery");
-    return true;
-  }
+  void synchronize() override { context_.call(&Driver::synchronize_stream, handle_); }
+  bool finished() override { return context_.ready(&Driver::query_stream, handle_); }
   StreamHandle handle() const { return handle_; }
 
  private:
@@ -108,43 +32,37 @@ class CudaStream final : public Stream {
   StreamHandle handle_ = nullptr;
 };
 
-class CudaEvent final : public Event {
+class GpuEvent final : public Event {
  public:
-  explicit CudaEvent(const Context& context) : context_(context) {
-    context_.check(context_.use().cuEventCreate(&handle_, kEventDisableTiming), "cuEventCreate");
+  explicit GpuEvent(const Context& context) : context_(context) {
+    context_.call(&Driver::create_event, &handle_, kEventDisableTiming);
   }
-  ~CudaEvent() override { context_.use_last().cuEventDestroy_v2(handle_); }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~GpuEvent() override { context_.use_last().destroy_event(handle_); }
+  GpuEvent(const GpuEvent&) = delete;
+  GpuEvent& operator=(const GpuEvent&) = delete;
 
   void record(Stream& stream) override {
-    const StreamHandle on = static_cast<CudaStream&>(stream).handle();
-    context_.check(context_.use().cuEventRecord(handle_, on), "cuEventRecord");
+    const StreamHandle on = static_cast<GpuStream&>(stream).handle();
+    context_.call(&Driver::record_event, handle_, on);
   }
-  bool reached() override {
-    const int result = context_.use().cuEventQuery(handle_);
-    if (result == kNotReady) return false;
-    context_.check(result, "cuEventQuery");
-    return true;
-  }
+  bool reached() override { return context_.ready(&Driver::query_event, handle_); }
 
  private:
   const Context& context_;
   EventHandle handle_ = nullptr;
 };
 
-class CudaKernel final : public Kernel {
+class GpuKernel final : public Kernel {
  public:
-  CudaKernel(const Context& context, FunctionHandle handle, std::string name)
+  GpuKernel(const Context& context, FunctionHandle handle, std::string name)
       : context_(context), handle_(handle), name_(std::move(name)) {}
 
   void launch(const LaunchShape& shape, std::initializer_list<const void*> arguments,
               Stream& stream) override {
-    const StreamHandle on = static_cast<CudaStream&>(stream).handle();
+    const StreamHandle on = static_cast<GpuStream&>(stream).handle();
     auto** values = const_cast<void**>(arguments.begin());
-    context_.check(context_.use().cuLaunchKernel(handle_, shape.blocks, 1, 1, shape.threads, 1, 1,
-                                                 0, on, values, nullptr),
-                   "cuLaunchKernel", name_);
+    context_.call_of(name_, &Driver::launch, handle_, shape.blocks, 1, 1, shape.threads, 1, 1, 0,
+                     on, values, nullptr);
   }
 
  private:
@@ -153,20 +71,19 @@ class CudaKernel final : public Kernel {
   std::string name_;
 };
 
-class CudaProgram final : public Program {
+class GpuProgram final : public Program {
  public:
-  CudaProgram(const Context& context, const std::string& code) : context_(context) {
-    context_.check(context_.use().cuModuleLoadData(&handle_, code.data()), "cuModuleLoadData");
+  GpuProgram(const Context& context, const std::string& code) : context_(context) {
+    context_.call(&Driver::load_module, &handle_, code.data());
   }
-  ~CudaProgram() override { context_.use_last().cuModuleUnload(handle_); }
-  CudaProgram(const CudaProgram&) = delete;
-  CudaProgram& operator=(const CudaProgram&) = delete;
+  ~GpuProgram() override { context_.use_last().unload_module(handle_); }
+  GpuProgram(const GpuProgram&) = delete;
+  GpuProgram& operator=(const GpuProgram&) = delete;
 
   std::unique_ptr<Kernel> kernel(const std::string& name) override {
     FunctionHandle function = nullptr;
-    context_.check(context_.use().cuModuleGetFunction(&function, handle_, name.c_str()),
-                   "cuModuleGetFunction", name);
-    return std::make_unique<CudaKernel>(context_, function, name);
+    context_.call_of(name, &Driver::find_function, &function, handle_, name.c_str());
+    return std::make_unique<GpuKernel>(context_, function, name);
   }
 
  private:
@@ -174,48 +91,47 @@ class CudaProgram final : public Program {
   ModuleHandle handle_ = nullptr;
 };
 
-class CudaOpenedMemory final : public OpenedMemory {
+class GpuOpenedMemory final : public OpenedMemory {
  public:
-  CudaOpenedMemory(const Context& context, const IpcHandle& handle) : context_(context) {
+  GpuOpenedMemory(const Context& context, const IpcHandle& handle) : context_(context) {
     MemoryHandle bytes;
     if (handle.length != sizeof(bytes.bytes))
-      throw AcceleratorError("this is not a handle of CUDA: it has " +
+      throw AcceleratorError("this is not a handle of a GPU's memory: it has " +
                              std::to_string(handle.length) + " bytes");
     std::memcpy(bytes.bytes, handle.bytes.data(), sizeof(bytes.bytes));
-    context_.check(context_.use().cuIpcOpenMemHandle_v2(&data_, bytes, kIpcLazyPeerAccess),
-                   "cuIpcOpenMemHandle_v2");
+    context_.call(&Driver::open_memory, &data_, bytes, kIpcLazyPeerAccess);
   }
-  ~CudaOpenedMemory() override { context_.use_last().cuIpcCloseMemHandle(data_); }
-  CudaOpenedMemory(const CudaOpenedMemory&) = delete;
-  CudaOpenedMemory& operator=(const CudaOpenedMemory&) = delete;
-  void* data() const override { return pointer_to(data_); }
+  ~GpuOpenedMemory() override { context_.use_last().close_memory(data_); }
+  GpuOpenedMemory(const GpuOpenedMemory&) = delete;
+  GpuOpenedMemory& operator=(const GpuOpenedMemory&) = delete;
+  void* data() const override { return data_; }
 
  private:
   const Context& context_;
-  DevicePointer data_ = 0;
+  void* data_ = nullptr;
 };
 
-class CudaRegisteredMemory final : public RegisteredMemory {
+class GpuRegisteredMemory final : public RegisteredMemory {
  public:
-  CudaRegisteredMemory(const Context& context, void* memory, std::size_t bytes)
+  GpuRegisteredMemory(const Context& context, void* memory, std::size_t bytes)
       : context_(context), memory_(memory) {
     constexpr unsigned kFlags = kHostRegisterPortable | kHostRegisterMapped;
     const Driver& driver = context_.use();
-    context_.check(driver.cuMemHostRegister_v2(memory, bytes, kFlags), "cuMemHostRegister_v2",
+    context_.check(driver.register_host(memory, bytes, kFlags), driver.register_host.name,
                    Bytes{bytes});
-    const int result = driver.cuMemHostGetDevicePointer_v2(&on_device_, memory, 0);
-    if (result != kSuccess) driver.cuMemHostUnregister(memory);
-    context_.check(result, "cuMemHostGetDevicePointer_v2");
+    const int result = driver.find_on_device(&on_device_, memory, 0);
+    if (result != kSuccess) driver.unregister_host(memory);
+    context_.check(result, driver.find_on_device.name);
   }
-  ~CudaRegisteredMemory() override { context_.use_last().cuMemHostUnregister(memory_); }
-  CudaRegisteredMemory(const CudaRegisteredMemory&) = delete;
-  CudaRegisteredMemory& operator=(const CudaRegisteredMemory&) = delete;
-  void* on_device() const override { return pointer_to(on_device_); }
+  ~GpuRegisteredMemory() override { context_.use_last().unregister_host(memory_); }
+  GpuRegisteredMemory(const GpuRegisteredMemory&) = delete;
+  GpuRegisteredMemory& operator=(const GpuRegisteredMemory&) = delete;
+  void* on_device() const override { return on_device_; }
 
  private:
   const Context& context_;
   void* memory_;
-  DevicePointer on_device_ = 0;
+  void* on_device_ = nullptr;
 };
 
 // Pinned host memory, which every device can use; payloads are the CPU's affair.
@@ -226,11 +142,10 @@ class PinnedMemory final : public HostReachable {
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
     const std::size_t some = std::max<std::size_t>(bytes, 1);
-    context_.check(context_.use().cuMemHostAlloc(&memory, some, kHostAllocPortable),
-                   "cuMemHostAlloc", Bytes{bytes});
+    context_.call_of(Bytes{bytes}, &Driver::allocate_pinned, &memory, some, kHostAllocPortable);
     return memory;
   }
-  void release(void* memory) override { context_.use_last().cuMemFreeHost(memory); }
+  void release(void* memory) override { context_.use_last().free_pinned(memory); }
 
  private:
   const Context& context_;
@@ -319,16 +234,16 @@ class PatternKernels {
   LaunchShape shape_;
 };
 
-class CudaDevice;
+class GpuDevice;
 
 // Device or managed memory. Payloads are made and checked on the device.
 class DeviceMemory final : public Memory {
  public:
-  DeviceMemory(CudaDevice& device, const Context& context, bool managed)
+  DeviceMemory(GpuDevice& device, const Context& context, bool managed)
       : device_(device), context_(context), managed_(managed) {}
 
   void* allocate(std::size_t bytes) override;
-  void release(void* memory) override { context_.use_last().cuMemFree_v2(address(memory)); }
+  void release(void* memory) override { context_.use_last().free(memory); }
   void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override;
   void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override;
   std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
@@ -337,53 +252,52 @@ class DeviceMemory final : public Memory {
   void from_host(void* to, const void* host, std::size_t bytes) override;
 
  private:
-  CudaDevice& device_;
+  GpuDevice& device_;
   const Context& context_;
   bool managed_;
 };
 
-class CudaIpc final : public Ipc {
+class GpuIpc final : public Ipc {
  public:
-  explicit CudaIpc(const Context& context) : context_(context) {}
+  explicit GpuIpc(const Context& context) : context_(context) {}
 
   IpcHandle export_memory(void* memory) override {
     // A handle stands for a whole allocation: whoever opened it would be silently elsewhere.
-    const Driver& driver = context_.use();
-    DevicePointer base = 0;
+    void* base = nullptr;
     std::size_t bytes = 0;
-    context_.check(driver.cuMemGetAddressRange_v2(&base, &bytes, address(memory)),
-                   "cuMemGetAddressRange_v2");
-    if (base != address(memory))
+    context_.call(&Driver::find_allocation, &base, &bytes, memory);
+    if (base != memory)
       throw AcceleratorError("device memory can be given to another process only from its start");
     MemoryHandle given;
-    context_.check(driver.cuIpcGetMemHandle(&given, address(memory)), "cuIpcGetMemHandle");
+    context_.call(&Driver::export_memory, &given, memory);
     IpcHandle handle;
     handle.length = sizeof(given.bytes);
     std::memcpy(handle.bytes.data(), given.bytes, sizeof(given.bytes));
     return handle;
   }
   std::unique_ptr<OpenedMemory> open(const IpcHandle& handle) override {
-    return std::make_unique<CudaOpenedMemory>(context_, handle);
+    return std::make_unique<GpuOpenedMemory>(context_, handle);
   }
 
  private:
   const Context& context_;
 };
 
-class CudaRegistration final : public Registration {
+class GpuRegistration final : public Registration {
  public:
-  explicit CudaRegistration(const Context& context) : context_(context) {}
+  explicit GpuRegistration(const Context& context) : context_(context) {}
   std::unique_ptr<RegisteredMemory> register_memory(void* memory, std::size_t bytes) override {
-    return std::make_unique<CudaRegisteredMemory>(context_, memory, bytes);
+    return std::make_unique<GpuRegisteredMemory>(context_, memory, bytes);
   }
 
  private:
   const Context& context_;
 };
 
-class CudaKernels final : public Kernels {
+class GpuKernels final : public Kernels {
  public:
-  CudaKernels(Device& device, const Context& context) : device_(device), context_(context) {}
+  GpuKernels(Device& device, const Driver& driver, const Context& context)
+      : device_(device), driver_(driver), context_(context) {}
 
   const std::string& unavailable() override {
     if (pattern_ || !unavailable_.empty()) return unavailable_;
@@ -398,13 +312,11 @@ class CudaKernels final : public Kernels {
     return unavailable_;
   }
   unsigned multiprocessors() const override {
-    return static_cast<unsigned>(context_.attribute(kMultiprocessors));
+    return static_cast<unsigned>(context_.attribute(driver_.attributes.multiprocessors));
   }
   std::unique_ptr<Program> compile(const std::string& source) override {
-    if (!compiler_) compiler_.emplace();
-    return std::make_unique<CudaProgram>(
-        context_, compiler_->compile(kPrelude + source, context_.attribute(kCapabilityMajor),
-                                     context_.attribute(kCapabilityMinor)));
+    if (!compile_) compile_ = driver_.load_compiler(context_);
+    return std::make_unique<GpuProgram>(context_, compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
 
@@ -413,21 +325,23 @@ class CudaKernels final : public Kernels {
 
  private:
   Device& device_;
+  const Driver& driver_;
   const Context& context_;
-  std::optional<Nvrtc> compiler_;
+  Driver::Compile compile_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
 };
 
-class CudaDevice final : public Device {
+class GpuDevice final : public Device {
  public:
-  CudaDevice(const Driver& driver, const DeviceInfo& info, DeviceNumber number)
+  GpuDevice(const Driver& driver, const DeviceInfo& info, DeviceNumber number)
       : info_(info),
-        context_(driver, info.index, number),
+        taken_(driver.take(info.index, number)),
         copies_(context_),
         pinned_(context_),
         device_(*this, context_, false),
-        managed_(*this, context_, true) {}
+        managed_(*this, context_, true),
+        kernels_(*this, driver, context_) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -447,22 +361,20 @@ class CudaDevice final : public Device {
 
   void use_in_this_thread() override { context_.use(); }
 
-  // Not cuMemcpy: that may return while bytes are still on their way. Nothing may fail between the
-  // two calls, as the caller frees host memory when this throws.
+  // Not a copy that waits, as cuMemcpy: that may return while bytes are still on their way. Nothing
+  // may fail between the two calls, as the caller frees host memory when this throws.
   void copy(void* to, const void* from, std::size_t bytes) override {
     const Driver& driver = context_.use();
-    context_.check(driver.cuMemcpyAsync(address(to), address(from), bytes, copies_.handle()),
-                   "cuMemcpyAsync", Bytes{bytes});
-    context_.check(driver.cuStreamSynchronize(copies_.handle()), "cuStreamSynchronize");
+    context_.check(driver.copy(to, from, bytes, copies_.handle()), driver.copy.name, Bytes{bytes});
+    context_.check(driver.synchronize_stream(copies_.handle()), driver.synchronize_stream.name);
   }
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
-    const StreamHandle on = static_cast<CudaStream&>(stream).handle();
-    context_.check(context_.use().cuMemcpyAsync(address(to), address(from), bytes, on),
-                   "cuMemcpyAsync", Bytes{bytes});
+    const StreamHandle on = static_cast<GpuStream&>(stream).handle();
+    context_.call_of(Bytes{bytes}, &Driver::copy, to, from, bytes, on);
   }
 
-  std::unique_ptr<Stream> new_stream() override { return std::make_unique<CudaStream>(context_); }
-  std::unique_ptr<Event> new_event() override { return std::make_unique<CudaEvent>(context_); }
+  std::unique_ptr<Stream> new_stream() override { return std::make_unique<GpuStream>(context_); }
+  std::unique_ptr<Event> new_event() override { return std::make_unique<GpuEvent>(context_); }
 
   Ipc* ipc() override { return &ipc_; }
   Registration* registration() override { return &registration_; }
@@ -471,26 +383,25 @@ class CudaDevice final : public Device {
 
  private:
   const DeviceInfo info_;
-  const Context context_;
-  CudaStream copies_;
+  const std::unique_ptr<const Context> taken_;
+  const Context& context_ = *taken_;
+  GpuStream copies_;
   PinnedMemory pinned_;
   DeviceMemory device_;
   DeviceMemory managed_;
-  CudaIpc ipc_{context_};
-  CudaRegistration registration_{context_};
-  CudaKernels kernels_{*this, context_};
+  GpuIpc ipc_{context_};
+  GpuRegistration registration_{context_};
+  GpuKernels kernels_;
 };
 
 void* DeviceMemory::allocate(std::size_t bytes) {
-  const Driver& driver = context_.use();
   const std::size_t some = std::max<std::size_t>(bytes, 1);
-  DevicePointer memory = 0;
+  void* memory = nullptr;
   if (managed_)
-    context_.check(driver.cuMemAllocManaged(&memory, some, kAttachGlobal), "cuMemAllocManaged",
-                   Bytes{bytes});
+    context_.call_of(Bytes{bytes}, &Driver::allocate_managed, &memory, some, kAttachGlobal);
   else
-    context_.check(driver.cuMemAlloc_v2(&memory, some), "cuMemAlloc_v2", Bytes{bytes});
-  return pointer_to(memory);
+    context_.call_of(Bytes{bytes}, &Driver::allocate, &memory, some);
+  return memory;
 }
 
 void DeviceMemory::fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) {
@@ -524,19 +435,20 @@ class Listing {
  public:
   Listing(const Driver& driver, int index) : driver_(driver) {
     info_.index = index;
-    if (!good(driver_.cuDeviceGet(&number_, index), "cuDeviceGet")) return;
+    if (!good(driver_.get_device, &number_, index)) return;
     char name[256] = "";
     Uuid uuid{};
     std::size_t memory = 0;
     int mode = 0, l2 = 0, domain = 0, bus = 0, slot = 0;
-    if (!good(driver_.cuDeviceGetName(name, sizeof(name), number_), "cuDeviceGetName") ||
-        !good(driver_.cuDeviceGetUuid(&uuid, number_), "cuDeviceGetUuid") ||
-        !good(driver_.cuDeviceTotalMem_v2(&memory, number_), "cuDeviceTotalMem_v2") ||
-        !attribute(mode, kComputeMode) || !attribute(l2, kL2Bytes) ||
-        !attribute(domain, kPciDomain) || !attribute(bus, kPciBus) || !attribute(slot, kPciDevice))
+    const Attributes& of = driver_.attributes;
+    if (!good(driver_.get_name, name, static_cast<int>(sizeof(name)), number_) ||
+        !good(driver_.get_uuid, &uuid, number_) ||
+        !good(driver_.get_memory_bytes, &memory, number_) || !attribute(mode, of.compute_mode) ||
+        !attribute(l2, of.l2_bytes) || !attribute(domain, of.pci_domain) ||
+        !attribute(bus, of.pci_bus) || !attribute(slot, of.pci_device))
       return;
     info_.name = name;
-    info_.uuid = uuid_text(uuid.bytes);
+    info_.uuid = driver_.shown_uuid(uuid);
     info_.pci = pci_text(static_cast<unsigned>(domain), static_cast<unsigned>(bus),
                          static_cast<unsigned>(slot), 0);
     info_.memory_bytes = memory;
@@ -548,12 +460,15 @@ class Listing {
   DeviceNumber number() const { return number_; }
 
  private:
-  bool good(int result, const char* call) {
-    if (result != kSuccess) info_.unusable = std::string(call) + ": " + driver_.error_text(result);
+  template <class... Parameters, class... Arguments>
+  bool good(const Call<Parameters...>& call, Arguments... arguments) {
+    const int result = call(arguments...);
+    if (result != kSuccess)
+      info_.unusable = std::string(call.name) + ": " + driver_.error_text(result);
     return result == kSuccess;
   }
-  bool attribute(int& value, DeviceAttribute which) {
-    return good(driver_.cuDeviceGetAttribute(&value, which, number_), "cuDeviceGetAttribute");
+  bool attribute(int& value, int which) {
+    return good(driver_.get_attribute, &value, which, number_);
   }
 
   const Driver& driver_;
@@ -561,15 +476,17 @@ class Listing {
   DeviceNumber number_ = 0;
 };
 
-class CudaAccelerator final : public Accelerator {
+class GpuAccelerator final : public Accelerator {
  public:
-  CudaAccelerator() : driver_(load_driver()) {
+  explicit GpuAccelerator(std::unique_ptr<const Driver> driver) : driver_(std::move(driver)) {
     int count = 0;
-    if (const int result = driver_.cuDeviceGetCount(&count); result != kSuccess)
-      throw BackendUnavailable("cuDeviceGetCount: " + driver_.error_text(result));
+    const Call<int*>& count_devices = driver_->count_devices;
+    if (const int result = count_devices(&count); result != kSuccess)
+      throw BackendUnavailable(std::string(count_devices.name) + ": " +
+                               driver_->error_text(result));
     if (count == 0) throw BackendUnavailable("the driver has no device");
     for (int i = 0; i < count; ++i) {
-      const Listing listing(driver_, i);
+      const Listing listing(*driver_, i);
       infos_.push_back(listing.info());
       numbers_.push_back(listing.number());
     }
@@ -579,9 +496,7 @@ class CudaAccelerator final : public Accelerator {
     opened_.resize(infos_.size());
   }
 
-  std::string version() const override {
-    return "driver for CUDA " + version_text(driver_.version);
-  }
+  std::string version() const override { return driver_->version(); }
   const std::vector<DeviceInfo>& devices() const override { return infos_; }
 
   Device& device(int index) override {
@@ -592,18 +507,33 @@ class CudaAccelerator final : public Accelerator {
     if (!info.unusable.empty())
       throw AcceleratorError("GPU " + std::to_string(index) + " cannot be used: " + info.unusable);
     if (!opened_[index])
-      opened_[index] = std::make_unique<CudaDevice>(driver_, info, numbers_[index]);
+      opened_[index] = std::make_unique<GpuDevice>(*driver_, info, numbers_[index]);
     return *opened_[index];
   }
 
  private:
-  const Driver driver_;
+  const std::unique_ptr<const Driver> driver_;
   std::vector<DeviceInfo> infos_;
   std::vector<DeviceNumber> numbers_;
-  std::vector<std::unique_ptr<CudaDevice>> opened_;
+  std::vector<std::unique_ptr<GpuDevice>> opened_;
 };
 
-const RegisterBackend entry({"cuda", [] { return std::make_unique<CudaAccelerator>(); }});
-
 }  // namespace
-}  // namespace nearpeak::cuda
+
+void Context::fail(int result, const char* call, std::initializer_list<std::string> what) const {
+  std::string text = call;
+  if (what.size() != 0) {
+    std::string list;
+    for (const std::string& each : what) list += (list.empty() ? "" : ", ") + each;
+    text += "(" + list + ")";
+  }
+  text += " on GPU " + std::to_string(index_) + ": " + driver_.error_text(result);
+  if (result == kOutOfMemory) throw AcceleratorOutOfMemory(std::move(text));
+  throw AcceleratorError(text);
+}
+
+std::unique_ptr<Accelerator> new_accelerator(std::unique_ptr<const Driver> driver) {
+  return std::make_unique<GpuAccelerator>(std::move(driver));
+}
+
+}  // namespace nearpeak::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend over the fake driver. Payloads go through the host, but where a test has the
-// fake NVRTC: then kernels run.
+// Backends over a GPU driver, by the CUDA backend over the fake driver. Payloads go through the
+// host, but where a test has the fake NVRTC: then kernels run.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -413,8 +413,8 @@ TEST_CASE("device memory is opened by another process, with kernels or without")
       "cuIpcOpenMemHandle_v2 on GPU 0: CUDA_ERROR_INVALID_CONTEXT: invalid device context",
       AcceleratorError);
   handle.length = 8;
-  CHECK_THROWS_WITH_AS(device.ipc()->open(handle), "this is not a handle of CUDA: it has 8 bytes",
-                       AcceleratorError);
+  CHECK_THROWS_WITH_AS(device.ipc()->open(handle),
+                       "this is not a handle of a GPU's memory: it has 8 bytes", AcceleratorError);
   CHECK_THROWS_WITH_AS(device.ipc()->export_memory(memory.slot(0) + 64),
                        "device memory can be given to another process only from its start",
                        AcceleratorError);
