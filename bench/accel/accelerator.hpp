@@ -162,6 +162,8 @@ class Kernels {
   virtual std::unique_ptr<Program> motion() {
     throw BackendUnavailable("this backend has no kernels that move data");
   }
+  // Those that pack blocks, compiled at the first call; they live as long as the device.
+  virtual Program& packing() { throw AcceleratorError("this backend has no kernels that pack"); }
 };
 
 class Device {

@@ -63,13 +63,16 @@ struct BenchmarkInfo {
   std::string summary;
   std::vector<Metric> metrics = {};  // what one sample tells; the first is the main one
   RankRule ranks = {};
-  std::size_t smallest = 0;     // bytes: smaller sizes are left out
+  std::size_t smallest = 0;     // bytes: smaller sizes are left out,
+  std::size_t largest = 0;      // and larger ones; 0: none
   bool sized = true;            // false: measured once, at 0 bytes
   std::vector<Axis> axes = {};  // beside those of CommonOptions
   bool symmetric = true;        // false: what rank 0 sends is measured, not the way back
   XAxis x = {};
   Moves moves = {};
   std::optional<Traffic> traffic = {};
+  std::string bound_by = {};  // no better than this benchmark is at the same size
+  bool budgeted = false;      // a case whose iterations take too long is given up (--budget-ms)
   bool usual = false;    // measured when nothing is asked for
   bool threads = false;  // calls MPI from several threads, which must be said when it begins
   Sync sync = Sync::kNone;
@@ -165,11 +168,14 @@ struct Benchmark {
       make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
+  bool has_size(std::size_t bytes) const {
+    return bytes >= info.smallest && (info.largest == 0 || bytes <= info.largest);
+  }
   // What there is to hold it against: "measured" by nearpeak-native; a "bound" that follows from
-  // what is measured so and from its traffic; or "none".
+  // what is measured so; or "none".
   std::string ceiling() const {
     if (over_transport()) return "measured";
-    return info.traffic ? "bound" : "none";
+    return info.traffic || !info.bound_by.empty() ? "bound" : "none";
   }
 };
 

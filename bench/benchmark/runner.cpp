@@ -2,6 +2,8 @@
 #include "benchmark/runner.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <limits>
 
 namespace nearpeak {
@@ -88,6 +90,7 @@ SamplingPolicy Runner::policy_of(const Benchmark& benchmark) const {
   SamplingPolicy policy = common_.policy();
   policy.sync = benchmark.info.sync;
   policy.reduce = benchmark.info.reduce;
+  if (benchmark.info.budgeted) policy.budget_us = common_.budget_ms * 1e3;
   return policy;
 }
 
@@ -111,6 +114,17 @@ void Runner::wrong_data(const CaseName& name, const WrongData& wrong) {
   writer_.wrong_data(name, wrong);
   table_.problem(name.size_bytes, "WRONG DATA: " + (name.method ? *name.method + ", " : "") +
                                       to_text(wrong, name.size_bytes));
+}
+
+void Runner::too_slow(const CaseResult& result) {
+  const Metric& metric = result.name.metric;
+  char least[32];
+  std::snprintf(least, sizeof least, "%.4g", result.samples.front());
+  const std::string reason = metric.name + " takes at least " + least + " " + metric.unit +
+                             ": an iteration does not fit into the budget of " +
+                             std::to_string(std::llround(common_.budget_ms)) + " ms";
+  writer_.too_slow(result.name, result.samples.front(), reason);
+  table_.problem(result.name.size_bytes, std::string(kTooSlow) + ": " + reason);
 }
 
 bool Runner::right(const CaseName& name, const std::optional<Mismatch>& mine) {
@@ -152,6 +166,10 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   if (!common_.verify) return true;
   std::optional<WrongData> wrong;
   if (whole) wrong = verify(made, 0, Part::kAll);
+  if (measurement.too_slow) {
+    if (wrong) wrong_data(name, *wrong);
+    return !wrong;
+  }
   const std::uint64_t rounds = trial ? 1 : rounds_of(name.size_bytes, made);
   const Part last = is_cheap(name.size_bytes, made) ? Part::kAll : Part::kStamps;
   if (!wrong) wrong = verify_rounds(made, rounds, last);
@@ -220,7 +238,9 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
     const auto made = make_case(benchmark, context);
     Measurement measurement;
     if (!measure_and_verify(name, policy_of(benchmark), false, *made, measurement)) return;
-    record(results_of(benchmark, context, *made, nullptr, measurement));
+    const auto results = results_of(benchmark, context, *made, nullptr, measurement);
+    if (!measurement.too_slow) return record(results);
+    if (group_.leads()) too_slow(results.front());
   } catch (const Unfit& error) {
     skip(name, error.what());
   }
@@ -228,8 +248,15 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
 
 std::optional<WrongData> Runner::try_out(const Benchmark& benchmark, const CaseContext& context,
                                          const Methods& methods) {
-  if (!benchmark.over_transport())
-    return verify_rounds(*make_case(benchmark, context), kRounds, Part::kAll);
+  if (!benchmark.over_transport()) {
+    const auto made = make_case(benchmark, context);
+    if (!benchmark.info.budgeted) return verify_rounds(*made, kRounds, Part::kAll);
+    const std::int64_t begin = now_ns();
+    const auto wrong = verify_rounds(*made, 1, Part::kAll);
+    const double took_ms = static_cast<double>(now_ns() - begin) / 1e6;
+    if (wrong || group_.broadcast(took_ms > common_.budget_ms ? 1 : 0) != 0) return wrong;
+    return verify_rounds(*made, kRounds, Part::kAll);
+  }
   const Messages messages = benchmark.messages(context);
   std::optional<Slots> slots;
   std::unique_ptr<Transport> transport;

@@ -73,6 +73,8 @@ class Runner {
   std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
   std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
   void wrong_data(const CaseName& name, const WrongData& wrong);
+  // Of a case that was given up: its one sample is the least that it takes.
+  void too_slow(const CaseResult& result);
   void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
                   const std::vector<const Method*>& methods);
   std::vector<Trial> trials(const Benchmark& benchmark, const CaseContext& context,

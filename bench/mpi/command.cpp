@@ -131,10 +131,12 @@ void check(Selected& selected, const Command& command, const Given& given) {
     throw BadInput("--touch " + command.common.touch +
                    " writes with the CPU: it takes buffers H and P, not " + given.buffers);
   selected.sizes = info.sized ? command.common.ordered_sizes() : std::vector<std::size_t>{0};
-  std::erase_if(selected.sizes, [&](std::size_t size) { return size < info.smallest; });
+  std::erase_if(selected.sizes,
+                [&](std::size_t size) { return !selected.benchmark->has_size(size); });
   if (selected.sizes.empty())
     throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +
-                   " byte");
+                   " byte" +
+                   (info.largest == 0 ? "" : ", and at most " + bytes_text(info.largest)));
 }
 
 // Throws BadInput where some benchmarks need several threads in MPI and others do not.

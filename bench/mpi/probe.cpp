@@ -155,6 +155,7 @@ Outcome attempt(Runner& runner, const Command& command, const Trial& trial,
   const auto tried = find(trial.operation);
   for (const Axes& axes : tried->axes)
     for (const std::size_t bytes : kSizes) {
+      if (tried->benchmark.info.largest != 0 && bytes > tried->benchmark.info.largest) continue;
       try {
         const auto wrong = runner.try_out(
             tried->benchmark, context_of(command, devices, trial.kinds, group, bytes, axes),

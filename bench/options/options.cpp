@@ -188,6 +188,12 @@ void CommonOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(0.01, 1e6))
       ->check(is_number)
       ->capture_default_str();
+  app.add_option("--budget-ms", budget_ms,
+                 "of benchmarks that may be very slow (datatypes): milliseconds that an iteration "
+                 "may take; a case that takes longer is given up")
+      ->check(CLI::Range(0.001, 1e6))
+      ->check(is_number)
+      ->capture_default_str();
   app.add_option("--least-samples", least_samples,
                  "samples of each size, beyond the slot if need be")
       ->check(CLI::Range(3, 1 << 20))

@@ -38,6 +38,7 @@ struct CommonOptions {
   std::string in_flight;  // empty: the default
   double slot_ms = 100;
   double limit_s = 10;
+  double budget_ms = 200;
   std::uint64_t least_samples = 11;
   std::optional<std::uint64_t> seed;
   std::string jsonl;

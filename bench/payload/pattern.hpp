@@ -36,6 +36,7 @@ struct Mismatch {
   unsigned expected;
   unsigned got;
   std::size_t whole = 0;  // bytes of the slot, where they are not those of a message
+  bool between = false;   // it lies between blocks of the message: nothing was to be written there
 };
 
 // A piece of slot 0 of what a sender has: `bytes` from byte `from` on, of `whole` in the slot.

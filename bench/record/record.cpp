@@ -134,6 +134,15 @@ void RecordWriter::skipped(const CaseName& name, const std::string& reason) {
   line(text_of(out));
 }
 
+void RecordWriter::too_slow(const CaseName& name, double at_least, const std::string& reason) {
+  Json out = name_json("problem", name);
+  out.erase("metric");
+  out["status"] = kTooSlow;
+  out["message"] = reason;
+  out["at_least"] = at_least;
+  line(text_of(out));
+}
+
 void RecordWriter::probe(const std::string& buffers, const std::string& operation,
                          const std::string& status, const std::string& message) {
   Json out;
@@ -151,7 +160,10 @@ std::string to_text(const WrongData& wrong, std::size_t size_bytes) {
   return "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +
          std::to_string(wrong.where.byte) + " of " + std::to_string(whole) + " in buffer " +
          std::to_string(wrong.where.slot) + " is " + std::to_string(wrong.where.got) + ", not " +
-         std::to_string(wrong.where.expected) + (gap ? " (written behind the message)" : "");
+         std::to_string(wrong.where.expected) +
+         (gap                   ? " (written behind the message)"
+          : wrong.where.between ? " (written between its blocks)"
+                                : "");
 }
 
 std::string to_json(const RankPlace& place) {

@@ -67,6 +67,9 @@ struct CaseResult {
   std::vector<std::optional<double>> cache_line_ns;  // as from CpuDistances; of a trial: empty
 };
 
+// The status of a case that was given up for its budget.
+inline constexpr const char* kTooSlow = "aborted: too slow";
+
 struct WrongData {
   int rank;
   Mismatch where;
@@ -90,6 +93,8 @@ class RecordWriter {
   void samples(const CaseResult& result);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void skipped(const CaseName& name, const std::string& reason);
+  // `at_least`: of the metric.
+  void too_slow(const CaseName& name, double at_least, const std::string& reason);
   // `status`: "begun", "ok", "wrong data" or "failed".
   void probe(const std::string& buffers, const std::string& operation, const std::string& status,
              const std::string& message);

@@ -46,7 +46,7 @@ class Sampler::Run {
   Measurement measure() {
     const std::int64_t begin = now_ns();
     warm_up();
-    if (!result_.hopeless) sample(begin);
+    if (!result_.hopeless && !result_.too_slow) sample(begin);
     reduce();
     result_.seconds = static_cast<double>(now_ns() - begin) / kNs;
     return std::move(result_);
@@ -84,6 +84,7 @@ class Sampler::Run {
     sampled_.run(1);
     result_.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
     result_.warmup_iterations = 1;
+    if (is_too_slow()) return;
 
     const std::int64_t since = now_ns();
     std::uint64_t wanted = 1;
@@ -103,6 +104,22 @@ class Sampler::Run {
     }
     per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
     per_sample_ns_ = 0;
+  }
+
+  // The first iteration may be slow for what is done once: another one confirms it.
+  bool is_too_slow() {
+    const auto over = [this](double us) {
+      return group_.broadcast(us > *policy_.budget_us ? 1 : 0) != 0;
+    };
+    if (!policy_.budget_us || !over(result_.first_use_us)) return false;
+    begin_sample();
+    const double again_ns = static_cast<double>(run_timed(1));
+    if (!over(again_ns / 1e3)) return false;
+    result_.too_slow = true;
+    result_.iterations = 1;
+    if (keeps_) keep(static_cast<std::int64_t>(std::min(again_ns, 1e3 * result_.first_use_us)),
+                     sampled_.phases_ns());
+    return true;
   }
 
   bool is_hopeless() const {

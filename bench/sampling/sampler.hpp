@@ -36,6 +36,9 @@ struct SamplingPolicy {
   // Where there is one: a second iteration that takes longer than this, on the leader, and than the
   // slot is the only sample.
   std::optional<double> hopeless_us;
+  // Where there is one: if the first two iterations both take longer than this, on the leader, the
+  // quicker of them is the only sample, and the case is given up.
+  std::optional<double> budget_us;
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
   bool keep_ranks = false;  // also the samples of every rank
@@ -51,7 +54,8 @@ struct Measurement {
   std::uint64_t warmup_iterations = 0;
   double first_use_us = 0;  // the very first iteration
   double seconds = 0;
-  bool hopeless = false;               // as the policy has it; known on every rank
+  bool hopeless = false;               // as the policy has it; known on every rank,
+  bool too_slow = false;               // and so is that it was given up for its budget
   std::optional<std::string> limited;  // why there are fewer samples than asked for
 };
 

@@ -319,6 +319,10 @@ class GpuKernels final : public Kernels {
     return std::make_unique<GpuProgram>(context_, compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
+  Program& packing() override {
+    if (!packing_) packing_ = compile(kernels::kPack);
+    return *packing_;
+  }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
@@ -330,6 +334,7 @@ class GpuKernels final : public Kernels {
   Driver::Compile compile_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
+  std::unique_ptr<Program> packing_;
 };
 
 class GpuDevice final : public Device {

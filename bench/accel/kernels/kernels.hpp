@@ -16,6 +16,13 @@ namespace nearpeak::kernels {
 //                            `base`, the first wrong byte is
 extern const char* const kPattern;
 
+//   pack_blocks(packed, data, offsets, starts, count, word, lanes)
+//   unpack_blocks(data, packed, offsets, starts, count, word, lanes)
+//     of `count` blocks, the one at data + offsets[i] and at packed + starts[i], which has
+//     starts[i + 1] - starts[i] bytes; `lanes` threads share a block, and each copies `word` bytes
+//     at once (16, 8, 4, else 1), which divides all of these numbers
+extern const char* const kPack;
+
 //   copy_slots(to, from, bytes, stride, count, blocks)
 //     `count` messages of `bytes`, from each slot to the next `stride` bytes; `blocks` blocks of
 //     the launch share a message, and their number divides that of the launch

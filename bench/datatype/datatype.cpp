@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datatype/datatype.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "group/host_memory.hpp"
+#include "mpi/mpi_group.hpp"
+#include "sampling/clock.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr const char* kPack = "pack";
+constexpr const char* kDirect = "direct";
+constexpr const char* kByMpi = "mpi";
+constexpr const char* kByKernel = "kernel";
+constexpr int kTag = 1;
+constexpr std::size_t kMostSpread = std::size_t{256} << 20;  // bytes from the first to the last
+// Of what is around the payload, at the sender and at the receiver: not the same, so that a gap
+// that was sent is seen.
+constexpr std::uint64_t kOutGaps = 1;
+constexpr std::uint64_t kInGaps = 2;
+
+// A datatype that is ready to be used.
+class Committed {
+ public:
+  explicit Committed(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
+  ~Committed() { MPI_Type_free(&type_); }
+  Committed(const Committed&) = delete;
+  Committed& operator=(const Committed&) = delete;
+  MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_;
+};
+
+// How a message comes out of a buffer to the peer, and from there into one.
+class Road {
+ public:
+  virtual ~Road() = default;
+  virtual bool packs() const { return true; }
+  virtual void pack(const char* data) = 0;
+  virtual void send(const char* data) = 0;
+  virtual void receive(char* data) = 0;
+  virtual void unpack(char* data) = 0;
+};
+
+class Direct final : public Road {
+ public:
+  Direct(MPI_Comm comm, int peer, MPI_Datatype type) : comm_(comm), peer_(peer), type_(type) {}
+  bool packs() const override { return false; }
+  void pack(const char*) override {}
+  void send(const char* data) override { MPI_Send(data, 1, type_, peer_, kTag, comm_); }
+  void receive(char* data) override {
+    MPI_Recv(data, 1, type_, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+  }
+  void unpack(char*) override {}
+
+ private:
+  MPI_Comm comm_;
+  int peer_;
+  MPI_Datatype type_;
+};
+
+class ByMpi final : public Road {
+ public:
+  ByMpi(const CaseContext& context, int peer, MPI_Datatype type)
+      : comm_(comm_of(context.group)),
+        peer_(peer),
+        type_(type),
+        most_(most_bytes(type, comm_)),
+        out_(context.memory, static_cast<std::size_t>(most_), 1),
+        in_(context.memory, static_cast<std::size_t>(most_), 1) {}
+
+  void pack(const char* data) override {
+    packed_ = 0;
+    MPI_Pack(data, 1, type_, out_.slot(0), most_, &packed_, comm_);
+  }
+  void send(const char*) override {
+    MPI_Send(out_.slot(0), packed_, MPI_PACKED, peer_, kTag, comm_);
+  }
+  void receive(char*) override {
+    MPI_Recv(in_.slot(0), most_, MPI_PACKED, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+  }
+  void unpack(char* data) override {
+    int place = 0;
+    MPI_Unpack(in_.slot(0), most_, &place, data, 1, type_, comm_);
+  }
+
+ private:
+  static int most_bytes(MPI_Datatype type, MPI_Comm comm) {
+    int bytes = 0;
+    MPI_Pack_size(1, type, comm, &bytes);
+    return bytes;
+  }
+
+  MPI_Comm comm_;
+  int peer_;
+  MPI_Datatype type_;
+  const int most_;
+  int packed_ = 0;
+  SlotBuffer out_;
+  SlotBuffer in_;
+};
+
+class ByKernel final : public Road {
+ public:
+  ByKernel(const CaseContext& context, int peer, const std::vector<Piece>& pieces)
+      : comm_(comm_of(context.group)),
+        peer_(peer),
+        bytes_(static_cast<int>(bytes_of(pieces))),
+        packer_(make_packer(context, pieces)),
+        out_(context.memory, bytes_of(pieces), 1),
+        in_(context.memory, bytes_of(pieces), 1) {}
+
+  void pack(const char* data) override { packer_->pack(out_.slot(0), data); }
+  void send(const char*) override { MPI_Send(out_.slot(0), bytes_, MPI_BYTE, peer_, kTag, comm_); }
+  void receive(char*) override {
+    MPI_Recv(in_.slot(0), bytes_, MPI_BYTE, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+  }
+  void unpack(char* data) override { packer_->unpack(data, in_.slot(0)); }
+
+ private:
+  MPI_Comm comm_;
+  int peer_;
+  const int bytes_;
+  const std::unique_ptr<Packer> packer_;
+  SlotBuffer out_;
+  SlotBuffer in_;
+};
+
+// What a buffer holds from its first byte to its last: gaps that never change, and between them the
+// payload of a rank in a round.
+class Image {
+ public:
+  Image(std::size_t extent, std::uint64_t gaps) : data_(SlotBuffer::stride(extent)) {
+    spoil(data_.data(), {.bytes = 0, .stride = data_.size(), .count = 1}, gaps);
+  }
+
+  void write(const std::vector<Piece>& pieces, const Payload& payload) {
+    const std::size_t bytes = bytes_of(pieces);
+    std::vector<unsigned char> whole(bytes);
+    fill(whole.data(), {.bytes = bytes, .stride = bytes, .count = 1}, payload);
+    const unsigned char* from = whole.data();
+    for (const Piece& piece : pieces) {
+      std::memcpy(&data_[piece.offset], from, piece.bytes);
+      from += piece.bytes;
+    }
+  }
+  const std::vector<unsigned char>& data() const { return data_; }
+
+ private:
+  std::vector<unsigned char> data_;
+};
+
+// Slots of the whole extent: the buffer's, as --reuse asks, if they fit into the host's memory.
+std::size_t slots_for(const CaseContext& context, std::size_t extent) {
+  const bool rotates = context.axis(kReuse) == "rotating";
+  const auto all =
+      context.group.gather(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
+  const std::size_t slots = *std::max_element(all.begin(), all.end());
+  constexpr std::size_t kImages = 2;
+  const std::size_t in_host = kImages + (on_device(context.kind) ? 0 : 2 * slots);
+  const std::string why = why_too_much(context.group, in_host * SlotBuffer::stride(extent));
+  if (!why.empty()) throw Unfit(why);
+  return slots;
+}
+
+// Throws Unfit, the same on all ranks.
+const Shape& checked(const Shape& shape) {
+  int size = 0;
+  MPI_Type_size(shape.type, &size);
+  const std::size_t bytes = bytes_of(shape.pieces);
+  if (static_cast<std::size_t>(size) != bytes)
+    throw Unfit("the datatype has " + std::to_string(size) + " bytes, and its blocks " +
+                std::to_string(bytes));
+  if (extent_of(shape.pieces) > kMostSpread)
+    throw Unfit("its blocks are spread over more than " + bytes_text(kMostSpread) +
+                ": choose smaller sizes");
+  return shape;
+}
+
+class DatatypeCase final : public Case {
+ public:
+  // Collective; throws Unfit on all ranks.
+  DatatypeCase(const CaseContext& context, const Shape& shape)
+      : context_(context),
+        peer_(1 - context.group.rank()),
+        type_(shape.type),
+        pieces_(checked(shape).pieces),
+        extent_(extent_of(pieces_)),
+        slots_(slots_for(context, extent_)),
+        writes_(context.axis(kTouch) == "sender"),
+        sent_(extent_, kOutGaps),
+        received_(extent_, kInGaps),
+        out_(context.memory, extent_, slots_, context.offset),
+        in_(context.memory, extent_, slots_, context.offset),
+        road_(road()),
+        phases_ns_(road_->packs() ? 3 : 0) {}
+
+  std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
+  std::uint64_t cycle() const override { return slots_; }
+  // Large buffers are looked at in two rounds (runner.cpp): they are compared by the CPU.
+  std::uint64_t shown() const override { return 8; }
+  std::vector<std::string> phases() const override {
+    if (!road_->packs()) return {};
+    return {"pack", "communicate", "unpack"};
+  }
+  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+
+  void begin_round(std::uint64_t round, Part) override {
+    next_ = 0;
+    in_.spoil(kInGaps, 0, 1);
+    sent_.write(pieces_, {seed_of(context_.group.rank()), round});
+    const auto& data = sent_.data();
+    for (std::size_t slot = 0; slot < (round == 0 ? slots_ : 1); ++slot)
+      out_.memory().from_host(out_.slot(slot), data.data(), data.size());
+  }
+
+  std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
+    received_.write(pieces_, {seed_of(peer_), round});
+    const auto& expected = received_.data();
+    std::vector<unsigned char> got(expected.size());
+    in_.memory().to_host(got.data(), in_.slot(0), got.size());
+    const auto [here, there] = std::mismatch(got.begin(), got.end(), expected.begin());
+    if (here == got.end()) return std::nullopt;
+    const auto byte = static_cast<std::size_t>(here - got.begin());
+    const bool within = std::any_of(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
+      return byte >= piece.offset && byte < piece.offset + piece.bytes;
+    });
+    return Mismatch{.slot = 0,
+                    .byte = byte,
+                    .expected = *there,
+                    .got = *here,
+                    .whole = extent_,
+                    .between = !within};
+  }
+
+  // The parts of the last iteration stand for all of them, so that the clock is hardly read.
+  void run(std::uint64_t n) override {
+    for (std::uint64_t i = 0; i + 1 < n; ++i) round_trip([](int) {});
+    std::array<std::int64_t, 4> moments{};
+    round_trip([&](int which) { moments[which] = now_ns(); });
+    for (std::size_t i = 0; i < phases_ns_.size(); ++i)
+      phases_ns_[i] = static_cast<double>(n) * static_cast<double>(moments[i + 1] - moments[i]);
+  }
+
+ private:
+  template <class Tell>
+  void round_trip(Tell tell) {
+    Road& by = *road_;
+    char* const in = in_.slot(next_);
+    if (context_.group.leads()) {
+      const char* const out = outgoing();
+      tell(0);
+      by.pack(out);
+      tell(1);
+      by.send(out);
+      by.receive(in);
+      tell(2);
+      by.unpack(in);
+      tell(3);
+    } else {
+      by.receive(in);
+      by.unpack(in);
+      const char* const out = outgoing();
+      by.pack(out);
+      by.send(out);
+    }
+    if (++next_ == slots_) next_ = 0;
+  }
+  const char* outgoing() const {
+    char* const out = out_.slot(next_);
+    if (writes_)
+      for (const Piece& piece : pieces_) write_lines(out + piece.offset, piece.bytes);
+    return out;
+  }
+  std::uint64_t seed_of(int sender) const { return payload_seed(sender, bytes_of(pieces_)); }
+
+  std::unique_ptr<Road> road() const {
+    const std::string& way = context_.axis(kPack);
+    if (way == kByMpi) return std::make_unique<ByMpi>(context_, peer_, type_.get());
+    if (way == kByKernel) return std::make_unique<ByKernel>(context_, peer_, pieces_);
+    return std::make_unique<Direct>(comm_of(context_.group), peer_, type_.get());
+  }
+
+  const CaseContext context_;
+  const int peer_;
+  const Committed type_;
+  const std::vector<Piece> pieces_;
+  const std::size_t extent_;
+  const std::size_t slots_;
+  const bool writes_;
+  Image sent_;
+  mutable Image received_;
+  SlotBuffer out_;
+  SlotBuffer in_;
+  const std::unique_ptr<Road> road_;
+  std::vector<double> phases_ns_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+int side_of(int cells) {
+  int side = 1;
+  while (side * side < cells) side *= 2;
+  return side;
+}
+
+std::vector<Piece> even_pieces(int count, std::size_t bytes, std::size_t stride) {
+  std::vector<Piece> pieces;
+  for (int i = 0; i < count; ++i) pieces.push_back({static_cast<std::size_t>(i) * stride, bytes});
+  return pieces;
+}
+
+int irregular(int i, int below) {
+  const std::uint32_t mixed = static_cast<std::uint32_t>(i) * 2654435761U;  // Knuth, section 6.4
+  return static_cast<int>((mixed >> 16) % static_cast<std::uint32_t>(below));
+}
+
+std::vector<int> irregular_places(int count) {
+  constexpr int kFarthest = 5;
+  std::vector<int> places{0};
+  while (static_cast<int>(places.size()) < count)
+    places.push_back(places.back() + 1 + irregular(places.back(), kFarthest));
+  return places;
+}
+
+Benchmark datatype(BenchmarkInfo info, std::function<Shape(const CaseContext&)> make,
+                   std::vector<Axis> axes) {
+  info.metrics = {{info.name, "us", "lower"}};
+  info.smallest = std::max<std::size_t>(1, info.smallest);
+  info.largest = std::size_t{1} << 20;
+  info.moves = {.ways = 2};
+  info.bound_by = "latency";
+  info.budgeted = true;
+  info.axes = {
+      {kPack,
+       {kDirect, kByMpi, kByKernel},
+       "who gathers the blocks: MPI, which is given the datatype; MPI_Pack and MPI_Unpack; "
+       "a kernel of ours on the device, on the host a loop"}};
+  for (Axis& axis : axes) info.axes.push_back(std::move(axis));
+  return {.info = std::move(info),
+          .make = [make = std::move(make)](const CaseContext& context) -> std::unique_ptr<Case> {
+            return std::make_unique<DatatypeCase>(context, make(context));
+          }};
+}
+
+}  // namespace nearpeak
