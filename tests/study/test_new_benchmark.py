@@ -26,10 +26,10 @@ def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     folder, study = tmp_path / "own", tmp_path / "study"
     folder.mkdir()
     files = re.findall(r"(\w+\.cpp)`:\n\n```cpp\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    assert [name for name, _ in files] == ["bcast_last.cpp", "rput_latency.cpp"]
+    assert [name for name, _ in files] == ["bcast_last.cpp", "rput_latency.cpp", "red_black.cpp"]
     for name, code in files:
         (folder / name).write_text(code)
-    names = ["bcast_last", "rput_latency"]
+    names = ["bcast_last", "rput_latency", "red_black"]
     words = ["--mpi", "mpich", "--benchmarks", ",".join([*names, "latency"]), "--sizes", "8,64K"]
     words += ["--paths", "host-host same-numa", "--slot-ms", "5", "--launches", "2"]
     env = {**os.environ, "NEARPEAK_BENCHMARKS": str(folder)}
@@ -66,3 +66,17 @@ def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     assert found == {("rput_latency", "us", "ok")}
     assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
     assert "rput_latency" in (study / "report.html").read_text()
+
+    # A datatype is held against the latency of as many bytes that lie together.
+    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "red_black"]
+    assert [one["case"]["x"] for one in cells] == SIZES
+    assert {one["status"] for one in cells} <= {"ok", "above ceiling"}
+    assert {one["ceiling"]["kind"] for one in cells} == {"bound"}
+    assert all(one["launches"] == 2 and one["fraction"] > 0 for one in cells)
+    latency = {
+        one["case"]["x"]: one["value"]
+        for one in results["ceilings"]
+        if one["case"]["benchmark"] == "latency"
+    }
+    assert all(one["ceiling"]["value"] == latency[one["case"]["x"]] for one in cells)
+    assert "red_black" in (study / "report.html").read_text()

@@ -121,6 +121,7 @@ class Gap:
     method: str = ""  # of a ceiling
     said: bool = False  # by the program itself; else it follows from how the launch ended
     reached: bool = True  # False: the launch failed before it came to it
+    at_least: float | None = None  # of a case that was given up: what it takes, in its unit
 
 
 @dataclass

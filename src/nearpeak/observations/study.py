@@ -315,7 +315,10 @@ def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap
             case = records.case_of(problem, metric)
             settled.add(case)
             method = problem.method or ""
-            yield Gap(launch, case, problem.status, problem.message, method, said=True)
+            least = problem.at_least
+            yield Gap(
+                launch, case, problem.status, problem.message, method, said=True, at_least=least
+            )
     status = recorded.status
     if recorded.end is None or status in NO_FAILURE:
         return

@@ -341,7 +341,7 @@ class _Data:
             "fractionHigh": _short(fraction_high),
             "fractionIsInterval": int(cell.fraction_ci95 is not None),
             "fractionBlocks": cell.fraction_blocks,
-            "status": cell.status,
+            "status": names.status(cell),
             "flags": ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
             "defect": int(is_defect(cell)),
             "minimum": _short(cell.minimum),

@@ -173,7 +173,7 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
         return {f"{name} value": Value(None)}
     cell, plateau = reached.cell, reached.of_plateau
     if cell.median is None:
-        return {f"{name} value": Value(cell.status, "text", tone="bad")}
+        return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
     found = {
         f"{name} value": Value(cell.median, ci95=cell.ci95, range=cell.range),
         f"{name} size": Value(cell.case.x, "size"),

@@ -12,7 +12,7 @@ from nearpeak.report.headlines import Figure, Group, Reached
 from nearpeak.report.summary import TheoryRow, one_way, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Finding, Results
-from nearpeak.results.names import case, reference
+from nearpeak.results.names import case, reference, status
 from nearpeak.statistics.intervals import goal
 from nearpeak.study.benchmarks import named
 from nearpeak.study.buffers import needs_gpu
@@ -78,7 +78,7 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
     cell = reached.cell
     what = f"{case(figure.case)} {size(cell.case.x)}"
     if cell.median is None:
-        return f"{what} {cell.status}"
+        return f"{what} {status(cell)}"
     words = f"{what} {number(cell.median)} {unit(cell.unit)}"
     if span := within(cell.ci95, cell.range):
         words += f" ({span})"

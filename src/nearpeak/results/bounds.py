@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least time that a collective operation can take: a bound, from ceilings of the same study.
+"""The least time that a collective operation can take, or a message of a datatype: a bound, from
+ceilings of the same study.
 
 Nothing measures what such an operation could do without MPI. What its ranks can, is measured: the
 time of one message between two of them, and how many bytes a second one of them can receive.
@@ -80,7 +81,7 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
             for one in sources[other]
             if one.point.case.axes.items() <= case.axes.items()
         ]
-        if terms := _terms(known[case.benchmark], place, case.x, here):
+        if terms := _terms(known[case.benchmark], place, case, here):
             found.append(_point(known[case.benchmark], place, case, terms))
     return found
 
@@ -124,7 +125,12 @@ def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:
     ]
 
 
-def _terms(benchmark: Benchmark, place: Place, x: int, sources: Sequence[Source]) -> list[Term]:
+def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Source]) -> list[Term]:
+    if benchmark.bound_by is not None:
+        return [
+            _term(one, lambda value: value) for one in sources if _is_bound(one, benchmark, case)
+        ]
+    x = case.x
     traffic = benchmark.traffic or Traffic()
     found = []
     if bounds_time(benchmark, place.ends) and (one := _message(sources, traffic.moves_data)):
@@ -133,6 +139,16 @@ def _terms(benchmark: Benchmark, place: Place, x: int, sources: Sequence[Source]
     if received > 0 and (fastest := _fastest(sources, received)):
         found.append(_term(fastest, lambda value: received / fastest.gbs(value) / 1e3))
     return found
+
+
+def _is_bound(source: Source, benchmark: Benchmark, case: Case) -> bool:
+    """Whether it is the main ceiling of what bounds a benchmark, with these buffers and size."""
+    other = source.point.case
+    return (other.benchmark, other.x, other.buffers) == (
+        benchmark.bound_by,
+        case.x,
+        case.buffers,
+    ) and other.metric == source.benchmark.main.name
 
 
 def _term(source: Source, us: Callable[[float], float]) -> Term:

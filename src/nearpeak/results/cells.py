@@ -23,11 +23,13 @@ from nearpeak.statistics.intervals import interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
 from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.records import TOO_SLOW
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
 FEWEST = 6  # launches: below there is no 95 % interval
 
-FAILED = ("wrong data", "crashed", "hung", "failed")  # what counts against a library
+# What counts against a library.
+FAILED = ("wrong data", "crashed", "hung", "failed", TOO_SLOW)
 # A cell with several is called by the first.
 WORST_FIRST = [*FAILED, "skipped", "above ceiling", "no ceiling"]
 
@@ -56,6 +58,11 @@ class Gathered:
         if any(gap.status == "wrong data" for gap in self.gaps):
             return []
         return sorted(self.measured, key=lambda one: one.launch.block)
+
+    @property
+    def at_least(self) -> float | None:
+        """What it takes where launches gave it up; the least of them."""
+        return min((gap.at_least for gap in self.gaps if gap.at_least is not None), default=None)
 
     @property
     def command(self) -> str:
@@ -126,6 +133,7 @@ def _cell(
         p95=None,
         minimum=None,
         first_use_us=None,
+        at_least=gathered.at_least,
         launches=len(medians),
         ceiling=None,
         fraction=None,

@@ -57,6 +57,7 @@ class Cell(msgspec.Struct, kw_only=True):
     outlier_share: float | None = None  # of the samples: labelled (3 IQR off its launch), kept
     modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
+    at_least: float | None = None  # in its unit, where launches gave it up as too slow
     launches: int
     ceiling: CeilingValue | None
     fraction: float | None  # near to 1 is near to the ceiling, whatever is better

@@ -4,8 +4,17 @@
 from collections.abc import Mapping
 
 from nearpeak.identity import Curve
-from nearpeak.results.model import CeilingPoint, CeilingValue
+from nearpeak.numbers import number, unit
+from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
 from nearpeak.study.model import STAGING, staging
+from nearpeak.study.records import TOO_SLOW
+
+
+def status(cell: Cell) -> str:
+    """`crashed`, `>= 5600 µs, aborted: too slow`: what became of a cell."""
+    if cell.at_least is None or cell.status != TOO_SLOW:
+        return cell.status
+    return f">= {number(cell.at_least)} {unit(cell.unit)}, {cell.status}"
 
 
 def reference(ceiling: CeilingValue | CeilingPoint | None) -> str:

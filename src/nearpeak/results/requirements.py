@@ -15,7 +15,7 @@ from nearpeak.numbers import number, percent, size, spread, unit
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import Key, is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
-from nearpeak.results.names import case, reference
+from nearpeak.results.names import case, reference, status
 from nearpeak.study.answers import asked
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.describe import closest
@@ -258,7 +258,7 @@ def _judged(requirement: Requirement, cell: Cell) -> tuple[bool, str]:
     bound = requirement.bound
     where = f"{case(cell.case)} at {size(cell.case.x)}"
     if cell.median is None:
-        return False, f"missed it: {where} was not measured ({cell.status})"
+        return False, f"missed it: {where} was not measured ({status(cell)})"
     if not bound.unit and cell.fraction is None:
         return False, f"missed it: no ceiling of {where} was measured"
     value, span, told = _figure(cell, cell.median) if bound.unit else _fraction(cell)

@@ -5,6 +5,7 @@ Nothing in Python knows a benchmark by its name: how it is planned, judged and s
 these facts.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Literal
 
@@ -108,14 +109,16 @@ class Benchmark(msgspec.Struct, frozen=True):
     axes: list[Axis] = []
     summary: str = ""
     family: str = ""  # "pt2pt", "collective", ...
-    smallest: int = 0  # bytes: smaller messages are left out
+    smallest: int = 0  # bytes: smaller messages are left out,
+    largest: int | None = None  # and larger ones
     sized: bool = True  # False: measured once, at 0 bytes
     symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
     x: X = X()
     moves: Moves = Moves()
     traffic: Traffic | None = None  # of a collective operation
+    bound_by: str | None = None  # it is no better than this benchmark at the same size
     # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing
-    # does, but its traffic takes some time at least
+    # does, but its traffic takes some time at least, or it is `bound_by` another
     ceiling: Ceiling = "none"
     default: bool = False  # measured when nothing is asked for
     threads: bool = False  # it calls MPI from several threads: in launches of its own
@@ -136,7 +139,10 @@ class Benchmark(msgspec.Struct, frozen=True):
 
     def sizes(self, planned: Iterable[int]) -> list[int]:
         """Those of the planned sizes that it is measured at."""
-        return [size for size in planned if size >= self.smallest] if self.sized else [0]
+        if not self.sized:
+            return [0]
+        largest = math.inf if self.largest is None else self.largest
+        return [size for size in planned if self.smallest <= size <= largest]
 
     @property
     def is_pair(self) -> bool:

@@ -121,6 +121,12 @@ def held_against(
     """
     if is_measured(path, benchmark):
         return [(benchmark, False)]
+    if benchmark.bound_by is not None:
+        return [
+            (one, False)
+            for one in known
+            if one.name == benchmark.bound_by and is_measured(path, one)
+        ]
     if benchmark.ceiling != "bound" or benchmark.traffic is None:
         return []
     memories = {end.memory for end in path.ends}

@@ -14,6 +14,8 @@ from nearpeak.study.model import Role
 SCHEMA = 3
 READABLE = (1, 2, SCHEMA)  # of older ones, what has come since has its default
 
+TOO_SLOW = "aborted: too slow"  # the status of a case that was given up for its budget
+
 Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]
 
 
@@ -120,7 +122,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
 
 
 class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):
-    """A case that gave no believable number: "wrong data" or "skipped"."""
+    """A case that gave no believable number."""
 
     launch: int = -1
     benchmark: str
@@ -128,8 +130,9 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     buffers: str
     axes: dict[str, str]
     method: str | None = None
-    status: Literal["wrong data", "skipped"]
+    status: Literal["wrong data", "skipped", "aborted: too slow"]
     message: str
+    at_least: float | None = None  # too slow: what one iteration came to, in the metric's unit
     rank: int | None = None  # wrong data: where, and the first bad byte of the message
     byte: int | None = None
     expected: int | None = None
