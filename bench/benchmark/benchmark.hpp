@@ -73,8 +73,8 @@ struct BenchmarkInfo {
   std::optional<Traffic> traffic = {};
   std::string bound_by = {};  // no better than this benchmark is at the same size
   bool budgeted = false;      // a case whose iterations take too long is given up (--budget-ms)
-  bool usual = false;    // measured when nothing is asked for
-  bool threads = false;  // calls MPI from several threads, which must be said when it begins
+  bool usual = false;         // measured when nothing is asked for
+  bool threads = false;       // calls MPI from several threads, which must be said when it begins
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 };

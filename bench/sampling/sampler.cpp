@@ -117,8 +117,9 @@ class Sampler::Run {
     if (!over(again_ns / 1e3)) return false;
     result_.too_slow = true;
     result_.iterations = 1;
-    if (keeps_) keep(static_cast<std::int64_t>(std::min(again_ns, 1e3 * result_.first_use_us)),
-                     sampled_.phases_ns());
+    if (keeps_)
+      keep(static_cast<std::int64_t>(std::min(again_ns, 1e3 * result_.first_use_us)),
+           sampled_.phases_ns());
     return true;
   }
 

@@ -267,7 +267,14 @@ class Study:
         return number
 
     def problem(
-        self, launch: int, benchmark: str, size: int, status: str, *, method: str | None = None
+        self,
+        launch: int,
+        benchmark: str,
+        size: int,
+        status: str,
+        *,
+        method: str | None = None,
+        at_least: float | None = None,
     ) -> None:
         """A case that gave no believable number."""
         self.records.append(
@@ -280,6 +287,7 @@ class Study:
                 method=method,
                 status=status,
                 message="invented reason",
+                at_least=at_least,
             )
         )
 

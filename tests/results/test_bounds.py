@@ -40,6 +40,9 @@ BENCHMARKS = [
             ("allreduce", Traffic(once=2, by_ranks=-2)),
         )
     ),
+    Benchmark(
+        "vector", [Metric("vector", "us", "lower")], PAIR, bound_by="latency", ceiling="bound"
+    ),
 ]
 OWNERS = {metric.name: (one, metric) for one in BENCHMARKS for metric in one.metrics}
 
@@ -146,6 +149,19 @@ def test_what_one_rank_receives_of_each_rate(where: Path, metric: str, value: fl
         paths=[TWO, FOUR],
     )
     assert found == pytest.approx(MIB / 10e3)
+
+
+def test_what_is_bound_by_another_benchmark_is_so_at_the_same_size_with_the_same_buffers() -> None:
+    ceilings = (
+        ceiling(TWO, "latency", 8, 0.2),
+        ceiling(TWO, "latency", 1024, 0.7),
+        ceiling(TWO, "latency", 1024, 0.1, buffers="D,D"),
+        ceiling(TWO, "latency", 1024, 0.1, touch="sender"),
+        ceiling(TWO, "bw", MIB, 99.0),
+    )
+    found = bounds(*ceilings, at=TWO, wanted=case("vector", 1024, block="8"))
+    assert found == (0.7, "latency 1 KiB, ring")
+    assert bounds(*ceilings, at=TWO, wanted=case("vector", 4096)) is None
 
 
 def test_the_highest_rate_of_any_size_and_place_counts() -> None:

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from nearpeak.results import names
+from nearpeak.results.cells import FAILED
+
 MakeStudy = Any
 
 
@@ -248,6 +251,23 @@ def test_skipped_cases_are_told_once(make_study: MakeStudy) -> None:
     (skip,) = results.skipped
     assert (skip.who.library, skip.benchmark, skip.sizes) == ("alpha", "bw", [1024])
     assert skip.message == "invented reason"
+
+
+def test_what_was_given_up_is_a_loss_with_the_time_that_it_takes_at_least(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    for block, us in enumerate((5612.0, 5600.0)):
+        number = study.launch(block, "alpha", "latency", {8: 1.0}, status=None)
+        study.problem(number, "latency", 1024, "aborted: too slow", at_least=us)
+        study.end(number, "ok")
+    results = study.results()
+    cell = study.find(results, "latency", 1024, "alpha")
+    assert (cell.median, cell.at_least, cell.status) == (None, 5600.0, "aborted: too slow")
+    assert cell.status in FAILED
+    assert names.status(cell) == ">= 5600 µs, aborted: too slow"
+    assert results.failures == []
+    assert results.skipped == []
 
 
 def test_cases_that_were_cut_short_are_flagged(make_study: MakeStudy) -> None:

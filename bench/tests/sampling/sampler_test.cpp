@@ -112,6 +112,26 @@ TEST_CASE("an iteration that is hopeless is the only sample") {
   CHECK_FALSE(slow().hopeless);
 }
 
+TEST_CASE("what takes longer than its budget twice is given up") {
+  SamplingPolicy policy = short_policy();
+  policy.budget_us = 10'000;
+  std::uint64_t runs = 0;
+  const auto slow = [&](std::uint64_t slow_runs) {
+    runs = 0;
+    return measure(policy, [&](std::uint64_t n) {
+      if (runs < slow_runs) spend(15'000);
+      runs += n;
+    });
+  };
+  const auto given_up = slow(2);
+  CHECK(given_up.too_slow);
+  CHECK(runs == 2);
+  CHECK(given_up.samples_us.size() == 1);
+  CHECK(given_up.samples_us[0] >= 15'000);
+  // The first may be slow for what is done once.
+  CHECK_FALSE(slow(1).too_slow);
+}
+
 TEST_CASE("every buffer is used before anything is timed, if that fits into a slot") {
   SamplingPolicy policy = short_policy();
   policy.min_warmup = 1000;

@@ -132,11 +132,11 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     method: str | None = None
     status: Literal["wrong data", "skipped", "aborted: too slow"]
     message: str
-    at_least: float | None = None  # too slow: what one iteration came to, in the metric's unit
     rank: int | None = None  # wrong data: where, and the first bad byte of the message
     byte: int | None = None
     expected: int | None = None
     got: int | None = None
+    at_least: float | None = None  # too slow: what one iteration came to, in the metric's unit
 
 
 def case_of(record: SamplesRecord | ProblemRecord, metric: str) -> Case:
