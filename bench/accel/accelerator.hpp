@@ -73,6 +73,8 @@ class Stream {
   virtual void synchronize() = 0;
   // Whether all that was given to the stream is done.
   virtual bool finished() { throw AcceleratorError("streams of this backend cannot be asked"); }
+  // The driver's own handle, for libraries that put work into it; null where there is none.
+  virtual void* native() { return nullptr; }
 };
 
 // A point in a stream.

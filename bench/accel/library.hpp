@@ -16,8 +16,11 @@ class Library {
  public:
   // The one that the environment's `variable` names, or else the first of `names` that loads.
   // Throws BackendUnavailable. It stays loaded: drivers do not like to be unloaded.
-  Library(const char* variable, std::vector<std::string> names) {
-    if (const char* chosen = std::getenv(variable)) names = {chosen};
+  Library(const char* variable, std::vector<std::string> names)
+      : Library(std::getenv(variable) != nullptr ? std::vector<std::string>{std::getenv(variable)}
+                                                 : std::move(names)) {}
+  // The same without a variable.
+  explicit Library(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle_ != nullptr) {

@@ -77,6 +77,10 @@ struct BenchmarkInfo {
   bool threads = false;       // calls MPI from several threads, which must be said when it begins
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
+
+  bool has_size(std::size_t bytes) const {
+    return bytes >= smallest && (largest == 0 || bytes <= largest);
+  }
 };
 
 struct CaseContext {
@@ -168,9 +172,6 @@ struct Benchmark {
       make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
-  bool has_size(std::size_t bytes) const {
-    return bytes >= info.smallest && (info.largest == 0 || bytes <= info.largest);
-  }
   // What there is to hold it against: "measured" by nearpeak-native; a "bound" that follows from
   // what is measured so; or "none".
   std::string ceiling() const {

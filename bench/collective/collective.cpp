@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/collective.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
-
-#include "group/host_memory.hpp"
 
 namespace nearpeak {
 namespace {
 
 constexpr const char* kCalls = "calls";
-constexpr const char* kType = "type";
-constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
 
 const std::map<std::string, MPI_Datatype>& mpi_types() {
   static const std::map<std::string, MPI_Datatype> types{
@@ -59,74 +54,7 @@ bool adds_up(MPI_Datatype type) {
   return MPI_Reduce_local(&numbers[0], &numbers[1], 1, type, MPI_SUM) == MPI_SUCCESS;
 }
 
-std::size_t in_buffer(const Places& places) {
-  if (!places.in_place) return places.in_bytes;
-  return std::max(places.in_bytes, *places.in_place + places.out_bytes);
-}
-
-std::size_t out_buffer(const Places& places) { return places.in_place ? 0 : places.out_bytes; }
-
-std::size_t slots_of(const CaseContext& context, const Places& places) {
-  const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
-  const bool rotates = context.axis(kReuse) == "rotating";
-  // The same on every rank: a persistent operation is of one slot on all of them.
-  const auto all =
-      context.group.gather(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
-  const std::size_t slots = *std::max_element(all.begin(), all.end());
-  const bool on_host = !on_device(context.kind);
-  const std::size_t needed =
-      SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  const std::string why = why_too_much(context.group, on_host ? slots * needed : 0);
-  if (!why.empty()) throw Unfit(why);
-  return slots;
-}
-
 }  // namespace
-
-CollectiveCase::CollectiveCase(const CaseContext& context, const Places& places,
-                               std::unique_ptr<Contents> contents)
-    : places_(places),
-      contents_(std::move(contents)),
-      slots_(slots_of(context, places)),
-      writes_(context.axis(kTouch) == "sender" && places.out_bytes > 0),
-      out_(context.memory, out_buffer(places), slots_, context.offset),
-      in_(context.memory, in_buffer(places), slots_, context.offset) {}
-
-void* CollectiveCase::out(std::size_t slot) const {
-  if (places_.in_place) return MPI_IN_PLACE;
-  return places_.out_bytes == 0 ? nullptr : out_.slot(slot);
-}
-
-void* CollectiveCase::in(std::size_t slot) const {
-  return in_buffer(places_) == 0 ? nullptr : in_.slot(slot);
-}
-
-void CollectiveCase::touch(std::size_t slot) const {
-  if (!writes_) return;
-  char* const from = places_.in_place ? in_.slot(slot) + *places_.in_place : out_.slot(slot);
-  write_lines(from, places_.out_bytes);
-}
-
-void CollectiveCase::begin_round(std::uint64_t round, Part) {
-  next_ = 0;
-  const std::size_t count = round == 0 ? slots_ : 1;
-  in_.spoil(kSeed, 0, 1);
-  for (std::size_t slot = 0; slot < count && places_.out_bytes > 0; ++slot) {
-    SlotBuffer& from = places_.in_place ? in_ : out_;
-    contents_->write(from.memory(), from.slot(slot) + places_.in_place.value_or(0), round);
-  }
-}
-
-std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
-  // What was timed has sent again and again what it had received.
-  if (round == 0 && places_.in_place && places_.overwritten) return std::nullopt;
-  std::vector<unsigned char> got(in_.layout().stride);
-  in_.memory().to_host(got.data(), in_.slot(0), got.size());
-  auto bad = contents_->find_wrong(got.data(), round);
-  if (!bad) bad = find_in_gap(got.data(), in_.layout(), kSeed);
-  if (bad) bad->whole = in_.layout().bytes;
-  return bad;
-}
 
 Way way_of(const CaseContext& context) {
   const std::string& calls = context.axis(kCalls);
@@ -134,37 +62,17 @@ Way way_of(const CaseContext& context) {
   return calls == "persistent" ? Way::kPersistent : Way::kNonblocking;
 }
 
-Benchmark collective_benchmark(BenchmarkInfo info, std::vector<Axis> axes,
-                               std::function<std::unique_ptr<Case>(const CaseContext&)> make) {
-  info.metrics = {{info.name, "us", "lower"}};
-  info.ranks = {.kind = RankRule::Kind::kAtLeast, .count = 2};
-  info.sync = Sync::kBarrier;
-  info.reduce = Reduce::kMaximum;
-  info.axes = {{kCalls,
-                {"blocking", "nonblocking", "persistent"},
-                "the operation itself; begun and waited for at once; made ready before (MPI 4)"}};
-  for (Axis& axis : axes) info.axes.push_back(std::move(axis));
-  return {.info = std::move(info), .make = std::move(make)};
-}
-
-Axis in_place_axis() {
-  return {kInPlace, {"no", "yes"}, "whether ranks send from the buffer that they receive in"};
+Axis calls_of_collectives() {
+  return {kCalls,
+          {"blocking", "nonblocking", "persistent"},
+          "the operation itself; begun and waited for at once; made ready before (MPI 4)"};
 }
 
 Axis type_axis() {
-  Axis axis{kType, {}, "of the numbers that are added up"};
-  for (const NumberType& type : number_types())
-    if (mpi_types().contains(type.name)) axis.values.push_back(type.name);
-  return axis;
+  return type_axis([](const std::string& type) { return mpi_types().contains(type); });
 }
 
-Elements::Elements(const CaseContext& context)
-    : type(number_type(context.axis(kType))),
-      mpi(mpi_types().at(type.name)),
-      count(context.bytes / type.bytes) {
-  if (context.bytes % type.bytes != 0)
-    throw Unfit(type.name + " has " + std::to_string(type.bytes) +
-                " bytes: sizes are multiples of that");
+Elements::Elements(const CaseContext& context) : Addends(context), mpi(mpi_types().at(type.name)) {
   if (!adds_up(mpi)) throw Unfit("the library has no sums of " + type.name);
 }
 

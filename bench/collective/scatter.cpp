@@ -10,8 +10,8 @@ class Scatter final : public FromRoot {
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
-    calls(MPI_Scatter, MPI_Iscatter, MPI_Scatter_init, out, count(), MPI_BYTE, place(in), count(),
-          MPI_BYTE, kLeaderRank);
+    calls(MPI_Scatter, MPI_Iscatter, MPI_Scatter_init, out, count(), MPI_BYTE,
+          receives() ? in : MPI_IN_PLACE, count(), MPI_BYTE, kLeaderRank);
   }
 };
 

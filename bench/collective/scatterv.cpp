@@ -11,7 +11,8 @@ class Scatterv final : public FromRoot {
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
     calls(MPI_Scatterv, MPI_Iscatterv, MPI_Scatterv_init, out, counts_.counts.data(),
-          counts_.displacements.data(), MPI_BYTE, place(in), count(), MPI_BYTE, kLeaderRank);
+          counts_.displacements.data(), MPI_BYTE, receives() ? in : MPI_IN_PLACE, count(), MPI_BYTE,
+          kLeaderRank);
   }
 
  private:

@@ -75,14 +75,7 @@ void add_devices(CLI::App& command, Given& given) {
 void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, Given& given) {
   CLI::App* sub = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
   command.common.add_to(*sub);
-  for (const Axis& axis : axes_of(benchmark)) {
-    if (axis.name == kReuse || axis.name == kTouch) continue;  // CommonOptions has them
-    std::string& value = given.axes[&benchmark][axis.name];
-    value = axis.values.front();
-    sub->add_option("--" + axis.name, value, axis.summary)
-        ->check(CLI::IsMember(axis.values))
-        ->capture_default_str();
-  }
+  add_axes(*sub, axes_of(benchmark), given.axes[&benchmark]);
   sub->add_option("--buffers", given.buffers,
                   "kind of the ranks' buffers: H host, P pinned host, D device, M managed; one for "
                   "all, one for each half of the ranks, like H,D, or one for each")
@@ -130,13 +123,7 @@ void check(Selected& selected, const Command& command, const Given& given) {
   if (devices && command.common.touch != touch_values().front())
     throw BadInput("--touch " + command.common.touch +
                    " writes with the CPU: it takes buffers H and P, not " + given.buffers);
-  selected.sizes = info.sized ? command.common.ordered_sizes() : std::vector<std::size_t>{0};
-  std::erase_if(selected.sizes,
-                [&](std::size_t size) { return !selected.benchmark->has_size(size); });
-  if (selected.sizes.empty())
-    throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +
-                   " byte" +
-                   (info.largest == 0 ? "" : ", and at most " + bytes_text(info.largest)));
+  selected.sizes = sizes_of(info, command.common);
 }
 
 // Throws BadInput where some benchmarks need several threads in MPI and others do not.

@@ -5,17 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "benchmark/benchmark.hpp"
+#include "benchmark/selected.hpp"
 #include "mpi/device_choice.hpp"
 
 namespace nearpeak {
-
-// One benchmark with a value for each of its axes.
-struct Selected {
-  const Benchmark* benchmark = nullptr;
-  Axes axes;
-  std::vector<std::size_t> sizes;  // in the order of measurement
-};
 
 // One operation to be tried on one kind of buffers: a benchmark's, or one that has no benchmark.
 struct Trial {

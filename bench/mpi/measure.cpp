@@ -8,16 +8,6 @@
 #include "mpi/staging.hpp"
 
 namespace nearpeak {
-namespace {
-
-std::string title(const Selected& selected) {
-  std::string text = selected.benchmark->info.name + ": " + selected.benchmark->info.summary;
-  for (const auto& [name, value] : selected.axes)
-    if (name != kReuse && name != kTouch) text += "; " + name + " " + value;
-  return text;
-}
-
-}  // namespace
 
 CaseContext context_of(const Command& command, const DeviceChoice& devices, const Kinds& kinds,
                        MpiGroup& group, std::size_t bytes, const Axes& axes) {

@@ -25,6 +25,7 @@ class GpuStream final : public Stream {
 
   void synchronize() override { context_.call(&Driver::synchronize_stream, handle_); }
   bool finished() override { return context_.ready(&Driver::query_stream, handle_); }
+  void* native() override { return handle_; }
   StreamHandle handle() const { return handle_; }
 
  private:

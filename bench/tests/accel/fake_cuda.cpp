@@ -376,6 +376,14 @@ EXPORT int fake_cuda_live() {
                                      state().events.size() + state().modules.size());
 }
 
+// Where the CPU finds these bytes of device memory, for a library that stands for one with kernels of
+// its own (fake_nccl.cpp); null where the device that is current does not have them all.
+EXPORT char* fake_cuda_storage(Address address, std::size_t bytes) {
+  const Allocation* found = find(address);
+  if (found == nullptr || found->device != current) return nullptr;
+  return storage(address, bytes);
+}
+
 EXPORT int cuDriverGetVersion(int* version) {
   configure();
   if (const int error = injected(__func__); error != 0) return error;
@@ -558,6 +566,13 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
     std::memmove(target, source, bytes);
     if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
   }});
+  return kGood;
+}
+
+EXPORT int cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  stream->work.push_back({[=] { function(data); }});
   return kGood;
 }
 

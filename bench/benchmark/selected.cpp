@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/selected.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace nearpeak {
+
+std::string title(const Selected& selected) {
+  std::string text = selected.benchmark->info.name + ": " + selected.benchmark->info.summary;
+  for (const auto& [name, value] : selected.axes)
+    if (name != kReuse && name != kTouch) text += "; " + name + " " + value;
+  return text;
+}
+
+void add_axes(CLI::App& command, const std::vector<Axis>& axes, Axes& given) {
+  for (const Axis& axis : axes) {
+    if (axis.name == kReuse || axis.name == kTouch) continue;
+    std::string& value = given[axis.name];
+    value = axis.values.front();
+    command.add_option("--" + axis.name, value, axis.summary)
+        ->check(CLI::IsMember(axis.values))
+        ->capture_default_str();
+  }
+}
+
+std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions& common) {
+  std::vector<std::size_t> sizes{0};
+  if (info.sized) sizes = common.ordered_sizes();
+  std::erase_if(sizes, [&](std::size_t size) { return !info.has_size(size); });
+  if (sizes.empty())
+    throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +
+                   " byte" +
+                   (info.largest == 0 ? "" : ", and at most " + bytes_text(info.largest)));
+  return sizes;
+}
+
+}  // namespace nearpeak

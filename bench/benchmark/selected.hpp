@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Benchmarks as a command line names them, one after the other, each with options of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "benchmark/benchmark.hpp"
+
+namespace nearpeak {
+
+// One benchmark with a value for each of its axes.
+struct Selected {
+  const Benchmark* benchmark = nullptr;
+  Axes axes;
+  std::vector<std::size_t> sizes;  // in the order of measurement
+};
+
+// "allreduce: time until ...; type float"
+std::string title(const Selected& selected);
+
+// An option for each axis but those that CommonOptions has; `given` has their values, or the
+// defaults.
+void add_axes(CLI::App& command, const std::vector<Axis>& axes, Axes& given);
+
+// The sizes of a benchmark. Throws BadInput where none is left.
+std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions& common);
+
+}  // namespace nearpeak

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One size of a collective operation on one rank, whichever library is called: its buffers, in
+// place or not, what they hold and what must have been received.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "benchmark/benchmark.hpp"
+#include "collective/contents.hpp"
+
+namespace nearpeak {
+
+inline constexpr const char* kInPlace = "inplace";
+
+// Never so where an operation has no such axis.
+inline bool is_in_place(const CaseContext& context) {
+  const auto asked = context.axes.find(kInPlace);
+  return asked != context.axes.end() && asked->second == "yes";
+}
+
+// What buffers one rank needs.
+struct Places {
+  std::size_t out_bytes = 0;                 // of what it sends
+  std::size_t in_bytes = 0;                  // of what it receives
+  std::optional<std::size_t> in_place = {};  // where in the receive buffer it is sent from
+  bool overwritten = false;                  // in place: what was sent is gone afterwards
+};
+
+// One size of an operation on this rank, but for the calls.
+class CollectiveCase : public Case {
+ public:
+  // Collective. Throws Unfit on all ranks where the buffers would not fit into the memory of a
+  // host, and as allocations do.
+  CollectiveCase(const CaseContext& context, const Places& places,
+                 std::unique_ptr<Contents> contents);
+
+  std::vector<double> values(const Times& times) const override { return {times.us}; }
+  std::uint64_t cycle() const override { return slots_; }
+  // Large buffers are looked at in two rounds (runner.cpp): what is received is compared by the
+  // CPU.
+  std::uint64_t shown() const override { return 8; }
+  void begin_round(std::uint64_t round, Part part) override;
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override;
+
+ protected:
+  std::size_t slots() const { return slots_; }
+  // Null where there are no bytes, and where this rank sends from its receive buffer.
+  void* out(std::size_t slot) const;
+  void* in(std::size_t slot) const;
+  const std::optional<std::size_t>& in_place() const { return places_.in_place; }
+  // As --touch asks, before the operation in this slot.
+  void touch(std::size_t slot) const;
+  std::size_t next_slot() {
+    const std::size_t slot = next_;
+    if (++next_ == slots_) next_ = 0;
+    return slot;
+  }
+
+ private:
+  const Places places_;
+  const std::unique_ptr<Contents> contents_;
+  const std::size_t slots_;
+  const bool writes_;
+  SlotBuffer out_;
+  SlotBuffer in_;
+  std::size_t next_ = 0;
+};
+
+// An operation as a benchmark: what `info` leaves out is as collectives have it. Its one metric is
+// the time of an operation, from the moment that a barrier ends, on the slowest rank.
+Benchmark collective_benchmark(BenchmarkInfo info, std::vector<Axis> axes,
+                               std::function<std::unique_ptr<Case>(const CaseContext&)> make);
+
+Axis in_place_axis();
+// Of those of payload/numbers.hpp that are wanted.
+Axis type_axis(const std::function<bool(const std::string& type)>& wanted);
+
+// The numbers of a reduction: their type, and how many `context.bytes` are. Throws Unfit where the
+// bytes are no multiple of it.
+struct Addends {
+  explicit Addends(const CaseContext& context);
+  const NumberType& type;
+  std::size_t count;
+};
+
+}  // namespace nearpeak

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mode `nccl`: NCCL, or RCCL, in the place of an MPI library.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "accel/kinds.hpp"
+#include "benchmark/selected.hpp"
+#include "native/gpu/gpu.hpp"
+#include "native/nccl/transport.hpp"
+#include "native/process.hpp"
+
+namespace nearpeak::nccl {
+namespace {
+
+struct Command {
+  CommonOptions common;
+  std::vector<int> cpus;             // one for each rank
+  std::vector<std::string> devices;  // likewise
+  std::string buffers = "D,D";
+  std::string library;  // empty: what the loader finds
+  std::vector<Selected> selected;
+};
+
+// Messages of MPI have more ways to be sent.
+Axis calls_of_messages(const Axis& axis) {
+  Axis calls{axis.name, axis.values,
+             "blocking: every ncclSend and ncclRecv waited for; nonblocking: what is open at once "
+             "as one group"};
+  std::erase(calls.values, "persistent");
+  return calls;
+}
+
+std::vector<Axis> axes_of(const Benchmark& benchmark, const CommonOptions& common) {
+  std::vector<Axis> axes;
+  for (const Axis& axis : benchmark.info.axes)
+    axes.push_back(benchmark.over_transport() && axis.name == "calls" ? calls_of_messages(axis)
+                                                                      : axis);
+  for (Axis& axis : common_axes(common)) axes.push_back(std::move(axis));
+  return axes;
+}
+
+std::string describe(const CommonOptions& common) {
+  Description out{.program = "nearpeak-native"};
+  for (const Benchmark& benchmark : benchmarks())
+    out.benchmarks.push_back({benchmark, axes_of(benchmark, common)});
+  return to_json(out);
+}
+
+// Throws BadInput for what can be seen before any process is begun.
+void check(const Command& command) {
+  const auto ranks = static_cast<int>(command.cpus.size());
+  const Kinds kinds(command.buffers);
+  if (!std::all_of(kinds.letters().begin(), kinds.letters().end(),
+                   [](BufferKind kind) { return kind == BufferKind::kDevice; }))
+    throw BadInput("nccl measures device memory alone: give --buffers D, not " + command.buffers);
+  kinds.check(ranks);
+  if (static_cast<int>(command.devices.size()) != ranks)
+    throw BadInput("--devices of nccl needs a device for each of the " + std::to_string(ranks) +
+                   " processes of --cpus: --devices 0,1");
+  if (command.selected.empty())
+    throw BadInput("name a benchmark behind the options of nccl, like allreduce");
+  for (const Selected& each : command.selected) {
+    const BenchmarkInfo& info = each.benchmark->info;
+    if (!info.ranks.fits(ranks))
+      throw BadInput(info.name + " runs on " + info.ranks.text() + ", not on " +
+                     std::to_string(ranks) + ": give other --cpus");
+  }
+  check_cpus(command.cpus);
+  ModeOptions options;
+  options.common = command.common;
+  options.check();
+}
+
+// One of the ranks, from its birth.
+class Rank {
+ public:
+  Rank(const Command& command, SharedGroup& group) : command_(command), group_(group) {}
+
+  int run() {
+    if (const int status = open(); status != kGood) return status;
+    NcclGroup group(group_, api_, *device_);
+    Runner runner(group, command_.common,
+                  {.program = "nearpeak-native", .buffers = command_.buffers});
+    RankPlace place = this_place(group.rank());
+    const DeviceInfo& info = device_->info();
+    place.device = RankDevice{info.uuid, info.name, info.pci};
+    runner.open(api_.text(), group.gather(to_json(place)));
+    if (group.leads()) runner.table().heading(api_.text());
+    for (const Selected& each : command_.selected) measure(runner, group, each);
+    group.barrier();
+    return runner.status();
+  }
+
+ private:
+  void measure(Runner& runner, NcclGroup& group, const Selected& selected) {
+    runner.heading(title(selected));
+    for (const std::size_t bytes : selected.sizes)
+      runner.run(*selected.benchmark,
+                 {.group = group,
+                  .kind = BufferKind::kDevice,
+                  .memory = device_->memory(BufferKind::kDevice),
+                  .device = device_,
+                  .bytes = bytes,
+                  .window = command_.common.window_at(bytes),
+                  .offset = 0,
+                  .cache_bytes = cache_bytes_,
+                  .axes = selected.axes},
+                 methods);
+  }
+
+  static std::vector<Method> methods(const CaseContext& context, const Messages& messages,
+                                     const Buffers& buffers) {
+    const Communicator& comm = communicator_of(context.group);
+    return {{.name = "nccl", .buffers = buffers, .unavailable = "", .make = [=, &comm] {
+               return std::make_unique<NcclTransport>(comm, messages, buffers);
+             }}};
+  }
+
+  // Takes the device and loads the library. What stops a rank is said once.
+  int open() {
+    std::string why;
+    int status = kGood;
+    try {
+      taken_ = take_device(command_.devices[static_cast<std::size_t>(group_.rank())]);
+      device_ = taken_.device;
+      why_no_kernels(*device_);  // compiled now, and not in the first case
+      api_ = load(command_.library);
+    } catch (const BadInput& error) {
+      why = error.what();
+      status = kBadInput;
+    } catch (const BackendUnavailable& error) {
+      why = error.what();
+      status = kBadInput;
+    } catch (const std::exception& error) {
+      why = error.what();
+      status = kFailed;
+    }
+    const auto statuses = group_.gather(status);
+    why = group_.first_reason(why);
+    status = *std::max_element(statuses.begin(), statuses.end());
+    if (status == kGood) {
+      why = why_shared(group_.gather(device_->info().uuid));
+      if (!why.empty()) status = kBadInput;
+    }
+    if (status != kGood) {
+      if (group_.leads()) std::fprintf(stderr, "nearpeak-native: %s\n", why.c_str());
+      group_.barrier();  // who ends first has the others ended
+      return status;
+    }
+    const auto caches = group_.gather(std::max(largest_cache(), device_->info().l2_bytes));
+    cache_bytes_ = *std::max_element(caches.begin(), caches.end());
+    return kGood;
+  }
+
+  // NCCL takes each GPU for one rank alone.
+  static std::string why_shared(const std::vector<std::string>& uuids) {
+    for (std::size_t rank = 1; rank < uuids.size(); ++rank)
+      for (std::size_t before = 0; before < rank; ++before)
+        if (uuids[before] == uuids[rank])
+          return "ranks " + std::to_string(before) + " and " + std::to_string(rank) +
+                 " are on one GPU, which NCCL refuses: give each one of its own in --devices";
+    return "";
+  }
+
+  const Command& command_;
+  SharedGroup& group_;
+  TakenDevice taken_;
+  Device* device_ = nullptr;
+  Api api_;
+  std::uint64_t cache_bytes_ = 0;
+};
+
+class NcclMode final : public Mode {
+ public:
+  NcclMode()
+      : Mode("nccl",
+             "NCCL or RCCL in the place of an MPI library: benchmarks of messages and of "
+             "collective operations between GPUs of this host, with options behind each name") {
+    command_.common.touches = {"none"};  // the CPU does not write to a GPU's memory
+    command_.common.with_device = true;
+  }
+
+  std::vector<Metric> metrics() const override { return {}; }  // its own --describe has them
+
+  void add_options(CLI::App& app) override {
+    app.add_flag_callback(
+        "--describe",
+        [this] {
+          std::cout << describe(command_.common) << std::endl;
+          std::exit(kGood);
+        },
+        "print its benchmarks, their axes, metrics and units as JSON");
+    app.add_option_function<std::string>(
+        "--cpus", [this](const std::string& text) { command_.cpus = parse_cpus(text); },
+        "the CPUs, one for each process: 0,1");
+    app.add_option_function<std::string>(
+        "--devices", [this](const std::string& text) { command_.devices = split(text); },
+        "the GPU of each process, by index or UUID: 0,1");
+    app.add_option("--buffers", command_.buffers, "kind of the buffers: D device")
+        ->capture_default_str();
+    app.add_option("--library", command_.library,
+                   "the shared library; default: the libnccl.so.2 or librccl.so.1 that is found");
+    app.require_subcommand(0, 0);  // any number of them
+    for (const Benchmark& benchmark : benchmarks()) {
+      CLI::App* sub = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
+      command_.common.add_to(*sub);
+      add_axes(*sub, axes_of(benchmark, command_.common), given_[&benchmark]);
+      sub->callback([this, &benchmark] { command_.selected.push_back({&benchmark, {}, {}}); });
+    }
+  }
+
+  int run() override {
+    for (Selected& each : command_.selected) {
+      each.axes = given_[each.benchmark];
+      each.axes[kReuse] = command_.common.reuse;
+      each.axes[kTouch] = command_.common.touch;
+      each.sizes = sizes_of(each.benchmark->info, command_.common);
+    }
+    if (command_.cpus.empty()) throw BadInput("--cpus of nccl is required: --cpus 0,1");
+    check(command_);
+    ModeOptions options;
+    options.common = command_.common;
+    return run_group(command_.cpus, options.stall_s(1),
+                     [this](SharedGroup& group) { return Rank(command_, group).run(); });
+  }
+
+ private:
+  Command command_;
+  std::map<const Benchmark*, Axes> given_;
+};
+
+NcclMode mode;
+
+}  // namespace
+}  // namespace nearpeak::nccl

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL without a GPU, over the fake CUDA driver, which must be the one that the process has loaded
+// (NEARPEAK_CUDA_LIBRARY). Operations are given to the stream and done when somebody waits for it.
+// Ranks are processes of one host: bytes go through memory that the first of them has made, in
+// pieces, so that no rank is done before those it needs have come. As unforgiving as the real one:
+// buffers must be memory of the rank's own device, and what the two ends
+// of a message say of its length must be the same.
+//
+// The environment's NEARPEAK_FAKE_NCCL is a comma list of
+//   zeros      what arrives is zeros
+//   sum        the last number of a reduction is wrong
+//   dropped    the last block that arrives in an operation of several ranks does not
+//   stale      nothing arrives: what was there before stays
+//   rank=N     of these, on rank N alone
+//   fails=N    the Nth operation of rank 1 fails
+//   version=N  what ncclGetVersion says
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr int kMostRanks = 8;
+constexpr std::size_t kPiece = 1 << 14;
+constexpr std::uint64_t kDepth = 32;  // pieces that may be on their way: ranks share CPUs
+
+enum Result { kSuccess = 0, kUnhandledCudaError = 1, kInvalidArgument = 4, kInvalidUsage = 5 };
+
+struct UniqueId {
+  char bytes[128];
+};
+
+struct Piece {
+  std::size_t whole;  // of the message that it is of
+  std::size_t bytes;
+  char data[kPiece];
+};
+
+// From one rank to one other.
+struct Lane {
+  std::atomic<std::uint64_t> written;  // pieces
+  std::atomic<std::uint64_t> read;
+  Piece pieces[kDepth];
+};
+
+struct Meeting {
+  std::atomic<int> come;
+  Lane lanes[kMostRanks][kMostRanks];
+};
+
+struct Faults {
+  bool zeros = false, sum = false, dropped = false, stale = false;
+  int rank = -1, fails = 0, version = 22803;
+};
+
+Faults faults() {
+  Faults all;
+  const char* text = std::getenv("NEARPEAK_FAKE_NCCL");
+  std::stringstream list(text == nullptr ? "" : text);
+  for (std::string item; std::getline(list, item, ',');) {
+    const std::string name = item.substr(0, item.find('='));
+    const int value = item == name ? 1 : std::atoi(item.c_str() + name.size() + 1);
+    if (name == "zeros") all.zeros = true;
+    if (name == "sum") all.sum = true;
+    if (name == "dropped") all.dropped = true;
+    if (name == "stale") all.stale = true;
+    if (name == "rank") all.rank = value;
+    if (name == "fails") all.fails = value;
+    if (name == "version") all.version = value;
+  }
+  return all;
+}
+
+template <class Function>
+Function* of_driver(const char* name) {
+  static void* const driver =
+      dlopen(std::getenv("NEARPEAK_CUDA_LIBRARY"), RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+  if (driver == nullptr) std::abort();
+  return reinterpret_cast<Function*>(dlsym(driver, name));
+}
+
+char* storage(const void* address, std::size_t bytes) {
+  static auto* const find = of_driver<char*(unsigned long long, std::size_t)>("fake_cuda_storage");
+  return find(reinterpret_cast<unsigned long long>(address), bytes);
+}
+
+struct Comm {
+  int rank;
+  int size;
+  Meeting* meeting;
+  Faults faults;
+  int operations = 0;
+
+  Lane& lane(int from, int to) const { return meeting->lanes[from][to]; }
+};
+
+// One message, half way through or not begun.
+struct Part {
+  Comm* comm;
+  bool sends;
+  int peer;
+  char* data;
+  std::size_t bytes;
+  std::size_t done = 0;
+  bool over = false;
+
+  // One piece, if the other end lets it.
+  bool step() {
+    Lane& lane = sends ? comm->lane(comm->rank, peer) : comm->lane(peer, comm->rank);
+    const std::uint64_t open = lane.written - lane.read;
+    if (sends ? open == kDepth : open == 0) return false;
+    Piece& piece = lane.pieces[(sends ? lane.written : lane.read) % kDepth];
+    if (sends) {
+      piece.whole = bytes;
+      piece.bytes = std::min(kPiece, bytes - done);
+      std::memcpy(piece.data, data + done, piece.bytes);
+    } else {
+      if (piece.whole != bytes) {
+        std::fprintf(stderr, "fake NCCL: %zu bytes were sent to a receive of %zu\n", piece.whole,
+                     bytes);
+        std::abort();
+      }
+      std::memcpy(data + done, piece.data, piece.bytes);
+    }
+    done += piece.bytes;
+    ++(sends ? lane.written : lane.read);
+    over = done == bytes;
+    return true;
+  }
+};
+
+// All at once; of those of one direction and peer the first goes first.
+void move(std::vector<Part>& parts) {
+  for (bool all = false; !all;) {
+    all = true;
+    bool moved = false;
+    std::vector<std::pair<bool, int>> busy;
+    for (Part& part : parts) {
+      if (part.over) continue;
+      all = false;
+      const std::pair<bool, int> way{part.sends, part.peer};
+      if (std::find(busy.begin(), busy.end(), way) != busy.end()) continue;
+      busy.push_back(way);
+      moved = part.step() || moved;
+    }
+    if (!moved) sched_yield();
+  }
+}
+
+float as_float(std::uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+std::uint32_t as_bits(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+// Whole numbers alone.
+float from_half(std::uint16_t half) {
+  if (half == 0) return 0;
+  return as_float((((half >> 10) & 31u) + 127 - 15) << 23 | (half & 0x3ffu) << 13);
+}
+std::uint16_t to_half(float value) {
+  if (value == 0) return 0;
+  const std::uint32_t bits = as_bits(value);
+  return static_cast<std::uint16_t>((((bits >> 23) - 127 + 15) << 10) | ((bits >> 13) & 0x3ff));
+}
+
+std::size_t bytes_of(int type) {
+  const std::size_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+  return type < 0 || type > 9 ? 0 : bytes[type];
+}
+
+template <class T>
+void add(char* to, const char* more, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T a, b;
+    std::memcpy(&a, to + i * sizeof(T), sizeof(T));
+    std::memcpy(&b, more + i * sizeof(T), sizeof(T));
+    a = static_cast<T>(a + b);
+    std::memcpy(to + i * sizeof(T), &a, sizeof(T));
+  }
+}
+
+void add(int type, char* to, const char* more, std::size_t count) {
+  if (type == 2) return add<std::int32_t>(to, more, count);
+  if (type == 7) return add<float>(to, more, count);
+  if (type == 8) return add<double>(to, more, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint16_t a, b;
+    std::memcpy(&a, to + 2 * i, 2);
+    std::memcpy(&b, more + 2 * i, 2);
+    if (type == 6)
+      a = to_half(from_half(a) + from_half(b));
+    else
+      a = static_cast<std::uint16_t>(as_bits(as_float(a << 16) + as_float(b << 16)) >> 16);
+    std::memcpy(to + 2 * i, &a, 2);
+  }
+}
+
+// What is done when somebody waits for the stream.
+using Work = std::function<void()>;
+
+bool is_faulty(const Comm& comm) { return comm.faults.rank < 0 || comm.faults.rank == comm.rank; }
+
+// What the operation has received, as a library with a fault would leave it. `last`: bytes of the
+// last block.
+void spoil(const Comm& comm, char* in, std::size_t bytes, const std::vector<char>& before,
+           std::size_t last) {
+  if (!is_faulty(comm) || bytes == 0) return;
+  if (comm.faults.zeros) std::memset(in, 0, bytes);
+  if (comm.faults.stale) std::memcpy(in, before.data(), bytes);
+  if (comm.faults.dropped && last < bytes)
+    std::memcpy(in + bytes - last, before.data() + bytes - last, last);
+}
+
+struct Group {
+  int depth = 0;
+  int error = kSuccess;
+  std::vector<Part> parts;
+  void* stream = nullptr;
+};
+thread_local Group group;
+
+void run(void* data) {
+  const std::unique_ptr<Work> work(static_cast<Work*>(data));
+  (*work)();
+}
+
+int enqueue(void* stream, Work work) {
+  static auto* const launch = of_driver<int(void*, void (*)(void*), void*)>("cuLaunchHostFunc");
+  auto* const kept = new Work(std::move(work));
+  if (launch(stream, run, kept) == 0) return kSuccess;
+  delete kept;
+  return kUnhandledCudaError;
+}
+
+int flush() {
+  const int error = std::exchange(group.error, kSuccess);
+  auto parts = std::exchange(group.parts, {});
+  if (error != kSuccess || parts.empty()) return error;
+  return enqueue(group.stream, [parts]() mutable {
+    std::vector<std::vector<char>> before;
+    for (const Part& part : parts)
+      before.emplace_back(part.data, part.data + (part.sends ? 0 : part.bytes));
+    move(parts);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i].sends) spoil(*parts[i].comm, parts[i].data, parts[i].bytes, before[i], 0);
+  });
+}
+
+int begin(Comm* comm) {
+  ++comm->operations;
+  return comm->rank == 1 && comm->operations == comm->faults.fails ? kUnhandledCudaError : kSuccess;
+}
+
+int message(bool sends, const void* data, std::size_t count, int type, int peer, Comm* comm,
+            void* stream) {
+  int error = begin(comm);
+  const std::size_t bytes = count * bytes_of(type);
+  char* const where = storage(data, bytes);
+  if (error == kSuccess && (peer < 0 || peer >= comm->size || where == nullptr || bytes == 0))
+    error = kInvalidArgument;
+  if (error != kSuccess) group.error = error;
+  group.stream = stream;
+  if (error == kSuccess) group.parts.push_back({comm, sends, peer, where, bytes});
+  if (group.depth == 0) return flush();
+  return error;
+}
+
+// Every rank's `out_bytes` to those that want them, one behind the other into `into`.
+struct Gathered {
+  Comm* comm;
+  const char* out;
+  std::size_t bytes;
+
+  std::vector<char> at(const std::vector<int>& receivers) const {
+    const bool receives =
+        std::find(receivers.begin(), receivers.end(), comm->rank) != receivers.end();
+    std::vector<char> mine(out, out + bytes);
+    std::vector<char> all(receives ? bytes * static_cast<std::size_t>(comm->size) : 0);
+    std::vector<Part> parts;
+    for (const int receiver : receivers)
+      parts.push_back({comm, true, receiver, mine.data(), bytes});
+    for (int sender = 0; receives && sender < comm->size; ++sender)
+      parts.push_back(
+          {comm, false, sender, all.data() + bytes * static_cast<std::size_t>(sender), bytes});
+    move(parts);
+    return all;
+  }
+};
+
+std::vector<int> everyone(const Comm& comm) {
+  std::vector<int> all;
+  for (int rank = 0; rank < comm.size; ++rank) all.push_back(rank);
+  return all;
+}
+
+// Sums of `count` numbers of every rank, of which the receivers get `kept` from number `first` on.
+int reduction(Comm* comm, const void* out, void* in, std::size_t count, std::size_t first,
+              std::size_t kept, int type, std::vector<int> receivers, void* stream) {
+  if (const int error = begin(comm); error != kSuccess) return error;
+  const std::size_t each = bytes_of(type);
+  const bool receives =
+      std::find(receivers.begin(), receivers.end(), comm->rank) != receivers.end();
+  const char* const from = storage(out, count * each);
+  char* const to = receives ? storage(in, kept * each) : nullptr;
+  if (each == 0 || count == 0 || from == nullptr || (receives && to == nullptr))
+    return kInvalidArgument;
+  return enqueue(stream, [=] {
+    const std::size_t bytes = count * each;
+    std::vector<char> before;
+    if (receives) before.assign(to, to + kept * each);
+    std::vector<char> all = Gathered{comm, from, bytes}.at(receivers);
+    if (!receives) return;
+    for (int rank = 1; rank < comm->size; ++rank)
+      add(type, all.data(), all.data() + bytes * static_cast<std::size_t>(rank), count);
+    std::memcpy(to, all.data() + first * each, kept * each);
+    spoil(*comm, to, kept * each, before, kept * each);
+    if (comm->faults.sum && is_faulty(*comm)) to[kept * each - 1] ^= 1;
+  });
+}
+
+}  // namespace
+
+EXPORT int ncclGetVersion(int* version) {
+  *version = faults().version;
+  return kSuccess;
+}
+
+EXPORT const char* ncclGetErrorString(int error) {
+  if (error == kSuccess) return "no error";
+  if (error == kUnhandledCudaError) return "unhandled cuda error";
+  if (error == kInvalidArgument) return "invalid argument";
+  return "invalid usage";
+}
+
+EXPORT const char* ncclGetLastError(Comm*) { return ""; }
+
+// The memory in which ranks meet, by the process that made it and its file there.
+EXPORT int ncclGetUniqueId(UniqueId* id) {
+  const int file = memfd_create("nearpeak-fake-nccl", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, sizeof(Meeting)) != 0) return kInvalidUsage;
+  std::snprintf(id->bytes, sizeof(id->bytes), "/proc/%d/fd/%d", getpid(), file);
+  return kSuccess;
+}
+
+EXPORT int ncclCommInitRank(Comm** made, int size, UniqueId id, int rank) {
+  if (rank < 0 || rank >= size || size > kMostRanks) return kInvalidArgument;
+  const int file = open(id.bytes, O_RDWR | O_CLOEXEC);
+  void* const memory = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (memory == MAP_FAILED) return kInvalidUsage;
+  auto* const meeting = static_cast<Meeting*>(memory);
+  *made = new Comm{rank, size, meeting, faults()};
+  ++meeting->come;
+  while (meeting->come < size) sched_yield();
+  return kSuccess;
+}
+
+EXPORT int ncclCommDestroy(Comm* comm) {
+  munmap(comm->meeting, sizeof(Meeting));
+  delete comm;
+  return kSuccess;
+}
+
+EXPORT int ncclCommAbort(Comm* comm) { return ncclCommDestroy(comm); }
+
+EXPORT int ncclCommGetAsyncError(Comm*, int* error) {
+  *error = kSuccess;
+  return kSuccess;
+}
+
+EXPORT int ncclGroupStart() {
+  ++group.depth;
+  return kSuccess;
+}
+
+EXPORT int ncclGroupEnd() { return --group.depth == 0 ? flush() : kSuccess; }
+
+EXPORT int ncclSend(const void* out, std::size_t count, int type, int peer, Comm* comm,
+                    void* stream) {
+  return message(true, out, count, type, peer, comm, stream);
+}
+
+EXPORT int ncclRecv(void* in, std::size_t count, int type, int peer, Comm* comm, void* stream) {
+  return message(false, in, count, type, peer, comm, stream);
+}
+
+EXPORT int ncclAllReduce(const void* out, void* in, std::size_t count, int type, int, Comm* comm,
+                         void* stream) {
+  return reduction(comm, out, in, count, 0, count, type, everyone(*comm), stream);
+}
+
+EXPORT int ncclReduce(const void* out, void* in, std::size_t count, int type, int, int root,
+                      Comm* comm, void* stream) {
+  return reduction(comm, out, in, count, 0, count, type, {root}, stream);
+}
+
+EXPORT int ncclReduceScatter(const void* out, void* in, std::size_t count, int type, int,
+                             Comm* comm, void* stream) {
+  const auto ranks = static_cast<std::size_t>(comm->size);
+  return reduction(comm, out, in, count * ranks, count * static_cast<std::size_t>(comm->rank),
+                   count, type, everyone(*comm), stream);
+}
+
+EXPORT int ncclAllGather(const void* out, void* in, std::size_t count, int type, Comm* comm,
+                         void* stream) {
+  if (const int error = begin(comm); error != kSuccess) return error;
+  const std::size_t bytes = count * bytes_of(type);
+  const std::size_t whole = bytes * static_cast<std::size_t>(comm->size);
+  const char* const from = storage(out, bytes);
+  char* const to = storage(in, whole);
+  if (bytes == 0 || from == nullptr || to == nullptr) return kInvalidArgument;
+  return enqueue(stream, [=] {
+    const std::vector<char> before(to, to + whole);
+    const std::vector<char> all = Gathered{comm, from, bytes}.at(everyone(*comm));
+    std::memcpy(to, all.data(), whole);
+    spoil(*comm, to, whole, before, bytes);
+  });
+}
+
+EXPORT int ncclBroadcast(const void* out, void* in, std::size_t count, int type, int root,
+                         Comm* comm, void* stream) {
+  if (const int error = begin(comm); error != kSuccess) return error;
+  const std::size_t bytes = count * bytes_of(type);
+  const bool leads = comm->rank == root;
+  const char* const from = leads ? storage(out, bytes) : nullptr;
+  char* const to = storage(in, bytes);
+  if (bytes == 0 || to == nullptr || (leads && from == nullptr)) return kInvalidArgument;
+  return enqueue(stream, [=] {
+    const std::vector<char> before(to, to + bytes);
+    std::vector<char> sent;
+    if (leads) sent.assign(from, from + bytes);
+    std::vector<Part> parts;
+    for (int rank = 0; leads && rank < comm->size; ++rank)
+      parts.push_back({comm, true, rank, sent.data(), bytes});
+    parts.push_back({comm, false, root, to, bytes});
+    move(parts);
+    if (!leads) spoil(*comm, to, bytes, before, bytes);
+  });
+}
