@@ -71,6 +71,13 @@ def fake_nvrtc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def fake_nccl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An NCCL for the fake driver, for --library and --mpi."""
+    made = fake_library(tmp_path_factory.mktemp("fake-nccl"), "fake_nccl")
+    return made.rename(made.with_name("libnccl.so.2"))
+
+
+@pytest.fixture(scope="session")
 def fake_perftest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for PATH with programs that stand for perftest's (fake_perftest.cpp)."""
     from nearpeak.libraries.build import compiler, sources

@@ -5,6 +5,7 @@ Where the CPU can touch their memory (`reachable`) any library stands for a GPU-
 cannot, as with a real device, one that is not crashes.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -13,7 +14,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
-from nearpeak.libraries import catalogue
+from nearpeak.libraries import catalogue, nccl
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Gpu, GpuLink, Machine
 from nearpeak.results.model import Results
@@ -65,6 +66,8 @@ def run_study(
     fake_cuda: Path,
     fake: str,
     nvrtc: str | Path = "/nowhere/libnvrtc.so",
+    others: Sequence[LibraryChoice] = (),
+    benchmarks: Sequence[str] = ("latency", "bw"),
 ) -> Results:
     try:
         catalogue.add(library)
@@ -77,9 +80,9 @@ def run_study(
     monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
     monkeypatch.setattr(prepare, "discover", with_fake_gpus)
     options = Options(
-        libraries=[LibraryChoice(mpi=library)],
+        libraries=[LibraryChoice(mpi=library), *others],
         paths=["gpu-gpu nvlink", "host-gpu near"],
-        benchmarks=["latency", "bw"],
+        benchmarks=list(benchmarks),
         sizes=[8, 4096],
         launches=2,
         slot_ms=2,
@@ -208,3 +211,44 @@ def test_a_library_that_is_not_gpu_aware_is_measured_with_staging(
         for staging in ("pageable", "pinned", "pipelined")
     }
     assert all(cell.median for cell in results.cells)
+
+
+def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
+    standins: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fake_cuda: Path,
+    fake_nccl: Path,
+) -> None:
+    monkeypatch.setattr(nccl, "folders", list)  # none is found
+    results = run_study(
+        standins,
+        tmp_path / "study",
+        monkeypatch,
+        "mpich",
+        fake_cuda,
+        "reachable=1",
+        others=[LibraryChoice(mpi=str(fake_nccl)), LibraryChoice(mpi="rccl")],
+        benchmarks=["latency", "allreduce", "allreduce:calls=enqueued", "barrier"],
+    )
+    assert capsys.readouterr().err.count("rccl was not found on this machine") == 1
+    assert results.failures == []
+    [library] = [one for one in results.libraries if one.name == "nccl"]
+    assert (library.family, library.version, library.native) == ("nccl", "2.28.3", False)
+    measured = {
+        (cell.who.library, cell.place.path, cell.case.benchmark, cell.case.axes["calls"])
+        for cell in results.cells
+    }
+    assert measured == {
+        *((who, "gpu-gpu nvlink", "latency", "blocking") for who in ("mpich", "nccl")),
+        *((who, "gpu-gpu nvlink", "allreduce", "blocking") for who in ("mpich", "nccl")),
+        ("nccl", "gpu-gpu nvlink", "allreduce", "enqueued"),
+        *(
+            ("mpich", path, name, "blocking")
+            for path, name in [("host-gpu near", "latency"), ("host-gpu near", "allreduce")]
+        ),
+        *(("mpich", path, "barrier", "blocking") for path in ("gpu-gpu nvlink", "host-gpu near")),
+    }
+    assert all(cell.launches == 2 for cell in results.cells)
+    assert {(c.first.library, c.second.library) for c in results.comparisons} == {("mpich", "nccl")}

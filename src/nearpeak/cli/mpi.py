@@ -37,13 +37,15 @@ def list_libraries(
 
     Examples: nearpeak mpi list | nearpeak mpi list --json
     """
+    from nearpeak.libraries import nccl
     from nearpeak.libraries.discover import discover
 
-    found = discover()
+    found, beside = discover(), nccl.discover()
+    found.problems += beside.problems
     if json:
-        _print_json(found)
+        _print_json(found, beside.libraries)
     else:
-        _print_table(found)
+        _print_table(found, beside.libraries)
 
 
 def add(
@@ -83,11 +85,14 @@ def show(
     from nearpeak.console import PlainConsole
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
-    from nearpeak.libraries.families import all_families
+    from nearpeak.libraries.families import all_families, mode_of
     from nearpeak.libraries.launch import command_line, launcher_of, shell_line
     from nearpeak.libraries.model import Launch, Rank
 
     library = resolve(name)
+    if mode_of(library):
+        typer.echo(f"{library.name}: {library.version_text}")
+        return
     ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
     example = Launch(program=["nearpeak-mpi", "BENCHMARK"], ranks=ranks)
     width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
@@ -120,7 +125,7 @@ def show(
     console.print(shell_line(command_line(library, example)))
 
 
-def _print_table(found: Discovery) -> None:
+def _print_table(found: Discovery, beside: list[Library]) -> None:
     from rich.table import Table
 
     from nearpeak.console import PlainConsole
@@ -141,6 +146,9 @@ def _print_table(found: Discovery) -> None:
     for one in found.libraries:
         fields = [one.name, one.family, one.version, one.abi, launcher_of(one), one.origin]
         table.add_row(*fields, " ".join(known(one.family)), _short(one.prefix))
+    for one in beside:
+        fields = [one.name, one.family, one.version, "", "", one.origin]
+        table.add_row(*fields, " ".join(known(one.family)), _short(one.libmpi))
     for one in natives().values():
         fields = [one.name, one.family, one.version, "", "", one.origin]
         table.add_row(*fields, " ".join(known(one.family)), f"({one.version_text})")
@@ -162,7 +170,7 @@ def _short(path: Path) -> str:
     return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
 
 
-def _print_json(found: Discovery) -> None:
+def _print_json(found: Discovery, beside: list[Library]) -> None:
     import msgspec
 
     from nearpeak.libraries import catalogue
@@ -171,6 +179,9 @@ def _print_json(found: Discovery) -> None:
     whole = {
         "schema": SCHEMA,
         "libraries": [_describe(one) for one in found.libraries],
+        "beside_mpi": [
+            {"name": one.name, "version": one.version, "file": str(one.libmpi)} for one in beside
+        ],
         "catalogue": [
             {
                 "name": entry.name,

@@ -75,14 +75,20 @@ def run(
     import msgspec
 
     from nearpeak.libraries import settings
-    from nearpeak.libraries.families import is_native
+    from nearpeak.libraries.families import is_ceiling, mode_of
     from nearpeak.machine.discover import discover
     from nearpeak.study import mps, prepare
     from nearpeak.study.benchmarks import named
     from nearpeak.study.buffers import parse_buffers
-    from nearpeak.study.commands import device_options, library_of_ceilings, rank_launch
+    from nearpeak.study.commands import (
+        device_options,
+        library_of_ceilings,
+        loaded_by_native,
+        rank_launch,
+    )
     from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
+    from nearpeak.study.plan import between_gpus
 
     if show_help:
         typer.echo(context.get_help())
@@ -108,7 +114,15 @@ def run(
     chosen, ends = prepare.fitting_path(paths, described, kinds)
     study = new_study()
     given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})
-    if is_native(library):
+    if mode_of(library):
+        if not between_gpus(chosen, kinds):
+            raise UserError(
+                f"{library.name} is measured between GPUs of this host, one of each rank: give it "
+                "--buffers D,D and a --path between two GPUs"
+            )
+        words = [benchmark, *context.args]
+        line = loaded_by_native(prepare.TOOLS, library, chosen, ends, kinds, words, given, study)
+    elif is_ceiling(library):
         line = library_of_ceilings(
             prepare.TOOLS, chosen, ends, kinds, [benchmark], context.args, given, study
         )
@@ -169,7 +183,7 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
     """Prints the options that the program has for a benchmark: nearpeak-mpi for the library that
     was named, else for the first found; without any nearpeak-native between two cores."""
     from nearpeak.libraries import settings
-    from nearpeak.libraries.families import is_native, natives
+    from nearpeak.libraries.families import is_ceiling, mode_of, natives
     from nearpeak.study import prepare
     from nearpeak.study.benchmarks import named
 
@@ -180,9 +194,14 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
         library = next(iter([*prepare.find_libraries(), *natives().values()]))
     chosen = named(prepare.describe_library(library).benchmarks, benchmark)
     program = prepare.TOOLS.mpi_program(library)
-    mode = "pair" if is_native(library) else chosen.name
+    words = [mode_of(library) or "", "pair" if is_ceiling(library) else chosen.name]
+    mode = " ".join(filter(None, words))
     env = {**os.environ, **prepare.environment(library)}
     told = subprocess.run(
-        [str(program), mode, "--help"], env=env, stdout=subprocess.PIPE, text=True, check=False
+        [str(program), *mode.split(), "--help"],
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     print(f"Options of {program.name} {mode}\n\n{told.stdout}")

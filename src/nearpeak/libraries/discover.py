@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue, modules
+from nearpeak.libraries import catalogue, modules, nccl
 from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
@@ -71,7 +71,8 @@ def discover() -> Discovery:
 
 def resolve(spec: str) -> Library:
     """The library that a user means: a catalogue name, a name that `nearpeak mpi list` shows, a
-    path to a prefix or to its mpirun, `ceiling`, or NAME=SPEC for any of these under another name.
+    path to a prefix or to its mpirun, `ceiling`, `nccl` or the path of a libnccl.so, or NAME=SPEC
+    for any of these under another name.
 
     UserError for anything else, saying what would do.
     """
@@ -81,7 +82,10 @@ def resolve(spec: str) -> Library:
     if spec in natives():
         return natives()[spec]
     if "/" in spec or spec.startswith(("~", ".")):
-        return at_path(Path(spec).expanduser().absolute())
+        path = Path(spec).expanduser().absolute()
+        return nccl.at_path(path) if nccl.is_file(path) else at_path(path)
+    if nccl.is_name(spec):
+        return nccl.resolve(spec)
     if spec in catalogue.libraries():
         entry = catalogue.entry(spec)
         if not entry.installed:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 LIMIT_SECONDS = 20.0
 
-CHILD = """
+LOAD = """
 import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])
+"""
+CHILD = """
 text = ctypes.create_string_buffer(16384)  # more than any MPI_MAX_LIBRARY_VERSION_STRING
 length = ctypes.c_int()
 if library.MPI_Get_library_version(text, ctypes.byref(length)):
@@ -29,9 +31,14 @@ class CannotIdentify(Exception):
 
 def version_text(libmpi: Path, env: dict[str, str]) -> str:
     """The whole version text of `libmpi`, loaded with `env` added to the environment."""
+    return ask(libmpi, CHILD, env)
+
+
+def ask(file: Path, question: str, env: dict[str, str]) -> str:
+    """What Python code prints that has the shared library in `file` as `library`."""
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", CHILD, str(libmpi)],
+            [sys.executable, "-I", "-S", "-c", LOAD + question, str(file)],
             env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -13,7 +13,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Case, Curve, Place, Who
-from nearpeak.libraries.families import is_native
+from nearpeak.libraries.families import is_ceiling
 from nearpeak.machine.model import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.model import Machine
 from nearpeak.machine.states import held_down
@@ -207,7 +207,7 @@ def _library(contender: model.Contender) -> Library:
         version_text=library.version_text,
         env=library.env,
         given=contender.settings,
-        native=is_native(library),
+        native=is_ceiling(library),
     )
 
 

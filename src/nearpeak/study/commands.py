@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.families import is_native
+from nearpeak.libraries.families import all_families, is_ceiling, is_native, mode_of
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine import model as machine
 from nearpeak.study import mps
@@ -68,7 +68,7 @@ def make_command(
     assert planned.contender is not None
     contender = plan.contenders[planned.contender]
     ends = launch_ends(plan, planned)
-    if is_native(contender.library):
+    if is_ceiling(contender.library):
         variants = [plan.variants[number] for number in planned.variants]
         return library_of_ceilings(
             tools,
@@ -77,6 +77,24 @@ def make_command(
             planned.buffers,
             [variant.benchmark for variant in variants],
             [*_options(dict(state_of(variants[0].axes))), *common],
+            contender.settings,
+            plan.study,
+        )
+    if mode_of(contender.library):
+        words = []
+        for number in planned.variants:
+            # Axes that it lacks have their defaults, in which it is the same.
+            variant = plan.variants[number]
+            usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
+            other = {name: value for name, value in variant.axes.items() if value != usual[name]}
+            words += [variant.benchmark, *_options(other)]
+        return loaded_by_native(
+            tools,
+            contender.library,
+            path,
+            ends,
+            planned.buffers,
+            [*words, *common],
             contender.settings,
             plan.study,
         )
@@ -233,6 +251,28 @@ def library_of_ceilings(
     what = ["--metrics", ",".join(benchmarks), "--as-library"]
     return CommandLine(
         argv=[str(tools.native_program()), *where, *what, *options],
+        env={**settings.env, **path_environment(path, study)},
+    )
+
+
+def loaded_by_native(
+    tools: Tools,
+    library: Library,
+    path: machine.Path,
+    ends: Ends,
+    buffers: str,
+    words: list[str],
+    settings: Settings,
+    study: str,
+) -> CommandLine:
+    """A launch of nearpeak-native that loads a library, like NCCL: `words` are benchmarks with
+    their options."""
+    family = all_families()[library.family]
+    named = [f"{family.backend}:{one}" if family.backend else one for one in devices(ends)]
+    where = ["--cpus", ",".join(str(end.cpus[0]) for end in ends), "--devices", ",".join(named)]
+    what = ["--buffers", buffers, "--library", str(library.libmpi)]
+    return CommandLine(
+        argv=[str(tools.native_program()), str(family.mode), *where, *what, *words],
         env={**settings.env, **path_environment(path, study)},
     )
 

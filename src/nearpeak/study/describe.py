@@ -3,7 +3,7 @@
 
 import difflib
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,6 +35,18 @@ class Description(msgspec.Struct, frozen=True):
     benchmarks: list[Benchmark]
     operations: list[Operation] = []
 
+    def measures(self, variant: Variant, defaults: Mapping[str, str]) -> bool:
+        """Whether it has the benchmark with these axes. Where it lacks an axis, its `defaults` are
+        what it does."""
+        for benchmark in self.benchmarks:
+            if benchmark.name == variant.benchmark:
+                known = {axis.name: axis.values for axis in benchmark.axes}
+                return all(
+                    value in known.get(name, [defaults[name]])
+                    for name, value in variant.axes.items()
+                )
+        return False
+
     def of_families(self, families: Sequence[str]) -> list[str]:
         """The names of the benchmarks of these families; UserError for one that there is not."""
         known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
@@ -49,12 +61,12 @@ class Description(msgspec.Struct, frozen=True):
         return [benchmark.name for benchmark in self.benchmarks if benchmark.default]
 
 
-def describe(program: Path, env: dict[str, str]) -> Description:
-    """Asks a measuring program what it measures; UserError when it does not answer."""
+def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Description:
+    """Asks a measuring program, or a mode of it, what it measures; UserError when it does not
+    answer."""
+    words = [str(program), *filter(None, [mode]), "--describe"]
     try:
-        answer = subprocess.run(
-            [str(program), "--describe"], env=env, capture_output=True, check=True, timeout=60
-        )
+        answer = subprocess.run(words, env=env, capture_output=True, check=True, timeout=60)
         schema = msgspec.json.decode(answer.stdout, type=_Version).schema
         if schema == SCHEMA:
             return msgspec.json.decode(answer.stdout, type=Description)
@@ -66,6 +78,23 @@ def describe(program: Path, env: dict[str, str]) -> Description:
         f"{program} describes itself in schema {schema}, not {SCHEMA}: "
         f"remove {program.parent} and try again"
     )
+
+
+def joined(descriptions: Sequence[Description]) -> Description:
+    """What any of them measures, with all values that an axis has in any; else the first's word."""
+    first, *others = descriptions
+    known = {one.name: one for one in first.benchmarks}
+    for benchmark in (one for other in others for one in other.benchmarks):
+        mine = known.setdefault(benchmark.name, benchmark)
+        more = {axis.name: axis.values for axis in benchmark.axes}
+        axes = [
+            msgspec.structs.replace(
+                axis, values=list(dict.fromkeys([*axis.values, *more.get(axis.name, [])]))
+            )
+            for axis in mine.axes
+        ]
+        known[benchmark.name] = msgspec.structs.replace(mine, axes=axes)
+    return msgspec.structs.replace(first, benchmarks=list(known.values()))
 
 
 def closest(wrong: str, right: list[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nearpeak.libraries.families import is_native
+from nearpeak.libraries.families import is_ceiling
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
 from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch, Template
@@ -68,7 +68,7 @@ class Cost:
 
 def kind_of(plan: Plan, launch: Template) -> Kind:
     """What launches have in common that cost and scatter alike."""
-    native = launch.contender is None or is_native(plan.contenders[launch.contender].library)
+    native = launch.contender is None or is_ceiling(plan.contenders[launch.contender].library)
     role = "ceiling" if native else "mpi"  # in the place of a library it tries its methods too
     transport = plan.find_path(launch.path).transport
     if launch.adapter:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.families import is_native
+from nearpeak.libraries.families import is_ceiling, mode_of
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
@@ -260,7 +260,8 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
             (index, variant)
             for index, variant in fitting
             if runs(contender, variant)
-            and (not is_native(contender.library) or _native_runs(plan, path, variant))
+            and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
+            and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
         ]
         for together in _together(plan, mine):
             yield msgspec.structs.replace(
@@ -281,6 +282,12 @@ def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
     usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
     own = variant.buffers == ceiling_buffers(variant.buffers) and not path.two_hosts
     return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
+
+
+def between_gpus(path: Path, buffers: str) -> bool:
+    """Whether ranks on a path have a GPU of this host each and buffers there, as NCCL asks."""
+    own = len({end.gpu for end in path.ends}) == len(path.ends)
+    return set(buffers.split(",")) == {"D"} and own and not path.two_hosts and not path.shares_gpu
 
 
 def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import nccl
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import find_libraries, resolve
-from nearpeak.libraries.families import is_native
+from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.launch import command_line, environment, shell_line
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.libraries.settings import find
@@ -26,7 +27,7 @@ from nearpeak.study.awareness import sentences, try_contender
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import Ends, in_gpu, rank_ends
 from nearpeak.study.commands import Tools
-from nearpeak.study.describe import Description, closest, describe
+from nearpeak.study.describe import Description, closest, describe, joined
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import DEVIATION, VIRTUAL_DEVIATION, fits, make_plan
@@ -57,11 +58,14 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     check_hosts(options.hosts, options.remote_shell)
     contenders = choose_contenders(options)
     machine = discover()
+    if not options.libraries and machine.gpus:
+        contenders += found_beside_mpi()
     # Before anything is built or tried: that would be load of our own.
     machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
     build_native()
-    described = describe_libraries([contender.library for contender in contenders])
+    programs = Programs([contender.library for contender in contenders])
+    described = programs.described
     named_so = [*described.of_families(options.operations), *options.benchmarks]
     wanted = named_so or described.defaults
     asked = choose_variants(described, wanted, options.buffers, paths)
@@ -73,7 +77,9 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         known.with_staging(contenders, asked),
         [path for path in paths if path.transport == "local" or _is_used(path, asked, described)],
         described.benchmarks,
-        lambda contender, variant: known.runs(contender, variant, asked),
+        lambda contender, variant: (
+            known.runs(contender, variant, asked) and programs.measure(contender, variant)
+        ),
         has_perftest(),
         VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
     )
@@ -133,9 +139,15 @@ def choose_contenders(options: Options) -> list[Contender]:
                 "or name one with --mpi PATH"
             )
         return [Contender(library=library, settings=Settings()) for library in found]
-    contenders = []
+    contenders: list[Contender] = []
     for choice in options.libraries:
-        library = resolve(choice.mpi)
+        try:
+            library = resolve(choice.mpi)
+        except nccl.MissingError as error:
+            if len(options.libraries) == 1:
+                raise
+            print(printable(f"{error}; the others are measured without it"), file=sys.stderr)
+            continue
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
         contenders += [
@@ -148,21 +160,40 @@ def choose_contenders(options: Options) -> list[Contender]:
     return contenders
 
 
+def found_beside_mpi() -> list[Contender]:
+    """NCCL or RCCL, where they are found: what programs with GPUs use in the place of MPI."""
+    found = {one.family: one for one in reversed(nccl.discover().libraries)}
+    return [Contender(library=library, settings=Settings()) for library in found.values()]
+
+
 def _last_resort(path: Path) -> tuple[bool, bool]:
     """Sorts paths whose ends have a GPU each before those where several share one."""
     return path.shares_gpu, path.mps
 
 
 def describe_library(library: Library) -> Description:
-    """What nearpeak-mpi, built for this library, can measure."""
-    return describe(build_mpi(library), {**os.environ, **environment(library)})
+    """What nearpeak-mpi, built for this library, can measure, or the program in its place."""
+    env = {**os.environ, **environment(library)}
+    return describe(build_mpi(library), env, mode_of(library))
 
 
-def describe_libraries(libraries: Sequence[Library]) -> Description:
-    """What can be measured with these: all builds of nearpeak-mpi say the same."""
-    ours = [library for library in libraries if not is_native(library)]
-    described, *_ = [describe_library(library) for library in ours or libraries]
-    return described
+class Programs:
+    """What the programs measure that libraries are measured by, each in its own words."""
+
+    def __init__(self, libraries: Sequence[Library]) -> None:
+        ours = [library for library in libraries if not is_native(library)]
+        beside = [library for library in libraries if mode_of(library)]
+        self._own = {mode_of(one): describe_library(one) for one in [*ours, *beside] or libraries}
+        # All builds of nearpeak-mpi say the same; its word comes before that of others.
+        self.described = joined(list(self._own.values()))
+
+    def measure(self, contender: Contender, variant: Variant) -> bool:
+        """Whether that of a contender has a variant. What ceilings have, plan.py knows."""
+        if is_ceiling(contender.library):
+            return True
+        benchmark = named(self.described.benchmarks, variant.benchmark)
+        defaults = {axis.name: axis.default for axis in benchmark.axes}
+        return self._own[mode_of(contender.library)].measures(variant, defaults)
 
 
 def select_paths(

@@ -16,8 +16,9 @@ import msgspec
 
 import nearpeak
 from nearpeak.errors import UserError
+from nearpeak.libraries import nccl
 from nearpeak.libraries.build import compiler_of
-from nearpeak.libraries.families import is_native
+from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.model import Library
@@ -166,6 +167,8 @@ def _library(plan: Plan) -> dict[str, str]:
 def _version(library: Library) -> str:
     """What the library says of itself now, which is not always what it said for the plan."""
     try:
+        if mode_of(library):
+            return nccl.version_text(library.libmpi, library.family)
         return version_text(library.libmpi, environment(library)).strip()
     except CannotIdentify as error:
         return f"unknown ({error})"
@@ -174,7 +177,7 @@ def _version(library: Library) -> str:
 def _build(plan: Plan, tools: Tools) -> dict[str, str]:
     native = tools.native_program()
     found = {"nearpeak-native": _digest(native)}
-    for library in _libraries(plan):
+    for library in (one for one in _libraries(plan) if not is_native(one)):
         found[PROGRAM + library.name] = _digest(tools.mpi_program(library))
     if said := compiler_of(native):
         found["compiler"] = said
@@ -184,7 +187,7 @@ def _build(plan: Plan, tools: Tools) -> dict[str, str]:
 def _libraries(plan: Plan) -> Iterable[Library]:
     """Each library of a plan once, without what stands in for one."""
     named = {one.library.name: one.library for one in plan.contenders}
-    return [library for library in named.values() if not is_native(library)]
+    return [library for library in named.values() if not is_ceiling(library)]
 
 
 def _digest(file: Path) -> str:

@@ -30,8 +30,10 @@ class Family:
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
-    # What is no MPI at all, but measured in the place of a library, by nearpeak-native.
+    # No MPI at all, but measured in the place of a library by nearpeak-native: the ceilings,
     native: Library | None = None
+    mode: str | None = None  # or libraries that this mode of it loads,
+    backend: str = ""  # on devices of this backend: "hip"; "" is CUDA
 
     def version(self, version_text: str) -> str | None:
         """The version in a library's version text, or None if it is of another family."""
@@ -51,8 +53,19 @@ def all_families() -> dict[str, Family]:
 
 def is_native(library: Library) -> bool:
     """Whether nearpeak-native is in the place of this library: no build, no launcher of its own."""
+    return is_ceiling(library) or mode_of(library) is not None
+
+
+def is_ceiling(library: Library) -> bool:
+    """Whether it is no library at all: the ceilings are in its place."""
     family = all_families().get(library.family)
     return family is not None and family.native is not None
+
+
+def mode_of(library: Library) -> str | None:
+    """The mode of nearpeak-native that loads this library; None: nearpeak-mpi does."""
+    family = all_families().get(library.family)
+    return family.mode if family else None
 
 
 def natives() -> dict[str, Library]:

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RCCL, AMD's library with the functions of NCCL. Not yet run on a machine with AMD's GPUs."""
+
+from nearpeak.libraries.families import Family
+
+FAMILY = Family(
+    name="rccl",
+    title="RCCL",
+    version_pattern=r"^RCCL (\S+),",
+    abi="",
+    header_mark="",
+    launcher="",
+    launcher_mark=r"(?!)",
+    mode="nccl",
+    backend="hip",
+)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NCCL and RCCL on this machine: where they lie, and what each says of itself.
+
+They are looked for where the loader looks, where CUDA, ROCm and NVIDIA's HPC SDK put them, and in
+the Python environments of this machine, which often bring their own.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.families import all_families
+from nearpeak.libraries.identify import CannotIdentify, ask
+from nearpeak.libraries.model import Library
+
+SONAMES = {"nccl": "libnccl.so.2", "rccl": "librccl.so.1"}
+PREFIX_VARIABLES = ("NCCL_HOME", "NCCL_ROOT", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
+USUAL_FOLDERS = (
+    *("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/lib64"),
+    *("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda-*/lib"),
+    *("/usr/local/nccl*/lib", "/opt/nccl*/lib", "/opt/nvidia/hpc_sdk/*/*/comm_libs/nccl/lib"),
+    *("/opt/rocm/lib", "/opt/rocm-*/lib"),
+)
+# Below the prefix of an interpreter: the wheels nvidia-nccl-cu*, conda's packages, Debian's folder.
+PYTHON_FOLDERS = (
+    "lib/python3*/site-packages/nvidia/nccl/lib",
+    "lib64/python3*/site-packages/nvidia/nccl/lib",
+    "lib/python3*/dist-packages/nvidia/nccl/lib",
+    "local/lib/python3*/dist-packages/nvidia/nccl/lib",
+    "lib",
+)
+CHILD = """
+version = ctypes.c_int()
+if library.ncclGetVersion(ctypes.byref(version)):
+    sys.exit("ncclGetVersion failed")
+sys.stdout.write(str(version.value))
+"""
+
+
+class MissingError(UserError):
+    """There is no such library on this machine."""
+
+
+@dataclass
+class Found:
+    """What was found, and one line for each that could not be used."""
+
+    libraries: list[Library] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def discover() -> Found:
+    """Every NCCL and RCCL of this machine. The first of a family has its name, others a version."""
+    found = Found()
+    seen: set[Path] = set()
+    for family, soname in SONAMES.items():
+        for folder in folders():
+            file = folder / soname
+            if not file.is_file() or file.resolve() in seen:
+                continue
+            seen.add(file.resolve())
+            try:
+                library = identified(file, family, "found")
+            except CannotIdentify as error:
+                found.problems.append(f"{file}: {error}")
+                continue
+            names = {one.name for one in found.libraries}
+            if library.version in {one.version for one in found.libraries if one.family == family}:
+                continue  # a copy
+            if family in names:
+                family_name = f"{family}-{library.version}"
+                library = identified(file, family, "found", family_name)
+            found.libraries.append(library)
+    return found
+
+
+def is_name(spec: str) -> bool:
+    """Whether a user may mean one that is found: `nccl`, `rccl`, `nccl-2.27.5`."""
+    return spec.partition("-")[0] in SONAMES
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path names such a library."""
+    return any(path.name.startswith(soname.partition(".")[0]) for soname in SONAMES.values())
+
+
+def resolve(name: str) -> Library:
+    """The one with this name; MissingError, with what would do, where there is none."""
+    found = discover()
+    for library in found.libraries:
+        if library.name == name:
+            return library
+    family = name.partition("-")[0]
+    there = [library.name for library in found.libraries if library.family == family]
+    why = f"; there is {', '.join(there)}" if there else ""
+    why += "".join(f"; {problem}" for problem in found.problems if SONAMES[family] in problem)
+    raise MissingError(
+        f"{name} was not found on this machine{why}: "
+        f"name its file, like --mpi {family}=/path/to/{SONAMES[family]}"
+    )
+
+
+def at_path(path: Path) -> Library:
+    """The one in this file; UserError where it cannot be used."""
+    if not path.is_file():
+        raise UserError(f"there is no {path}: name the file of NCCL or RCCL")
+    family = "rccl" if path.name.startswith("librccl") else "nccl"
+    try:
+        return identified(path, family, "given")
+    except CannotIdentify as error:
+        raise UserError(f"{path} cannot be used: {error}") from None
+
+
+def folders() -> list[Path]:
+    """Where they are looked for, each folder once, the loader's first."""
+    named = [Path(one) for one in os.environ.get("LD_LIBRARY_PATH", "").split(":") if one]
+    for variable in PREFIX_VARIABLES:
+        if prefix := os.environ.get(variable):
+            named += [Path(prefix) / "lib", Path(prefix) / "lib64"]
+    named += [one for pattern in USUAL_FOLDERS for one in _glob(Path("/"), pattern[1:])]
+    named += [
+        one
+        for prefix in _python_prefixes()
+        for pattern in PYTHON_FOLDERS
+        for one in _glob(prefix, pattern)
+    ]
+    return [folder for folder in dict.fromkeys(named) if folder.is_dir()]
+
+
+def _glob(folder: Path, pattern: str) -> list[Path]:
+    return sorted(folder.glob(pattern))
+
+
+def _python_prefixes() -> Iterator[Path]:
+    """Of the interpreters and environments that are at hand."""
+    yield Path(sys.prefix)
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if prefix := os.environ.get(variable):
+            yield Path(prefix)
+    for name in ("python3", "python"):
+        if interpreter := shutil.which(name):
+            yield Path(interpreter).parent.parent
+            yield Path(interpreter).resolve().parent.parent
+    yield from (Path("/usr"), Path("~/.local").expanduser())
+
+
+def version_text(file: Path, family: str) -> str:
+    """`NCCL 2.28.3, /path/libnccl.so.2`, as nearpeak-native writes it; CannotIdentify."""
+    said = ask(file, CHILD, {})
+    if not said.isdecimal():
+        raise CannotIdentify(f"it says that its version is {said[:80]!r}")
+    return f"{all_families()[family].title} {version_words(int(said))}, {file}"
+
+
+def version_words(number: int) -> str:
+    """`2.28.3` of 22803, `2.8.4` of 2804: NCCL_VERSION of nccl.h."""
+    major = 1000 if number < 10000 else 10000
+    return f"{number // major}.{number % major // 100}.{number % 100}"
+
+
+def identified(file: Path, family: str, origin: str, name: str | None = None) -> Library:
+    """The library in a file, which is asked; CannotIdentify where it does not answer."""
+    text = version_text(file, family)
+    version = all_families()[family].version(text)
+    assert version is not None
+    return Library(
+        name=name or family,
+        family=family,
+        version=version,
+        version_text=text,
+        abi="",
+        prefix=file.parent,
+        origin=origin,
+        launcher=Path(),
+        libmpi=file,
+    )

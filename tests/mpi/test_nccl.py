@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real launches of `nearpeak-native nccl` with the fake NCCL and the fake driver's devices."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import build_native
+
+LIMIT = 60  # seconds: a launch that hangs fails its test
+QUICK = ["--slot-ms", "0.2", "--least-samples", "3"]
+MESSAGES = {"latency", "bw", "bibw", "mbw_mr", "multi_lat"}
+REDUCTIONS = {"allreduce", "reduce", "reduce_scatter_block"}
+BLOCKS = {"allgather", "alltoall", "bcast", "gather", "scatter"}
+EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS)
+
+
+@pytest.fixture
+def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
+    """Runs two ranks with these words behind the mode; the exit status, records and errors."""
+
+    def run(*words: str, fake: str = "", devices: str = "0,1") -> tuple[int, list[Any], str]:
+        cpu = min(os.sched_getaffinity(0))
+        file = tmp_path / "records.jsonl"
+        file.unlink(missing_ok=True)
+        where = ["--cpus", f"{cpu},{cpu}", "--devices", devices, "--library", str(fake_nccl)]
+        done = subprocess.run(
+            [build_native(), "nccl", *where, *words],
+            env={
+                **os.environ,
+                "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
+                "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+                "NEARPEAK_FAKE_NCCL": fake,
+            },
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        lines = file.read_text().splitlines() if file.exists() else []
+        errors = [one for one in done.stderr.splitlines() if "several processes share" not in one]
+        return done.returncode, [json.loads(line) for line in lines], "\n".join(errors)
+
+    return run
+
+
+def of(records: list[Any], kind: str) -> list[Any]:
+    return [record for record in records if record["record"] == kind]
+
+
+def test_it_describes_what_it_measures() -> None:
+    told = subprocess.run([build_native(), "nccl", "--describe"], capture_output=True, check=True)
+    described = {one["name"]: one for one in json.loads(told.stdout)["benchmarks"]}
+    assert sorted(described) == EVERY
+    assert {name for name, one in described.items() if one["family"] == "pt2pt"} == MESSAGES
+    axes = {axis["name"]: axis["values"] for axis in described["allreduce"]["axes"]}
+    assert axes["type"] == ["float", "int", "double", "half", "bfloat16"]
+    assert axes["calls"] == ["blocking", "enqueued"]
+    assert axes["touch"] == ["none"]
+
+
+def test_every_benchmark_is_verified(launch: Any) -> None:
+    code, records, err = launch(*EVERY, "--sizes", "0,8,40K", *QUICK, "--jsonl", "records.jsonl")
+    assert (code, err) == (0, "")
+    assert not of(records, "problem")
+    [environment] = of(records, "environment")
+    assert environment["library_version"].startswith("NCCL 2.28.3, /")
+    samples = of(records, "samples")
+    assert {one["benchmark"] for one in samples} == set(EVERY)
+    assert all(one["verified"] and one["buffers"] == "D,D" for one in samples)
+    assert {one["size_bytes"] for one in samples if one["benchmark"] == "latency"} == {0, 8, 40960}
+
+
+def test_all_types_in_place_and_enqueued(launch: Any) -> None:
+    sizes = ["--sizes", "8,4K", "--reuse", "rotating", *QUICK, "--jsonl", "records.jsonl"]
+    for words in (
+        ["allreduce", "--type", "bfloat16", "--inplace", "yes", "--calls", "enqueued"],
+        ["allreduce", "--type", "int", "reduce", "--type", "half", "--inplace", "yes"],
+    ):
+        rest = ["reduce_scatter_block", "--type", "double", "--calls", "enqueued"]
+        for name in ("allgather", "gather", "scatter"):
+            rest += [name, "--inplace", "yes", "--calls", "enqueued"]
+        code, records, err = launch(*words, *rest, *sizes)
+        assert (code, err) == (0, "")
+        assert not of(records, "problem")
+        assert len(of(records, "samples")) == 2 * len({*words, *rest} & set(EVERY))
+
+
+@pytest.mark.parametrize(
+    ("fault", "caught"),
+    [
+        ("zeros", set(EVERY)),
+        ("stale,rank=1", set(EVERY) - {"reduce", "gather"}),  # which rank 0 alone receives
+        ("sum", REDUCTIONS),
+        ("dropped", {"allgather"}),
+    ],
+)
+def test_a_library_with_a_fault_is_caught(launch: Any, fault: str, caught: set[str]) -> None:
+    words = [*EVERY, "--sizes", "4K", *QUICK, "--window", "4", "--jsonl", "records.jsonl"]
+    code, records, _ = launch(*words, fake=fault)
+    assert code == 3
+    problems = of(records, "problem")
+    assert {one["benchmark"] for one in problems if one["status"] == "wrong data"} == caught
+
+
+def test_a_rank_that_fails_ends_all(launch: Any) -> None:
+    code, _, err = launch("allreduce", "--sizes", "8", *QUICK, fake="fails=7")
+    assert code == 1
+    assert err == "nearpeak-native: process 1: ncclAllReduce: unhandled cuda error"
+
+
+def test_a_type_that_an_old_one_lacks_is_skipped(launch: Any) -> None:
+    words = ["allreduce", "--type", "bfloat16", "--sizes", "8", *QUICK, "--jsonl", "records.jsonl"]
+    code, records, _ = launch(*words, fake="version=2804")
+    assert code == 0
+    assert [one["message"] for one in of(records, "problem")] == [
+        "NCCL 2.8.4 has no bfloat16: 2.10 is the first"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["barrier"], "not expected: barrier"),
+        ([], "name a benchmark behind the options of nccl, like allreduce"),
+        (["--buffers", "H", "bw"], "nccl measures device memory alone: give --buffers D, not H"),
+        (["allreduce", "--calls", "persistent"], "--calls: persistent not in {blocking,enqueued}"),
+        (["--library", "/nowhere/libnccl.so", "bw"], "/nowhere/libnccl.so cannot be loaded"),
+    ],
+)
+def test_bad_input_is_one_line(launch: Any, words: list[str], said: str) -> None:
+    code, _, err = launch(*words)
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 0
+
+
+def test_two_ranks_on_one_gpu_are_refused(launch: Any) -> None:
+    code, _, err = launch("allreduce", devices="1,1")
+    assert code == 2
+    assert "ranks 0 and 1 are on one GPU, which NCCL refuses" in err
