@@ -39,6 +39,7 @@ namespace {
 
 constexpr int kMostRanks = 8;
 constexpr std::size_t kPiece = 1 << 14;
+constexpr int kPatience = 20;  // looks in vain
 constexpr std::uint64_t kDepth = 32;  // pieces that may be on their way: ranks share CPUs
 
 enum Result { kSuccess = 0, kUnhandledCudaError = 1, kInvalidArgument = 4, kInvalidUsage = 5 };
@@ -148,6 +149,7 @@ struct Part {
 
 // All at once; of those of one direction and peer the first goes first.
 void move(std::vector<Part>& parts) {
+  int idle = 0;
   for (bool all = false; !all;) {
     all = true;
     bool moved = false;
@@ -160,7 +162,11 @@ void move(std::vector<Part>& parts) {
       busy.push_back(way);
       moved = part.step() || moved;
     }
-    if (!moved) sched_yield();
+    idle = moved ? 0 : idle + 1;
+    if (idle < kPatience)
+      sched_yield();
+    else
+      usleep(10);  // other programs have the CPUs, too
   }
 }
 
