@@ -376,8 +376,8 @@ EXPORT int fake_cuda_live() {
                                      state().events.size() + state().modules.size());
 }
 
-// Where the CPU finds these bytes of device memory, for a library that stands for one with kernels of
-// its own (fake_nccl.cpp); null where the device that is current does not have them all.
+// Where the CPU finds these bytes of device memory, for a library that stands for one with kernels
+// of its own (fake_nccl.cpp); null where the device that is current does not have them all.
 EXPORT char* fake_cuda_storage(Address address, std::size_t bytes) {
   const Allocation* found = find(address);
   if (found == nullptr || found->device != current) return nullptr;
