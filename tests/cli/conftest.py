@@ -58,9 +58,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         module.data_path("host-memory node0", "local"),
     ]
     reasons = [Missing("host-host cross-numa", "the machine has one NUMA node with cores")]
-    monkeypatch.setattr(
-        prepare, "discover_paths", lambda _machine, _hosts, _pairs: (paths, reasons)
-    )
+    monkeypatch.setattr(prepare, "discover_paths", lambda *_: (paths, reasons))
     monkeypatch.chdir(tmp_path)
     return module
 

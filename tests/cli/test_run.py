@@ -66,7 +66,7 @@ def test_a_path_with_mps_runs_under_a_daemon(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
-    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts, _pairs: ([path], []))
+    monkeypatch.setattr(prepare, "discover_paths", lambda *_: ([path], []))
     begun = []
 
     @contextlib.contextmanager
@@ -86,7 +86,7 @@ def test_without_mps_its_path_is_refused(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
-    monkeypatch.setattr(prepare, "discover_paths", lambda _machine, _hosts, _pairs: ([path], []))
+    monkeypatch.setattr(prepare, "discover_paths", lambda *_: ([path], []))
     monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
     code, _, err = nearpeak("run", "latency", "--mpi", "one", "--path", path.id, "--buffers", "D,D")
     assert code == 2

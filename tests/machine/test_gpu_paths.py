@@ -10,6 +10,7 @@ import pytest
 from nearpeak.machine.model import Machine
 from nearpeak.machine.model import Path as DataPath
 from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
 
 Load = Callable[[str], Machine]
@@ -17,6 +18,7 @@ Put = Callable[[Path, str, str], None]
 
 SAME = ["gpu-gpu same-gpu", "gpu-gpu same-gpu mps"]
 NEAR_FAR = ["host-gpu near", "host-gpu far"]
+EIGHT = ["gpu x4", "gpu x8"]
 
 
 @pytest.fixture
@@ -51,14 +53,17 @@ def ends(path: DataPath) -> list[tuple[str, int, int]]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("dgx-a100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR, "gpu-all"]),
-        ("dgx-h100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR, "gpu-all"]),
-        ("power9-ac922", [*SAME, "gpu-gpu nvlink", "gpu-gpu cross-socket", *NEAR_FAR, "gpu-all"]),
-        ("mi250x-node", [SAME[0], "gpu-gpu xgmi", *NEAR_FAR, "gpu-all"]),
+        ("dgx-a100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR, *EIGHT]),
+        ("dgx-h100", [*SAME, "gpu-gpu nvlink", *NEAR_FAR, *EIGHT]),
+        (
+            "power9-ac922",
+            [*SAME, "gpu-gpu nvlink", "gpu-gpu cross-socket", *NEAR_FAR, "gpu x4", "gpu x6"],
+        ),
+        ("mi250x-node", [SAME[0], "gpu-gpu xgmi", *NEAR_FAR, *EIGHT]),
         ("grace-hopper", [*SAME, "host-gpu near"]),
         (
             "pcie-only",
-            [SAME[0], "gpu-gpu pcie-switch", "gpu-gpu cross-socket", *NEAR_FAR, "gpu-all"],
+            [SAME[0], "gpu-gpu pcie-switch", "gpu-gpu cross-socket", *NEAR_FAR, "gpu x4"],
         ),
         ("one-gpu", [*SAME, "host-gpu near"]),
         ("epyc-nps4", []),
@@ -83,13 +88,20 @@ def test_every_path_and_every_pair_stands_on_cores_of_its_own(any_machine: Path)
                 assert uuids[end.gpu].numa_node == end.numa_node
 
 
-def test_all_gpus_have_a_rank_each(load: Load) -> None:
+def test_so_many_gpus_have_a_rank_each(load: Load) -> None:
     machine = load("dgx-a100")
-    path = gpu_paths(machine)["gpu-all"]
-    assert [end.gpu for end in path.ends] == [gpu.uuid for gpu in machine.gpus]
-    assert len(path.ends) == 8
+    paths = gpu_paths(machine)
+    for number in (4, 8):
+        path = paths[f"gpu x{number}"]
+        assert [end.gpu for end in path.ends] == [gpu.uuid for gpu in machine.gpus[:number]]
+        assert path.holds(paths["gpu-gpu nvlink"])
     few = limited(machine, [0, 1, 2, 3])
-    assert "4 cores only; allow it one for each GPU" in missing(few)["gpu-all"]
+    assert "4 cores only; allow it one for each GPU" in missing(few)["gpu x8"]
+    found, lacking = discover_paths(machine, ranks=Ranks((3, 16)))
+    assert [path.id for path in found if len(path.ends) > 2 and path.ends[0].gpu] == ["gpu x3"]
+    assert [one.why for one in lacking if one.path == "gpu x16"] == [
+        "this process may use 8 GPUs only"
+    ]
 
 
 def test_dgx_a100(load: Load) -> None:

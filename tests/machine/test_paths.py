@@ -12,6 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine, Nic
 from nearpeak.machine.model import Path as DataPath
 from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
 
 Load = Callable[[str], Machine]
@@ -65,7 +66,7 @@ def test_one_socket(load: Load) -> None:
     paths = by_id(machine)
     assert list(paths) == [
         *("host-host same-numa", "host-host tcp-loopback"),
-        *("host-all cores", "host-memory node0"),
+        *("host x4", "host x8", "host-memory node0"),
     ]
     assert ends(paths["host-host same-numa"]) == [([0], 0), ([1], 0)]
     assert paths["host-host same-numa"].transport == "memory"
@@ -76,19 +77,54 @@ def test_one_socket(load: Load) -> None:
     )
 
 
-def test_all_cores_have_a_rank_each_an_even_number_of_them(load: Load) -> None:
+def many(machine: Machine, *counts: int, oversubscribe: bool = False) -> dict[int, DataPath]:
+    """The paths of more than two ranks of the host, by their number."""
+    paths, _ = discover_paths(machine, ranks=Ranks(counts, oversubscribe))
+    found = [path for path in paths if len(path.ends) > 2 and path.ends[0].memory == "host"]
+    assert all(path.id == f"host x{len(path.ends)}" for path in found)
+    return {len(path.ends): path for path in found}
+
+
+def test_four_ranks_and_one_for_each_core_an_even_number_of_them(load: Load) -> None:
     two_sockets = load("two-sockets-smt")
-    path = by_id(two_sockets)["host-all cores"]
-    assert len(path.ends) == len(two_sockets.cores)
-    nodes = [end.numa_node for end in path.ends]
+    paths = many(two_sockets)
+    assert [*paths] == [4, len(two_sockets.cores)]
+    nodes = [end.numa_node for end in paths[40].ends]
     assert nodes == sorted(nodes)  # the second half sits on the second socket
+    assert [end.cpus for end in paths[4].ends] == [[0], [2], [4], [6]]  # all on the first
     one_socket = load("one-socket")
-    for allowed, ranks in ((5, 4), (4, 4)):
-        paths = by_id(limited(one_socket, list(range(allowed))))
-        assert len(paths["host-all cores"].ends) == ranks
-    assert "it takes 4" in reason(limited(one_socket, [0, 1, 2]), "host-all cores")
+    for allowed, ranks in ((8, [4, 8]), (7, [4, 6]), (5, [4]), (4, [4]), (3, []), (2, [])):
+        assert [*many(limited(one_socket, list(range(allowed))))] == ranks
+    assert "3 cores only" in reason(limited(one_socket, [0, 1, 2]), "host x4")
     _, missing = discover_paths(limited(one_socket, [0, 1]))
-    assert not any(one.path.startswith("host-all") for one in missing)
+    assert not any(one.ranks > 2 for one in missing)  # the paths between two are all there is
+
+
+def test_more_ranks_hold_the_ends_of_fewer(any_machine: Path) -> None:
+    paths, _ = discover_paths(from_sysfs(any_machine))
+    by_name = {path.id: path for path in paths}
+    for path in (one for one in paths if len(one.ends) > 2):
+        assert path.holds(path)
+        assert path.ends[0].memory == "gpu" or path.holds(by_name["host-host same-numa"])
+        assert not any(path.holds(one) for one in paths if one.transport == "network")
+        assert not any(path.holds(one) for one in paths if one.shares_gpu)
+        kind = [
+            one for one in paths if len(one.ends) > 2 and one.ends[0].memory == path.ends[0].memory
+        ]
+        assert kind[-1].holds(path)
+
+
+def test_as_many_ranks_as_are_asked_for(load: Load) -> None:
+    machine = load("one-socket")
+    assert [*many(machine, 6, 2, 3)] == [3, 6]
+    assert "8 cores only" in next(
+        one.why for one in discover_paths(machine, ranks=Ranks((16,)))[1] if one.ranks == 16
+    )
+    shared = many(machine, 12, oversubscribe=True)[12]
+    assert [end.cpus[0] for end in shared.ends] == [*range(8), *range(4)]
+    assert shared.shares_cores
+    assert "12 ranks, on 8 cores, which they share" in shared.summary
+    assert not many(machine, 8, oversubscribe=True)[8].shares_cores
 
 
 def test_two_sockets_with_smt(load: Load) -> None:

@@ -64,8 +64,8 @@ def test_two_gpus_come_before_one(dgx: Machine) -> None:
 
 
 def test_ranks_that_no_path_has_are_bad_input(dgx: Machine) -> None:
-    wide = select_paths(dgx, [], ["gpu-all"])
-    said = r"pair runs on exactly 2 ranks, and none of the paths gpu-all \(8\) has so many"
+    wide = select_paths(dgx, [], ["gpu x8"])
+    said = r"pair runs on exactly 2 ranks, and none of the paths gpu x8 \(8\) has so many"
     with pytest.raises(UserError, match=said):
         fitting_path(wide, PAIR, "D,D")
     assert len(fitting_path(wide, ANY, "D,D")[1]) == 8

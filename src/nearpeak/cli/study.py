@@ -95,6 +95,16 @@ def study(
         bool,
         typer.Option("--all-pairs", help="Every pair of GPUs, and of a NUMA node and a GPU."),
     ] = False,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,...",
+            help="Paths of so many ranks. Default: 2, 4, and one for each core or GPU.",
+        ),
+    ] = None,
+    oversubscribe: Annotated[
+        bool, typer.Option("--oversubscribe", help="Let more ranks than cores share them.")
+    ] = False,
     operations: Annotated[
         str | None,
         typer.Option(metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective, rma."),
@@ -167,6 +177,7 @@ def study(
         check_launches,
         library_choice,
         merge,
+        parse_ranks,
         read_study_file,
         split_list,
     )
@@ -176,6 +187,8 @@ def study(
         libraries=[library_choice(one) for one in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         all_pairs=all_pairs or None,
+        ranks=_parse("--ranks", parse_ranks, ranks) or [],
+        oversubscribe=oversubscribe or None,
         operations=_parse("--operations", split_list, operations) or [],
         benchmarks=[*(_parse("--benchmarks", split_list, benchmarks) or []), *(benchmark or [])],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],

@@ -4,7 +4,8 @@
 import itertools
 
 from nearpeak.machine.model import Core, Endpoint, Gpu, GpuLink, Machine, Missing, Nic, Path
-from nearpeak.machine.places import distance, host_end, neighbours, towards
+from nearpeak.machine.places import Ranks, distance, host_end, neighbours, towards
+from nearpeak.numbers import count
 
 SAME_GPU = "gpu-gpu same-gpu"
 SAME_GPU_MPS = "gpu-gpu same-gpu mps"
@@ -13,9 +14,7 @@ FAR = "host-gpu far"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
 FAR_NIC = "gpu-gpu two-nodes far-nic"
-ALL = "gpu-all"
 ANY = "gpu-gpu, host-gpu"  # all of them, where none can be
-LEAST_GPUS = 3  # two are a pair, which other paths are
 
 # Kinds of links between two GPUs, nearest first, in words; the vendors that have them.
 KINDS = {
@@ -30,7 +29,7 @@ Cores = dict[int, list[Core]]  # NUMA node -> its usable cores
 
 
 def gpu_paths(
-    machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool
+    machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool, ranks: Ranks
 ) -> list[Path | Missing]:
     """The paths, and a line for each that this machine lacks; of a machine without GPUs, one line.
 
@@ -44,7 +43,7 @@ def gpu_paths(
     gpu = machine.gpus[0]
     found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
     found += _host(machine, cores, gpu)
-    found += _all(machine, cores)
+    found += _many(machine, cores, ranks)
     if all_pairs:
         found += _pairs(machine, cores)
     return [*found, *_two_nodes(machine, cores, hosts)]
@@ -174,29 +173,36 @@ def _from_node(
     )
 
 
-def _all(machine: Machine, cores: Cores) -> list[Path | Missing]:
-    """One rank for each GPU, on a core of its own as near as can be."""
-    if len(machine.gpus) < LEAST_GPUS:
-        return []
+def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[Path | Missing]:
+    """Several ranks, each with a GPU of its own, the first ones first."""
+    there = len(machine.gpus)
+    asked = [number for number in ranks.of(there) if ranks.counts or number <= there]
+    return [_so_many(machine, cores, number) for number in asked]
+
+
+def _so_many(machine: Machine, cores: Cores, ranks: int) -> Path | Missing:
+    """One rank for each of so many GPUs, on a core of its own as near as can be."""
+    name = f"gpu x{ranks}"
+    if len(machine.gpus) < ranks:
+        few = f"this process may use {count(len(machine.gpus), 'GPU')} only"
+        return Missing(name, few, ranks)
     left = [core for here in cores.values() for core in here]
-    if len(left) < len(machine.gpus):
-        return [
-            Missing(ALL, f"this process may use {len(left)} cores only; allow it one for each GPU")
-        ]
+    if len(left) < ranks:
+        few = f"this process may use {len(left)} cores only; allow it one for each GPU"
+        return Missing(name, few, ranks)
     ends = []
-    for gpu in machine.gpus:
+    for gpu in machine.gpus[:ranks]:
         home = _home(machine, cores, gpu)
         near = min(left, key=lambda core: _farness(machine, home, core))
         left.remove(near)
         ends.append(_gpu_end(near, gpu))
-    return [
-        Path(
-            id=ALL,
-            summary=f"{len(ends)} ranks, one for each GPU ({machine.gpus[0].name})",
-            transport="memory",
-            ends=tuple(ends),
-        )
-    ]
+    return Path(
+        id=name,
+        summary=f"{ranks} ranks, each with a GPU of its own of {len(machine.gpus)} "
+        f"({machine.gpus[0].name})",
+        transport="memory",
+        ends=tuple(ends),
+    )
 
 
 def _farness(machine: Machine, home: int, core: Core) -> tuple[bool, int, int]:

@@ -131,6 +131,13 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     gpu: str | None = None
     host: str | None = None  # None: this host
 
+    @property
+    def memory_of(self) -> tuple[str | None, ...]:
+        """Whose memory it is: that of a GPU, whatever its rank runs on, or near some cores."""
+        if self.memory == "gpu":
+            return self.host, self.gpu
+        return self.host, *map(str, self.cpus)
+
 
 class Path(msgspec.Struct, kw_only=True, frozen=True):
     """Between which two memories data moves, and how.
@@ -152,6 +159,24 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     adapter: str | None = None
     variant_of: str = ""  # the id of the path that differs from it in `mps` alone
     pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
+    # No library is measured on it: what it carries bounds what one of more ends can do.
+    ceilings_only: bool = False
+
+    def holds(self, other: "Path") -> bool:
+        """Whether another path is between some of its ends, each of them once, in the same way."""
+        mine, ends = ([end.memory_of for end in path.ends] for path in (self, other))
+        return (
+            (other.transport, other.mps, other.two_hosts)
+            == (self.transport, self.mps, self.two_hosts)
+            and len(set(ends)) == len(ends)
+            and set(ends) <= set(mine)
+        )
+
+    @property
+    def shares_cores(self) -> bool:
+        """Whether several ranks run on one core of a host."""
+        cores = [(end.host, *end.cpus) for end in self.ends]
+        return self.transport != "local" and len(set(cores)) < len(cores)
 
     @property
     def two_hosts(self) -> bool:
@@ -184,6 +209,7 @@ class Missing(msgspec.Struct, frozen=True):
 
     path: str  # its id, or words for several
     why: str
+    ranks: int = 2  # that it would have
 
     def __str__(self) -> str:
         return f"{self.path}: {self.why}"

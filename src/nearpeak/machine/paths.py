@@ -6,27 +6,36 @@ import itertools
 from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
 from nearpeak.machine.model import Core, Endpoint, Machine, Missing, NumaNode, Path
-from nearpeak.machine.places import distance, host_end, neighbours, towards, usable_cores
+from nearpeak.machine.places import (
+    USUAL_RANKS,
+    Ranks,
+    distance,
+    host_end,
+    neighbours,
+    towards,
+    usable_cores,
+)
 from nearpeak.numbers import count
 
 SAME_NUMA = "host-host same-numa"
 CROSS_NUMA = "host-host cross-numa"
 SAME_PACKAGE = "host-host cross-numa same-package"
 LOOPBACK = "host-host tcp-loopback"
-ALL_CORES = "host-all cores"
-LEAST_CORES = 4  # of fewer, an even number is one pair, which other paths are
 TWO_NODES = "host-host two-nodes"
 
 
 def discover_paths(
-    machine: Machine, hosts: list[str] | None = None, all_pairs: bool = False
+    machine: Machine,
+    hosts: list[str] | None = None,
+    all_pairs: bool = False,
+    ranks: Ranks = Ranks(),
 ) -> tuple[list[Path], list[Missing]]:
     """The data paths of the machine, and those that it does not have.
 
     `hosts` is empty or the names of two hosts, which are taken to be like this machine. Only
     CPUs that this process may use appear, one for each core. `all_pairs`: every pair of GPUs, and
-    of a NUMA node and a GPU, besides one pair of each kind. UserError for any other number of
-    hosts.
+    of a NUMA node and a GPU, besides one pair of each kind. `ranks`: how many of them, on the
+    paths of more than two. UserError for any other number of hosts.
     """
     hosts = hosts or []
     if len(hosts) not in (0, 2):
@@ -38,8 +47,8 @@ def discover_paths(
         *_same_package(machine, cores),
         _loopback(machine, cores),
         _two_nodes(machine, cores, hosts),
-        *_all_cores(cores),
-        *gpu_paths(machine, cores, hosts, all_pairs),
+        *_many(machine, cores, ranks),
+        *gpu_paths(machine, cores, hosts, all_pairs, ranks),
         *_memory(machine, cores),
     ]
     paths = [item for item in found if isinstance(item, Path)]
@@ -160,27 +169,51 @@ def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str])
     )
 
 
-def _all_cores(cores: dict[int, list[Core]]) -> list[Path | Missing]:
-    """One rank on each core, an even number of them, those of a NUMA node in a row."""
+def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[Path | Missing]:
+    """Several ranks, each on a core of its own; as many as there are cores, an even number."""
+    every = _in_a_row(machine, cores)
+    if not ranks.counts and len(every) < USUAL_RANKS:
+        # Of two cores, the paths between them are all there is.
+        return [] if len(every) < 3 else [_too_few(USUAL_RANKS, len(every))]
+    found: list[Path | Missing] = []
+    for number in ranks.of(len(every) // 2 * 2):
+        enough = len(every) >= number or (ranks.oversubscribe and every)
+        found.append(_so_many(every, number) if enough else _too_few(number, len(every)))
+    return found
+
+
+def _in_a_row(machine: Machine, cores: dict[int, list[Core]]) -> list[Core]:
+    """All cores, those of a NUMA node in a row, beginning with the two of `SAME_NUMA`."""
     every = [core for here in cores.values() for core in here]
-    if len(every) < 3:
-        return []  # the paths between two cores are all there is
-    if len(every) < LEAST_CORES:
-        return [
-            Missing(
-                ALL_CORES, f"this process may use {len(every)} cores only; it takes {LEAST_CORES}"
-            )
-        ]
-    used = every[: len(every) // 2 * 2]
-    nodes = len({core.numa_node for core in used})
+    first = next((neighbours(machine, here)[:2] for here in cores.values() if len(here) > 1), ())
+    home = first[0].numa_node if first else None
     return [
-        Path(
-            id=ALL_CORES,
-            summary=f"{len(used)} ranks, one on each core of {count(nodes, 'NUMA node')}",
-            transport="memory",
-            ends=tuple(host_end(core) for core in used),
-        )
+        *first,
+        *sorted((c for c in every if c not in first), key=lambda c: c.numa_node != home),
     ]
+
+
+def _so_many(every: list[Core], ranks: int) -> Path:
+    """So many ranks on the first cores of a list, from its beginning again where it is shorter."""
+    used = every[:ranks]
+    nodes = count(len({core.numa_node for core in used}), "NUMA node")
+    shared = f"on {count(len(used), 'core')}, which they share, of {nodes}"
+    return Path(
+        id=f"host x{ranks}",
+        summary=f"{ranks} ranks, "
+        + (f"each on a core of its own, of {nodes}" if len(used) == ranks else shared),
+        transport="memory",
+        ends=tuple(host_end(core) for core in itertools.islice(itertools.cycle(used), ranks)),
+    )
+
+
+def _too_few(ranks: int, cores: int) -> Missing:
+    return Missing(
+        f"host x{ranks}",
+        f"this process may use {count(cores, 'core')} only; allow it more CPUs (or let ranks share "
+        f"them: study --ranks {ranks} --oversubscribe)",
+        ranks,
+    )
 
 
 def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[Path | Missing]:

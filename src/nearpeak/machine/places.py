@@ -3,8 +3,23 @@
 
 import itertools
 import socket
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from nearpeak.machine.model import Core, Endpoint, Machine, Nic
+
+USUAL_RANKS = 4  # between two, which most paths have, and as many as there can be
+
+
+class Ranks(NamedTuple):
+    """How many ranks the paths of more than two have, where somebody has asked."""
+
+    counts: Sequence[int] = ()  # none: `USUAL_RANKS`, and as many as there can be
+    oversubscribe: bool = False  # whether there may be more of them than cores
+
+    def of(self, most: int) -> list[int]:
+        """The numbers above 2, those that are more than can be among them."""
+        return sorted({n for n in self.counts or (USUAL_RANKS, most) if n > 2})
 
 
 def usable_cores(machine: Machine) -> dict[int, list[Core]]:

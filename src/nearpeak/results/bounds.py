@@ -101,13 +101,7 @@ def _within(place: Place, paths: Mapping[Place, Path]) -> list[Place]:
     """The place itself; of several ends also those between some of them, in the same way."""
     if len(place.ends) == 2:
         return [place]
-    ends, way = paths[place].ends, (place.transport, place.hosts, place.mps)
-    return [
-        other
-        for other, path in paths.items()
-        if (other.transport, other.hosts, other.mps) == way
-        and all(end in ends for end in path.ends)
-    ]
+    return [other for other, path in paths.items() if paths[place].holds(path)]
 
 
 def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:

@@ -102,9 +102,10 @@ def ceiling_buffers(buffers: str) -> str:
 def is_measured(path: Path, benchmark: Benchmark) -> bool:
     """Whether nearpeak-native can measure a benchmark on a path.
 
-    It moves data between two ends; between more of them in the memory of one host alone.
+    It moves data between two ends; between more of them in the memory of one host alone. Its ranks
+    wait without leaving their core to others.
     """
-    if benchmark.ceiling != "measured" or path.transport == "local":
+    if benchmark.ceiling != "measured" or path.transport == "local" or path.shares_cores:
         return False
     shared = path.transport == "memory" and not any(end.gpu for end in path.ends)
     return benchmark.ranks.fits(len(path.ends)) and (len(path.ends) == 2 or shared)
@@ -120,7 +121,7 @@ def held_against(
     direction is faster.
     """
     if is_measured(path, benchmark):
-        return [(benchmark, False)]
+        return [] if path.ceilings_only else [(benchmark, False)]
     if benchmark.bound_by is not None:
         return [
             (one, False)

@@ -2,7 +2,7 @@
 """The options of a study, and the study file (TOML) that can hold them (docs/study.md)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -14,9 +14,11 @@ from nearpeak.libraries import settings
 from nearpeak.libraries.model import Settings
 from nearpeak.study.buffers import parse_buffers
 from nearpeak.study.describe import closest
-from nearpeak.study.sizes import parse_bytes, parse_seconds, parse_sizes
+from nearpeak.study.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes
 
 MOST_LAUNCHES = 1000
+MOST_RANKS = 4096
+DIGITS = 9  # of a number that is read at all
 T = TypeVar("T")
 
 
@@ -45,6 +47,8 @@ class Options:
     benchmarks: list[str] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)  # "D,D"
     all_pairs: bool | None = None
+    ranks: list[int] = field(default_factory=list)  # how many: paths of so many
+    oversubscribe: bool | None = None
     sizes: list[int] = field(default_factory=list)  # bytes
     hosts: list[str] = field(default_factory=list)
     budget_seconds: float | None = None
@@ -67,6 +71,23 @@ def check_launches(value: int) -> int:
     if value > MOST_LAUNCHES:
         raise UserError(f"{value:.3g} launches are too many: choose {MOST_LAUNCHES} or fewer")
     return value
+
+
+def check_ranks(values: Sequence[int]) -> list[int]:
+    """The numbers of ranks, each once; UserError for one rank, and for far too many."""
+    for value in values:
+        if not 2 <= value <= MOST_RANKS:
+            raise UserError(f"{value:.3g} ranks: choose 2 or more, and {MOST_RANKS} at most")
+    return sorted(set(values))
+
+
+def parse_ranks(text: str) -> list[int]:
+    """The numbers of ranks of `2,4,16`; UserError for anything else."""
+    words = split_list(text)
+    for word in words:
+        if not (word.isascii() and word.isdigit() and len(word) <= DIGITS):
+            raise UserError(f"{word[:SHOWN]!r} is no number of ranks: write them like 2,4,16")
+    return check_ranks([int(word) for word in words])
 
 
 def split_list(text: str) -> list[str]:
@@ -114,6 +135,8 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     hosts: list[Word] = []
     budget: Word | None = None
     all_pairs: bool | None = None
+    ranks: list[int] = []
+    oversubscribe: bool | None = None
     launches: int | None = None
     slot_ms: Count | None = None
     window: Count | None = None
@@ -149,6 +172,8 @@ def _options(said: _StudyFile) -> Options:
         benchmarks=said.benchmarks,
         buffers=[_at("buffers", parse_buffers, one) or "" for one in said.buffers],
         all_pairs=said.all_pairs,
+        ranks=_at("ranks", check_ranks, said.ranks) or [],
+        oversubscribe=said.oversubscribe,
         sizes=_at("sizes", parse_sizes, said.sizes) or [],
         hosts=said.hosts,
         budget_seconds=_at("budget", parse_seconds, said.budget),

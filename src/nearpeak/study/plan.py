@@ -255,7 +255,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
             yield msgspec.structs.replace(
                 template, axes=dict(USUAL_STATE), buffers=buffers, adapter=path.adapter
             )
-    for number, contender in enumerate(plan.contenders):
+    for number, contender in enumerate([] if path.ceilings_only else plan.contenders):
         mine = [
             (index, variant)
             for index, variant in fitting

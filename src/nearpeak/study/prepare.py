@@ -19,9 +19,10 @@ from nearpeak.libraries.model import Library, Settings
 from nearpeak.libraries.settings import find
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
-from nearpeak.machine.model import Machine, Path
+from nearpeak.machine.model import Machine, Missing, Path
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
+from nearpeak.machine.places import Ranks
 from nearpeak.numbers import printable
 from nearpeak.study.awareness import sentences, try_contender
 from nearpeak.study.benchmarks import Benchmark, named
@@ -62,7 +63,8 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         contenders += found_beside_mpi()
     # Before anything is built or tried: that would be load of our own.
     machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
-    paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs))
+    ranks = Ranks(options.ranks, bool(options.oversubscribe))
+    paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
     build_native()
     programs = Programs([contender.library for contender in contenders])
     described = programs.described
@@ -71,11 +73,12 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     asked = choose_variants(described, wanted, options.buffers, paths)
     tried = try_buffers(contenders, asked, described, machine)
     known = Awarenesses(tried, described)
+    used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]
     plan = make_plan(
         options,
         contenders,
         known.with_staging(contenders, asked),
-        [path for path in paths if path.transport == "local" or _is_used(path, asked, described)],
+        [*used, *_for_bounds(used, discover_paths(machine)[0], asked, described)],
         described.benchmarks,
         lambda contender, variant: (
             known.runs(contender, variant, asked) and programs.measure(contender, variant)
@@ -93,6 +96,25 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
 def _is_used(path: Path, variants: Sequence[Variant], described: Description) -> bool:
     """Whether a variant runs there."""
     return any(fits(path, named(described.benchmarks, v.benchmark), v.buffers) for v in variants)
+
+
+def _for_bounds(
+    paths: Sequence[Path],
+    known: Sequence[Path],
+    variants: Sequence[Variant],
+    described: Description,
+) -> list[Path]:
+    """The pairs of ends whose ceilings bound what is measured between more, where they are not
+    measured themselves: of each path the first pair within it, as the nearest come first."""
+    bound = [v for v in variants if named(described.benchmarks, v.benchmark).ceiling == "bound"]
+    found: dict[str, Path] = {}
+    for path in paths:
+        if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
+            continue
+        within = [one for one in known if len(one.ends) == 2 and path.holds(one)]
+        if within and not any(path.holds(one) for one in paths if len(one.ends) == 2):
+            found[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
+    return list(found.values())
 
 
 def try_buffers(
@@ -197,17 +219,22 @@ class Programs:
 
 
 def select_paths(
-    machine: Machine, hosts: Sequence[str], wanted: Sequence[str], all_pairs: bool = False
+    machine: Machine,
+    hosts: Sequence[str],
+    wanted: Sequence[str],
+    all_pairs: bool = False,
+    ranks: Ranks = Ranks(),
 ) -> list[Path]:
     """The data paths asked for; without any, those of this machine, or between the two hosts.
 
-    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs.
+    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
+    without any, those of so many ranks.
     UserError names one that is not there, and why.
     """
-    usual, missing = discover_paths(machine, list(hosts), all_pairs)
+    usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
     if any(one not in known for one in wanted):  # it may be one of all pairs
-        paths, missing = discover_paths(machine, list(hosts), True)
+        paths, missing = discover_paths(machine, list(hosts), True, ranks)
         known = {path.id: path for path in paths}
     for one in wanted:
         if one not in known:
@@ -220,7 +247,7 @@ def select_paths(
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
-    chosen = [known[one] for one in wanted] or chosen
+    chosen = [known[one] for one in wanted] or _of_so_many(chosen, ranks.counts, missing)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
         raise UserError(
@@ -231,6 +258,17 @@ def select_paths(
         reasons = "; ".join(map(str, missing)) or "choose another"
         raise UserError(f"no path for MPI is left: {reasons}")
     return chosen
+
+
+def _of_so_many(paths: list[Path], counts: Sequence[int], missing: Sequence[Missing]) -> list[Path]:
+    """The paths between so many ranks; UserError for a number of which there is none."""
+    if not counts:
+        return paths
+    for number in counts:
+        if not any(len(path.ends) == number for path in paths if path.transport != "local"):
+            whys = [str(one) for one in missing if one.ranks == number]
+            raise UserError(f"--ranks {number}: {'; '.join(whys) or 'no path has so many ends'}")
+    return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
 
 
 def fitting_path(paths: Sequence[Path], benchmark: Benchmark, buffers: str) -> tuple[Path, Ends]:
