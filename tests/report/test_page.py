@@ -15,7 +15,7 @@ from nearpeak.identity import Case
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Diagnosis, Provenance
 from nearpeak.observations.model import Block
-from nearpeak.report import beside, headlines, summary, tables
+from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.page import render, write_page
 from nearpeak.results.model import Cell, Finding, Mode, Pace, Results
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
@@ -134,8 +134,14 @@ def test_collective_operations_are_drawn_beside_a_bound(collective: Results) -> 
     assert [data["bandwidths"][str(number)] for number in own] == [[10.4858, 5.24288]] * 2
     assert len(data["bandwidths"]) == 4  # of no barrier, and of no message
     assert page.count("fraction of the bound</span>") == 2
+    assert "Held against a bound" in page
+    assert page.index('id="path-0"') < page.index('id="family-1"') < page.index('id="comparison"')
+    # A study of nothing else has them on its first sheet.
+    collective.cells = [cell for cell in collective.cells if cell.ceiling.kind == "bound"]  # type: ignore[union-attr]
+    collective.comparisons, collective.curves = [], []
+    page = render(collective)
     assert "Collective operations stand beside a bound" in page
-    assert "measured ceiling, without MPI; bound of collective operations" in page
+    assert page.count("fraction of the bound</span>") == 2
 
 
 def test_figures_that_are_no_numbers_do_not_break_the_data(plain: Results) -> None:
@@ -402,4 +408,8 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
     assert "mean rest" in page
     assert "No believable ceiling" not in page
     table = tables.table_two(headlines.groups(plain), summary.figures(plain))
-    assert [over.partition(",")[0] for over, _ in table.spans] == ["latency", "mean rest", "bw"]
+    assert [over.partition(",")[0] for over, _ in table.spans] == ["latency", "bw"]
+    (family,) = families.families(plain)
+    assert family.title == "Other operations"
+    assert "Held against nothing" in family.about[0]
+    assert {row.head for rows in family.table.groups for row in rows.rows} >= {"mean rest"}

@@ -6,6 +6,7 @@ import io
 
 from nearpeak.report import awareness, fits, headlines, summary, tables, verdicts
 from nearpeak.report.bandwidths import Bandwidths, bandwidths
+from nearpeak.report.families import families
 from nearpeak.report.sections import Row, Table, Value
 from nearpeak.results.model import Cell, Results
 
@@ -18,6 +19,8 @@ COLUMNS = (
     "library_version",
     "settings",
     "path",
+    "ranks",
+    "family",
     "benchmark",
     "metric",
     "buffers",
@@ -84,8 +87,10 @@ def to_csv(results: Results) -> str:
     study = [results.study, results.started, results.machine.hostname, results.nearpeak]
     versions = {library.name: library.version for library in results.libraries}
     rates = bandwidths(results)
+    family_of = {one.name: one.family for one in results.benchmarks}
     for cell in results.cells:
-        row = [*study, *_row(cell, versions.get(cell.who.library), rates(cell))]
+        version, family = versions.get(cell.who.library), family_of[cell.case.benchmark]
+        row = [*study, *_row(cell, version, family, rates(cell))]
         writer.writerow(map(_inert, row))
     return stream.getvalue()
 
@@ -95,13 +100,15 @@ def _inert(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
-def _row(cell: Cell, version: str | None, rates: Bandwidths | None) -> list[object]:
+def _row(cell: Cell, version: str | None, family: str, rates: Bandwidths | None) -> list[object]:
     nothing = (None, None)
     return [
         cell.who.library,
         version,
         cell.who.settings,
         cell.place.path,
+        len(cell.place.ends),
+        family,
         cell.case.benchmark,
         cell.case.metric,
         cell.case.buffers,
@@ -133,13 +140,14 @@ def _row(cell: Cell, version: str | None, rates: Bandwidths | None) -> list[obje
 
 
 def to_latex(results: Results) -> str:
-    """The two tables, then GPU-awareness, verdicts and fits where there are any.
+    """The two tables, those of families, GPU-awareness, verdicts and fits where there are any.
 
     For a document that loads the package booktabs.
     """
     theory = (row for row in summary.table_one(results) if not row.best.fact)
     judged = [table for table in verdicts.tables(results) if not table.folded]
-    others = [awareness.table(results), *judged, fits.table(results)]
+    others = [one.table for one in families(results)]
+    others += [awareness.table(results), *judged, fits.table(results)]
     shown = [
         tables.table_one(theory),
         tables.table_two(headlines.groups(results), summary.figures(results)),

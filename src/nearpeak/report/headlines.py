@@ -21,6 +21,7 @@ from nearpeak.report.summary import (
     contenders,
     curves,
     default_curves,
+    first_sheet,
     places,
 )
 from nearpeak.results.ceilings import Ceilings
@@ -95,8 +96,9 @@ class Group:
 
 
 def groups(results: Results) -> list[Group]:
-    """All paths with MPI cells, in the default curves."""
-    defaults = default_curves(results)
+    """All paths with MPI cells, in the default curves of the first sheet."""
+    first = set(first_sheet(results))
+    defaults = [curve for curve in default_curves(results) if curve in first]
     like = {bare(curve) for curve in defaults}
     shown = [
         curve

@@ -8,6 +8,7 @@ script tag, and the content security policy admits only the two scripts of this 
 
 import base64
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,7 @@ from nearpeak.report import (
     beside,
     drift,
     failures,
+    families,
     fits,
     headlines,
     notices,
@@ -120,6 +122,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         sessions=sessions.rows(results),
         drifts=drift.sentences(results),
         sections=data.sections,
+        families=data.families,
         contenders=data.contenders,
         styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,
@@ -235,14 +238,17 @@ class _Data:
         self._cells: dict[tuple[Place, Curve], list[Cell]] = {}
         for cell in results.cells:
             self._cells.setdefault((cell.place, cell.case.curve), []).append(cell)
-        measured = {place for place, _ in self._cells}
+        self._first = set(summary.first_sheet(results))
+        measured = {place for place, curve in self._cells if curve in self._first}
         self.sections = [self._section(place) for place in self._places if place in measured]
+        self._scalings: list[dict[str, Any]] = []
+        self.families = [self._family(family) for family in families.families(results)]
         self.matrices = pairs.matrices(results)
         self.embedded = self._embedded()
 
     def _section(self, place: Place) -> dict[str, Any]:
         """A path's charts by buffers: those of the default curves, then the other ones."""
-        mine = [curve for curve in self._curves if (place, curve) in self._cells]
+        mine = [one for one in self._curves if (place, one) in self._cells and one in self._first]
         return {
             "number": self._places[place],
             "place": place,
@@ -259,6 +265,45 @@ class _Data:
                 for here in [[curve for curve in mine if curve.buffers == buffers]]
             ],
         }
+
+    def _family(self, family: families.Family) -> dict[str, Any]:
+        """A family with its charts: over sizes, folded by place and buffers; and over ranks."""
+        places = [place for place, _ in family.charts]
+        charted = itertools.chain.from_iterable(family.charts.values())
+        return {
+            "family": family,
+            "kinds": [
+                {
+                    "number": self._places[place],
+                    "place": place,
+                    "buffers": buffers,
+                    "charts": [self._charts(place, curve) for curve in curves],
+                }
+                for (place, buffers), curves in family.charts.items()
+            ],
+            "scalings": [
+                self._scaling(scaling, size)
+                for scaling in family.scalings
+                for size in scaling.sizes
+            ],
+            "references": {self._reference(curve) for curve in charted},
+            "contenders": sorted(
+                {self._who[cell.who] for cell in self._results.cells if cell.place in places}
+            ),
+        }
+
+    def _scaling(self, scaling: families.Scaling, size: int) -> dict[str, Any]:
+        """A chart over ranks, and what report.js draws in it."""
+        number = len(self._scalings)
+        self._scalings.append(
+            {
+                "variant": self._curves[scaling.curve],
+                "size": size,
+                "paths": [self._places[place] for place in scaling.places],
+                "ranks": [len(place.ends) for place in scaling.places],
+            }
+        )
+        return {"number": number, "curve": scaling.curve, "size": size}
 
     def _charts(self, place: Place, curve: Curve) -> dict[str, Any]:
         cells = [cell for cell in self._cells[place, curve] if cell.median is not None]
@@ -314,6 +359,7 @@ class _Data:
             "bandwidths": self._bandwidths(),
             "ceilings": ceilings,
             "comparisons": self._comparisons(),
+            "scalings": self._scalings,
             "buffers": list(self._buffers),
             "matrices": [_matrix(matrix) for matrix in self.matrices],
             "methods": self._methods.texts,

@@ -61,6 +61,10 @@
       ticktext: hasZero ? ["0", ...ticks.map(label)] : ticks.map(label) };
   }
 
+  function rankAxis(ranks) {
+    return { range: [Math.log10(ranks[0]) - 0.06, Math.log10(ranks[ranks.length - 1]) + 0.06], tickvals: ranks, ticktext: ranks.map(String) };
+  }
+
   // ---- colours: the page's own, light or dark ----
   function theme() {
     const style = getComputedStyle(document.documentElement);
@@ -174,31 +178,58 @@
     node.dataset.drawn = "yes";
   }
 
+  // One operation at one message size, over the number of ranks.
+  function rankTraces(scaling, look) {
+    const variant = data.variants[scaling.variant];
+    const of = (path, who) => (groups.get(`${path},${scaling.variant}`) || [])
+      .find((cell) => cell.who === who && cell.size === scaling.size && cell.median !== null);
+    const traces = [];
+    const bounds = scaling.paths.map((path) => rows(data.ceilings[`${path},${scaling.variant}`] || {}).find((row) => row.size === scaling.size));
+    const add = (found, style, text) => {
+      const points = scaling.ranks.map((ranks, index) => ({ ranks, row: found[index] })).filter(({ row }) => row)
+        .map(({ ranks, row }) => ({ size: ranks, y: row.value ?? row.median, low: row.low, high: row.high, row }));
+      if (points.length) traces.push(...curveTraces(points, style, ({ row }) => text(row), true));
+    };
+    add(bounds, { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
+      (row) => `${variant.reference} ${number(row.value)} ${variant.unit}`);
+    data.contenders.forEach((contender, who) => {
+      if (hidden.has(who)) return;
+      const colour = look.colours[contender.colour % PALETTE];
+      const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
+      const name = plain(brief(contender.label));
+      add(scaling.paths.map((path) => of(path, who)), { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name },
+        (cell) => `${name} ${number(cell.median)} ${variant.unit} ${spread(cell.low, cell.high, cell.isInterval)}`
+          + (cell.fraction === null ? "" : ` · ${percent(cell.fraction)} % of ${variant.reference}`));
+    });
+    return { traces, places: scaling.ranks, variant };
+  }
+
   function draw(node) {
     const { kind } = node.dataset;
     if (kind === "pairs") {
       drawPairs(node);
       return;
     }
+    const scaling = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)] : null;
     const key = `${node.dataset.path},${node.dataset.variant}`;
     const look = theme();
-    const { traces, places, variant } = chartTraces(kind, key, look);
+    const { traces, places, variant } = scaling ? rankTraces(scaling, look) : chartTraces(kind, key, look);
     const paper = document.documentElement.classList.contains("paper");
     const [width, height] = paper ? PAPER[node.closest(".three") ? "three" : "two"] : [node.clientWidth, node.clientHeight];
     const room = Math.max(3, Math.floor((width - 70) / 58));
     const axis = { gridcolor: look.grid, linecolor: look.rule, zeroline: false, ticks: "outside", ticklen: 4,
       tickcolor: look.rule, tickfont: { color: look.muted, size: paper ? 9 : 11 }, fixedrange: !matchMedia("(pointer: fine)").matches };
     const title = (text) => ({ text, font: { size: paper ? 9 : 11, color: look.muted }, standoff: 6 });
-    const sizes = places.length ? sizeAxis(places, room) : {};
+    const sizes = scaling ? rankAxis(scaling.ranks) : places.length ? sizeAxis(places, room) : {};
     const layout = {
       width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
       margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
       hovermode: "x unified", separators: ".\u202f", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
-      xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: "%{x:,d} bytes" }, title: title("message size, bytes") },
+      xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: scaling ? "%{x:d} ranks" : "%{x:,d} bytes" }, title: title(scaling ? "ranks" : "message size, bytes") },
       yaxis: { ...axis, title: title(kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling"), rangemode: "tozero", automargin: true },
       shapes: [],
     };
-    if (kind === "large") Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
+    if (kind === "large" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
     if (kind === "fraction") {
       const top = Math.max(100, ...traces.flatMap((trace) => trace.y).filter((y) => y !== null));
       layout.yaxis.range = [0, top * 1.06];
@@ -243,8 +274,9 @@
 
   document.querySelectorAll("button.save").forEach((button) => button.addEventListener("click", () => {
     const node = button.closest("figure").querySelector(".chart");
-    const benchmark = node.dataset.kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-")
-      : data.variants[Number(node.dataset.variant)].figure;
+    const { kind } = node.dataset;
+    const variant = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)].variant : Number(node.dataset.variant);
+    const benchmark = kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-") : data.variants[variant].figure;
     Plotly.downloadImage(node, { format: "svg", width: node.clientWidth, height: node.clientHeight,
       filename: `nearpeak-${benchmark}-${node.dataset.kind}` });
   }));

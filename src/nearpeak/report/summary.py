@@ -93,9 +93,17 @@ def curves(results: Results) -> list[Curve]:
     return sorted(found, key=ranking(results))
 
 
+def first_sheet(results: Results) -> list[Curve]:
+    """The curves of the first tables and of the charts of each path: those that are held against a
+    measured ceiling; of a study without any, all of them. Families have the others."""
+    held = {one.name for one in results.benchmarks if one.ceiling == "measured"}
+    found = curves(results)
+    return [curve for curve in found if curve.benchmark in held] or found
+
+
 def figures(results: Results) -> list[str]:
-    """What was measured of MPI, in the order of the tables."""
-    return list(dict.fromkeys(curve.figure for curve in curves(results)))
+    """What the first tables tell of MPI, in their order."""
+    return list(dict.fromkeys(curve.figure for curve in first_sheet(results)))
 
 
 def ranking(results: Results) -> Callable[[Curve], int]:

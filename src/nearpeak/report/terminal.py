@@ -13,6 +13,7 @@ from nearpeak.report import pairs, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
+from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture.links import measured, summed
@@ -56,6 +57,7 @@ def print_summary(
         console.print()
         console.print(_text(group.title, "bold"))
         _print_table(tables.table_two([group], figures(results)), console)
+    _print_families(results, console)
     console.print()
     for line in _notes(results, found):
         console.print(line)
@@ -161,6 +163,17 @@ def _value(value: Value) -> Text:
     ]
     style = "red" if value.tone == "bad" else ""
     return Text("\n").join(_text(line, style) for line in lines if line)
+
+
+def _print_families(results: Results, console: Console) -> None:
+    """Of each family how near its operations come, by place and library, and what failed."""
+    for family in families(results):
+        console.print()
+        console.print(_text(family.title, "bold"))
+        for sentence in family.sentences[:_SHOWN]:
+            console.print(_text(f"  {sentence}"))
+        for line in _more(len(family.sentences)):
+            console.print(line)
 
 
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:

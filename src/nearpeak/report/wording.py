@@ -38,7 +38,7 @@ def headlines(results: Results, found: list[Group]) -> list[Headline]:
 
 def _headline(results: Results, place: Place, mine: list[Group]) -> Headline:
     if not mine:
-        return Headline(place, [_ceiling_alone(results, place)])
+        return Headline(place, [_others(results, place) or _ceiling_alone(results, place)])
     told = [(group, name) for group in mine for name in _told(results, group)]
     sentences = []
     for label in dict.fromkeys(row.label for group in mine for row in group.rows):
@@ -52,6 +52,12 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> Headline:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     first = _first_words([group.figures[name] for group, name in told])
     return Headline(place, sentences or ["Nothing was measured: see the failures."], first)
+
+
+def _others(results: Results, place: Place) -> str:
+    """What was measured there that only the families' sections tell; empty: nothing."""
+    names = dict.fromkeys(cell.case.figure for cell in results.cells if cell.place == place)
+    return f"Measured here, and told by family: {', '.join(names)}." if names else ""
 
 
 def _told(results: Results, group: Group) -> list[str]:

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operation of each family: its table at three sizes, and its charts.
+
+Families are what benchmarks say of themselves. Those between two ranks that are held against a
+measured ceiling have the first sheet of a report for themselves; their family has a section where
+it has others too.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.numbers import count, percent, size, unit
+from nearpeak.report import summary
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.results.cells import is_defect
+from nearpeak.results.model import Cell, Results
+from nearpeak.results.names import axes_words, reference
+from nearpeak.study.awareness import GOOD, NOT_TRIED
+from nearpeak.study.benchmarks import QUOTED_BYTES
+from nearpeak.study.model import Awareness
+
+TITLES = {
+    "pt2pt": "Messages between ranks",
+    "collective": "Collective operations",
+    "rma": "One-sided operations",
+    "overlap": "Communication beside computation",
+    "datatype": "Datatypes with gaps",
+    "stream": "Streams of a GPU",
+    "nccl": "NCCL and RCCL",
+}
+AGAINST = {
+    "bound": "a bound, the least time in which their links could move what they move: the best that"
+    " can be done may be far from 100 %",
+    "measured": "the ceiling that was measured without MPI at the same size",
+    "none": "nothing: what they could reach without MPI is not measured",
+}
+MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """One curve over the number of ranks: the same operation at places that hold each other."""
+
+    curve: Curve
+    places: list[Place]  # by number of ranks, ascending
+    sizes: list[int]  # at which it is shown
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is told of one family."""
+
+    name: str
+    title: str
+    about: list[str]  # what its operations are held against
+    table: Table
+    sentences: list[str]  # one for each place and library
+    charts: dict[tuple[Place, str], list[Curve]]  # by place and buffers: those not shown elsewhere
+    scalings: list[Scaling]
+
+
+def families(results: Results) -> list[Family]:
+    """The families with operations that are not of the first sheet, in the order of the plan."""
+    known = {one.name: one for one in results.benchmarks}
+    cells: dict[str, list[Cell]] = defaultdict(list)
+    for cell in results.cells:
+        cells[known[cell.case.benchmark].family].append(cell)
+    names = [one.family for one in results.benchmarks if one.ceiling != "measured"]
+    return [_family(results, name, cells[name]) for name in dict.fromkeys(names) if cells[name]]
+
+
+def title(name: str) -> str:
+    """What a family is called."""
+    return TITLES.get(name, name[:1].upper() + name[1:] or "Other operations")
+
+
+def _family(results: Results, name: str, cells: list[Cell]) -> Family:
+    rank = summary.ranking(results)
+    curves = sorted({cell.case.curve for cell in cells}, key=lambda one: (rank(one), one))
+    sizes = _sizes(cells)
+    shown = set(summary.first_sheet(results))
+    charts: dict[tuple[Place, str], list[Curve]] = {}
+    there = {(cell.place, cell.case.curve) for cell in cells}
+    for place in summary.places(results):
+        for curve in curves:
+            if (place, curve) in there and curve not in shown:
+                charts.setdefault((place, curve.buffers), []).append(curve)
+    return Family(
+        name=name,
+        title=title(name),
+        about=list(_about(results, name)),
+        table=_table(results, name, cells, curves, sizes),
+        sentences=list(_sentences(cells)),
+        charts=charts,
+        scalings=list(_scalings(results, cells, curves, sizes)),
+    )
+
+
+def _about(results: Results, name: str) -> Iterator[str]:
+    """Which operations are held against what."""
+    found: dict[str, list[str]] = defaultdict(list)
+    measured = {cell.case.benchmark for cell in results.cells}
+    for one in results.benchmarks:
+        if one.family == name and one.name in measured:
+            found[one.ceiling].append(one.name)
+    for kind, operations in found.items():
+        whose = "" if len(found) == 1 else f" ({', '.join(operations)})"
+        yield f"Held against {AGAINST.get(kind, kind)}{whose}."
+
+
+def _sizes(cells: Iterable[Cell]) -> list[int]:
+    """A small, a medium and a large one of those that were measured, each once."""
+    there = sorted({cell.case.x for cell in cells if cell.case.x > 0})
+    if not there:
+        return [0]
+    small, medium = (
+        min(there, key=lambda one: (abs(math.log2(one / wanted)), one))
+        for wanted in (QUOTED_BYTES, MEDIUM_BYTES)
+    )
+    return sorted({small, medium, there[-1]})
+
+
+Key = tuple[Place, str]  # and buffers
+
+
+def _table(
+    results: Results, name: str, cells: list[Cell], curves: Sequence[Curve], sizes: Sequence[int]
+) -> Table:
+    who = [one for one in summary.contenders(results) if any(cell.who == one for cell in cells)]
+    by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
+    refused = _refused(results, name)
+    who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
+    kinds = {curve.buffers for curve in curves}
+    usual = {one.name: {axis.name: axis.default for axis in one.axes} for one in results.benchmarks}
+    groups = []
+    for place in summary.places(results):
+        for buffers in dict.fromkeys(curve.buffers for curve in curves):
+            here = [
+                curve
+                for curve in curves
+                if curve.buffers == buffers
+                and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
+            ]
+            rows = [
+                _row(place, curve, who, sizes, by_case, refused, usual[curve.benchmark])
+                for curve in here
+            ]
+            if rows:
+                groups.append(Rows(_where(place, buffers, kinds), rows))
+    groups += _never_measured(refused, curves, who, sizes)
+    return Table(
+        title=f"{title(name)}.",
+        caption=(
+            "The median at a small, a medium and a large message, and below it the percentage of"
+            " what it is held against, at the same size; of what failed, how. Intervals are"
+            " in the table of all cells."
+        ),
+        head="Operation",
+        columns=[
+            Column("unit", "Unit", figure=False),
+            *(Column(_key(one, x), size(x), over=one.label) for one in who for x in sizes),
+        ],
+        groups=groups,
+    )
+
+
+def _where(place: Place, buffers: str, kinds: set[str]) -> str:
+    return f"{place.path} ({buffers})" if len(kinds) > 1 else place.path
+
+
+def _key(who: Who, x: int) -> str:
+    return f"{who.label} {x}"
+
+
+def _row(
+    place: Place,
+    curve: Curve,
+    who: Sequence[Who],
+    sizes: Sequence[int],
+    cells: dict[tuple[Who, Place, Case], Cell],
+    refused: dict[tuple[Who, str, str], Awareness],
+    usual: Mapping[str, str],
+) -> Row:
+    """Of one operation; `usual`: the values of its axes that go without saying."""
+    values: dict[str, Value] = {}
+    found: list[Cell] = []
+    for one in who:
+        # What has no size stands in the first column.
+        mine = {x: cells.get((one, place, curve.at(x))) for x in sizes}
+        if unsized := cells.get((one, place, curve.at(0))):
+            mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
+        for x, cell in mine.items():
+            if cell is not None:
+                values[_key(one, x)] = _value(cell)
+                found.append(cell)
+        if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
+            values[_key(one, sizes[0])] = _refusal(tried)
+    values["unit"] = Value(unit(found[0].unit) if found else "", "text")
+    other = {name: value for name, value in curve.axes.items() if usual.get(name) != value}
+    return Row(curve.figure, values, detail=", ".join(axes_words(other)))
+
+
+def _value(cell: Cell) -> Value:
+    if cell.median is None:
+        return Value(cell.status, "text", tone="bad")
+    if cell.fraction is None:
+        return Value(cell.median)
+    return Value(
+        cell.median,
+        detail=f"{percent(cell.fraction)} %",
+        tone="bad" if is_defect(cell) else "",
+        remark="(defect)" if is_defect(cell) else "",
+    )
+
+
+def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awareness]:
+    """What libraries could not do when it was tried before the study, by library, buffers and
+    operation; so it was not measured."""
+    mine = {one.name for one in results.benchmarks if one.family == name}
+    return {
+        (Who(one.library, one.settings), one.buffers, one.operation): one
+        for one in results.awareness
+        if one.operation in mine and one.status not in (GOOD, NOT_TRIED)
+    }
+
+
+def _refusal(tried: Awareness) -> Value:
+    return Value(tried.status, "text", tone="bad", hover=tried.message)
+
+
+def _never_measured(
+    refused: dict[tuple[Who, str, str], Awareness],
+    curves: Sequence[Curve],
+    who: Sequence[Who],
+    sizes: Sequence[int],
+) -> list[Rows]:
+    """What no library could do: it stands at no place."""
+    measured = {(curve.buffers, curve.benchmark) for curve in curves}
+    rows: dict[str, dict[str, dict[str, Value]]] = defaultdict(lambda: defaultdict(dict))
+    for (one, buffers, operation), tried in refused.items():
+        if (buffers, operation) not in measured and one in who:
+            rows[buffers][operation][_key(one, sizes[0])] = _refusal(tried)
+    return [
+        Rows(f"with {buffers}, tried before the study", [Row(*item) for item in mine.items()])
+        for buffers, mine in rows.items()
+    ]
+
+
+def _sentences(cells: list[Cell]) -> Iterator[str]:
+    """Of each place and library how near its operations come to what they are held against, at the
+    smallest and at the largest size, which is the worst there, and what failed."""
+    kinds = {cell.case.buffers for cell in cells}
+    groups: dict[tuple[Place, str, Who], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.place, cell.case.buffers, cell.who].append(cell)
+    for (place, buffers, who), mine in groups.items():
+        parts = list(_nearness(mine))
+        failed: dict[str, list[str]] = defaultdict(list)
+        for cell in mine:
+            if cell.median is None and cell.case.figure not in failed[cell.status]:
+                failed[cell.status].append(cell.case.figure)
+        parts += [f"{status}: {', '.join(names)}" for status, names in failed.items() if names]
+        if not parts:
+            done = len({cell.case.figure for cell in mine})
+            parts = [f"{count(done, 'operation')} measured, held against nothing"]
+        yield f"{_where(place, buffers, kinds)}, {who.label}: {'; '.join(parts)}."
+
+
+def _nearness(cells: Sequence[Cell]) -> Iterator[str]:
+    held = [cell for cell in cells if cell.fraction is not None]
+    there = sorted({cell.case.x for cell in held if cell.case.x > 0})
+    for x in dict.fromkeys((there[0], there[-1]) if there else ()):
+        here = [cell for cell in held if cell.case.x == x]
+        found = sorted((cell.fraction or 0.0, cell.case.figure) for cell in here)
+        of = " or ".join(sorted({reference(cell.ceiling) for cell in here}))
+        part, worst = found[0]
+        if len(found) == 1:
+            yield f"at {size(x)} {worst} reaches {percent(part)} % of the {of}"
+            continue
+        yield (
+            f"at {size(x)} half of {count(len(found), 'operation')} reach "
+            f"{percent(median(one for one, _ in found))} % of the {of} or more, {worst} the least "
+            f"({percent(part)} %)"
+        )
+
+
+def _scalings(
+    results: Results, cells: Sequence[Cell], curves: Sequence[Curve], sizes: Sequence[int]
+) -> Iterator[Scaling]:
+    """The curves that were measured with several numbers of ranks."""
+    known: dict[tuple[Place, Curve], set[int]] = defaultdict(set)
+    for cell in cells:
+        if cell.median is not None:
+            known[cell.place, cell.case.curve].add(cell.case.x)
+    ends = dict.fromkeys((sizes[0], sizes[-1]))
+    for places in chains(results):
+        for curve in curves:
+            there = [place for place in places if known[place, curve]]
+            if len(there) < 2:
+                continue
+            common = set.intersection(*(known[place, curve] for place in there))
+            if shown := [x for x in (ends if common != {0} else [0]) if x in common]:
+                yield Scaling(curve, there, shown)
+
+
+def chains(results: Results) -> list[list[Place]]:
+    """Places that hold each other, by number of ranks, the fewest first: two at least."""
+    left = sorted(
+        (path for path in results.paths if path.transport != "local"),
+        key=lambda path: -len(path.ends),
+    )
+    found = []
+    while left:
+        chain = [left.pop(0)]
+        for path in list(left):
+            if len(path.ends) < len(chain[-1].ends) and chain[-1].holds(path):
+                chain.append(path)
+                left.remove(path)
+        if len(chain) > 1:
+            found.append([path.place for path in reversed(chain)])
+    return found

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of families: tables at three sizes, what failed, and the places that ranks grow over."""
+
+import msgspec
+import pytest
+
+from nearpeak.identity import Who
+from nearpeak.machine.model import Endpoint, Path
+from nearpeak.report.families import chains, families, title
+from nearpeak.report.sections import Table
+from nearpeak.results.model import Results
+from nearpeak.study.model import Awareness
+
+
+def rows(table: Table) -> dict[tuple[str, str], dict[str, str]]:
+    """The texts of a table by group and row."""
+    return {
+        (group.title, row.head): {key: value.text for key, value in row.values.items()}
+        for group in table.groups
+        for row in group.rows
+    }
+
+
+@pytest.fixture
+def of_family(collective: Results) -> Results:
+    """Its operations are of a family that nobody knows."""
+    collective.benchmarks = [
+        msgspec.structs.replace(one, family="dances" if one.ceiling == "bound" else "pt2pt")
+        for one in collective.benchmarks
+    ]
+    return collective
+
+
+def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None:
+    (family,) = families(of_family)  # messages between two ranks have the first sheet
+    assert family.title == "Dances"
+    assert family.about[0].startswith("Held against a bound, the least time")
+    found = rows(family.table)
+    assert found["host-host same-numa", "allgather"] == {
+        "unit": "µs",
+        **{f"{who} 8": "1.00" for who in ("openmpi", "mpich")},
+        **{f"{who} {1 << 20}": "200" for who in ("openmpi", "mpich")},
+    }
+    # What has no size stands in the first column.
+    assert found["host-host same-numa", "barrier"] == {
+        "unit": "µs", "openmpi 8": "1.00", "mpich 8": "1.00"
+    }  # fmt: skip
+    assert "at 1 MiB allgather reaches 50.0 % of the bound" in family.sentences[0]
+    place = of_family.paths[0].place
+    assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
+
+
+def test_what_failed_says_how(of_family: Results) -> None:
+    crashed = next(one for one in of_family.cells if one.case.benchmark == "allgather")
+    crashed.median = crashed.fraction = None
+    crashed.status = "aborted: too slow"
+    of_family.awareness = [
+        Awareness(
+            library="openmpi", settings="default", buffers="D,D", operation=name, status=status,
+            message="signal 11", command="x",
+        )
+        for name, status in (("allgather", "crashed"), ("barrier", "ok"), ("latency", "crashed"))
+    ]  # fmt: skip
+    (family,) = families(of_family)
+    found = rows(family.table)
+    assert found["host-host same-numa", "allgather"][f"{crashed.who.label} 8"] == crashed.status
+    assert any("aborted: too slow: allgather" in one for one in family.sentences)
+    assert found["with D,D, tried before the study", "allgather"] == {"openmpi 8": "crashed"}
+    assert len([group for group, _ in found if "tried before" in group]) == 1
+
+
+def test_a_metric_may_be_a_ratio(of_family: Results) -> None:
+    for one in of_family.cells:
+        if one.case.benchmark == "barrier":
+            one.unit, one.better, one.ceiling, one.fraction = "%", "higher", None, None
+            one.median = 87.5
+    (family,) = families(of_family)
+    assert rows(family.table)["host-host same-numa", "barrier"]["unit"] == "%"
+    assert rows(family.table)["host-host same-numa", "barrier"]["mpich 8"] == "87.5"
+
+
+def test_ranks_grow_over_places_that_hold_each_other(of_family: Results) -> None:
+    two = of_family.paths[0]
+    ends = (*two.ends, *(Endpoint(memory="host", cpus=[cpu], numa_node=0) for cpu in (8, 9)))
+    four = Path(id="host x4", summary="", transport="memory", ends=ends)
+    of_family.paths.append(four)
+    assert chains(of_family) == [[two.place, four.place]]
+    for one in list(of_family.cells):
+        if one.case.benchmark == "allgather" and one.who == Who("mpich"):
+            of_family.cells.append(msgspec.structs.replace(one, place=four.place))
+    (family,) = families(of_family)
+    (scaling,) = family.scalings
+    assert (scaling.curve.benchmark, scaling.sizes) == ("allgather", [8, 1 << 20])
+    assert [len(place.ends) for place in scaling.places] == [2, 4]
+
+
+def test_families_have_titles_and_others_their_names() -> None:
+    assert (title("collective"), title("dances")) == ("Collective operations", "Dances")
