@@ -20,7 +20,8 @@ const Register entry(collective<Allreduce>(
     {.name = "allreduce",
      .summary = "time until every rank has the sums of what all ranks have: MPI_Allreduce",
      .smallest = 4,
-     .traffic = Traffic{.once = 2, .by_ranks = -2}},
+     .traffic = Traffic{.once = 2, .by_ranks = -2},
+     .usual = true},
     {type_axis(), in_place_axis()}));
 
 }  // namespace

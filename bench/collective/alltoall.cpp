@@ -20,7 +20,8 @@ const Register entry(collective<Alltoall>(
      .summary =
          "time until every rank has a block from every rank that is for it alone: MPI_Alltoall",
      .smallest = 1,
-     .traffic = Traffic{.once = -1, .times_ranks = 1}},
+     .traffic = Traffic{.once = -1, .times_ranks = 1},
+     .usual = true},
     {in_place_axis()}));
 
 }  // namespace

@@ -20,7 +20,8 @@ const Register entry(
     collective<Barrier>({.name = "barrier",
                          .summary = "time until every rank knows that all have come: MPI_Barrier",
                          .sized = false,
-                         .traffic = Traffic{}}));
+                         .traffic = Traffic{},
+                         .usual = true}));
 
 }  // namespace
 }  // namespace nearpeak

@@ -26,7 +26,8 @@ const Register entry(
     collective<Bcast>({.name = "bcast",
                        .summary = "time until every rank has what rank 0 has: MPI_Bcast",
                        .smallest = 1,
-                       .traffic = Traffic{.once = 1}}));
+                       .traffic = Traffic{.once = 1},
+                       .usual = true}));
 
 }  // namespace
 }  // namespace nearpeak

@@ -6,7 +6,8 @@ namespace {
 
 const Register entry(transfer<Put, Flow::kRate>(
     {.name = "put_bw",
-     .summary = "bandwidth of MPI_Put: a window of them from rank 0, then one synchronisation"}));
+     .summary = "bandwidth of MPI_Put: a window of them from rank 0, then one synchronisation",
+     .usual = true}));
 
 }  // namespace
 }  // namespace nearpeak

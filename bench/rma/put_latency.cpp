@@ -6,7 +6,8 @@ namespace {
 
 const Register entry(transfer<Put, Flow::kLatency>(
     {.name = "put_latency",
-     .summary = "time of one MPI_Put of rank 0 into rank 1's memory, with its synchronisation"}));
+     .summary = "time of one MPI_Put of rank 0 into rank 1's memory, with its synchronisation",
+     .usual = true}));
 
 }  // namespace
 }  // namespace nearpeak

@@ -7,7 +7,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.model import Settings
-from nearpeak.study.options import LibraryChoice, Options, merge, read_study_file
+from nearpeak.study.options import LibraryChoice, Options, merge, parse_ranks, read_study_file
 
 WHOLE = """\
 mpi = ["mpich"]
@@ -161,3 +161,10 @@ def test_the_command_line_wins() -> None:
 def test_what_no_program_could_take_is_bad_input(tmp_path: Path, line: str) -> None:
     with pytest.raises(UserError):
         read_study_file(write(tmp_path, line))
+
+
+def test_numbers_of_ranks() -> None:
+    assert parse_ranks("16,2,4,4") == [2, 4, 16]
+    for wrong in ("1", "0", "-2", "two", "99999999999999999999", "5000", ""):
+        with pytest.raises(UserError):
+            parse_ranks(wrong)

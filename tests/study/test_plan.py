@@ -312,6 +312,9 @@ def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None
     assert groups == [(0, 2), (1,), (3,)]
 
 
+ASKED = Options(benchmarks=["all of them"])
+
+
 def of(benchmark: str, buffers: str = "H,H", **axes: str) -> Variant:
     return msgspec.structs.replace(latency(**axes), benchmark=benchmark, buffers=buffers)
 
@@ -333,7 +336,7 @@ def launched(plan: Plan) -> list[tuple[str, str, list[str]]]:
 def test_paths_of_many_ranks_are_for_benchmarks_that_run_on_so_many(standins: ModuleType) -> None:
     variants = [of("latency"), of("allreduce"), of("mbw_mr")]
     paths = [standins.data_path(), standins.wide_path(4), standins.wide_path(3)]
-    plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
+    plan = make_plan(ASKED, [standins.contender()], variants, paths, standins.BENCHMARKS)
     assert launched(plan) == [
         ("host-all 3", "mpi", ["allreduce"]),  # and no ceiling
         ("host-all 4", "ceiling", ["mbw_mr"]),
@@ -369,7 +372,7 @@ def test_the_ceilings_that_a_bound_follows_from_are_measured(standins: ModuleTyp
     ]
     known = bounded(standins, once=2, by_ranks=-2)
     variants = [of("allreduce", buffers) for buffers in ("H,H", "D,D", "H,D")]
-    plan = make_plan(Options(), [standins.contender()], variants, paths, known)
+    plan = make_plan(ASKED, [standins.contender()], variants, paths, known)
     assert [one.name for one in plan.benchmarks] == ["allreduce", "bw", "latency", "mbw_mr"]
     found = sorted(
         (one.path, one.buffers, sorted(set(asked_of(make_command(plan, one, TOOLS).argv)) & NAMES))
@@ -390,7 +393,7 @@ def test_the_ceilings_that_a_bound_follows_from_are_measured(standins: ModuleTyp
 def test_what_moves_no_data_needs_the_time_of_a_message_of_the_host(standins: ModuleType) -> None:
     paths = [standins.data_path(), standins.gpu_path(), standins.wide_path(4)]
     variants = [of("allreduce"), of("allreduce", "D,D")]
-    plan = make_plan(Options(), [standins.contender()], variants, paths, bounded(standins))
+    plan = make_plan(ASKED, [standins.contender()], variants, paths, bounded(standins))
     assert [entry for entry in launched(plan) if entry[1] == "ceiling"] == [
         ("host-host same-numa", "ceiling", ["latency"])
     ]
@@ -400,7 +403,7 @@ def test_what_moves_no_data_needs_the_time_of_a_message_of_the_host(standins: Mo
 def test_the_ceiling_in_the_place_of_a_library_measures_no_bound(standins: ModuleType) -> None:
     ceiling = Contender(library=natives()["ceiling"], settings=Settings())
     paths, known = [standins.data_path()], bounded(standins, once=1)
-    plan = make_plan(Options(), [ceiling], [of("allreduce"), of("bw")], paths, known)
+    plan = make_plan(ASKED, [ceiling], [of("allreduce"), of("bw")], paths, known)
     assert [entry for entry in launched(plan) if entry[1] == "mpi"] == [
         ("host-host same-numa", "mpi", ["bw"])
     ]
@@ -409,7 +412,7 @@ def test_the_ceiling_in_the_place_of_a_library_measures_no_bound(standins: Modul
 def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:
     variants = [of("mbw_mr", "D,D"), of("allreduce", "D,D")]
     path = standins.wide_path(4, gpus=True)
-    plan = make_plan(Options(), [standins.contender()], variants, [path], standins.BENCHMARKS)
+    plan = make_plan(ASKED, [standins.contender()], variants, [path], standins.BENCHMARKS)
     assert launched(plan) == [("gpu-all 4", "mpi", ["allreduce", "mbw_mr"])]
     (planned,) = plan.block(0)
     line = " ".join(make_command(plan, planned, TOOLS).argv)
@@ -493,3 +496,48 @@ def test_the_plateau_has_its_cost(standins: ModuleType) -> None:
     for number, one in enumerate(plan.launches):
         more = cost[number].per_sample > guess_cost(plan, one).per_sample
         assert more == (one.role == "ceiling" and one.path != "host-memory node0")
+
+
+def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceiling(
+    standins: ModuleType,
+) -> None:
+    paths = [standins.data_path(), standins.wide_path(4), standins.gpu_path("host-gpu near")]
+    paths.append(standins.data_path("host-host tcp-loopback", "network"))
+    variants = [of("latency"), of("bw"), of("allreduce"), of("allreduce", "H,D")]
+    known = bounded(standins, once=2, by_ranks=-2)
+    plan = make_plan(Options(), [standins.contender()], variants, paths, known)
+    assert plan.budget_seconds == 900
+    assert plan.looks == [6, 9, 12]
+    assert plan.few_sizes == [8, 1 << 10, 1 << 15, 1 << 20, 1 << 24]
+    found = {}
+    for one in plan.block(0):
+        words = make_command(plan, one, TOOLS).argv
+        named_so = [plan.variants[number].benchmark for number in one.variants]
+        found[(one.path, *sorted(named_so))] = words[words.index("--sizes") + 1]
+        assert plan.is_brief(one) == (named_so == ["allreduce"])
+    few = "8,1K,32K,1M,16M"
+    assert found == {
+        ("host-host same-numa",): "0:64M",
+        ("host-host same-numa", "bw", "latency"): "0:64M",
+        ("host-host same-numa", "allreduce"): few,
+        ("host-host tcp-loopback",): "0:64M",
+        ("host-host tcp-loopback", "bw", "latency"): "0:64M",
+        ("host-all 4",): few,
+        ("host-all 4", "allreduce"): few,
+    }
+    asked = make_plan(ASKED, [standins.contender()], variants, paths, known)
+    assert (asked.budget_seconds, asked.few_sizes) == (None, [])
+    assert {one.path for one in asked.launches} > {path for path, *_ in found}
+
+
+def test_the_ceilings_of_a_pair_alone(standins: ModuleType) -> None:
+    """Those that the bounds of a path of more ends follow from."""
+    pair = msgspec.structs.replace(standins.data_path(), ceilings_only=True)
+    variants = [of("allreduce"), of("mbw_mr")]
+    known = bounded(standins, once=2, by_ranks=-2)
+    plan = make_plan(ASKED, [standins.contender()], variants, [pair, standins.wide_path(4)], known)
+    assert launched(plan) == [
+        ("host-all 4", "ceiling", ["mbw_mr"]),
+        ("host-all 4", "mpi", ["allreduce", "mbw_mr"]),
+        ("host-host same-numa", "ceiling", ["bw", "latency"]),
+    ]

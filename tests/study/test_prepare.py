@@ -8,6 +8,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
+from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.prepare import fitting_path, select_paths
@@ -70,3 +71,18 @@ def test_ranks_that_no_path_has_are_bad_input(dgx: Machine) -> None:
         fitting_path(wide, PAIR, "D,D")
     assert len(fitting_path(wide, ANY, "D,D")[1]) == 8
     assert fitting_path(select_paths(dgx, [], []), ANY, "H,H")[0].id == "host-host same-numa"
+
+
+def test_paths_of_so_many_ranks(dgx: Machine) -> None:
+    found = [path.id for path in select_paths(dgx, [], [], ranks=Ranks((4, 16)))]
+    assert [one for one in found if not one.startswith("host-memory")] == [
+        *("host x4", "host x16", "gpu x4")
+    ]
+    (wide,) = select_paths(dgx, [], ["gpu x6"], ranks=Ranks((6,)))
+    assert len(wide.ends) == 6
+    few = msgspec.structs.replace(dgx, allowed_cpus=[0, 1])
+    with pytest.raises(UserError, match=r"--ranks 4: host x4: this process may use 2 cores only"):
+        select_paths(few, [], [], ranks=Ranks((4,)))
+    assert len(select_paths(few, [], [], ranks=Ranks((4,), True))[0].ends) == 4
+    with pytest.raises(UserError, match="unknown path 'gpu x6'"):
+        select_paths(dgx, [], ["gpu x6"])

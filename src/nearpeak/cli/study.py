@@ -107,10 +107,12 @@ def study(
     ] = False,
     operations: Annotated[
         str | None,
-        typer.Option(metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective, rma."),
+        typer.Option(
+            metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective, rma, ...; all."
+        ),
     ] = None,
     benchmarks: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Default: latency, bw, bibw.")
+        str | None, typer.Option(metavar="NAME,...", help="Default: some of each family.")
     ] = None,
     benchmark: Annotated[
         list[str] | None,

@@ -206,7 +206,7 @@ class Answers:
 
     def _check_size(self, launch: Template, record: SamplesRecord | ProblemRecord) -> None:
         plateau = self._plan.plateaus.get(launch.path) if launch.role == "ceiling" else None
-        sizes = self._plan.sizes
+        sizes = self._plan.sizes_in(launch)
         for benchmark in self._plan.benchmarks:
             if benchmark.name == record.benchmark and not benchmark.sized:
                 sizes = benchmark.sizes(sizes)
@@ -251,7 +251,7 @@ def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
     return [
         (metric.name, size_bytes)
         for metric in benchmark.metrics
-        for size_bytes in benchmark.sizes(plan.sizes)
+        for size_bytes in plan.sizes_of(benchmark)
     ]
 
 

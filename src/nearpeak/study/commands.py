@@ -61,7 +61,7 @@ def make_command(
     if path.transport == "local":
         # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
         return _local(path, tools, sampling)
-    common = ["--sizes", format_sizes(plan.sizes), *sampling]
+    common = ["--sizes", format_sizes(plan.sizes_in(planned)), *sampling]
     if planned.role == "ceiling":
         common += _plateau(plan, planned)
         return _ceiling(plan, planned, path, tools, [*_methods(planned), *common])

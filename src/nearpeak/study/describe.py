@@ -13,6 +13,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.model import Variant
 
 SCHEMA = 3
+EVERYTHING = "all"  # in the place of families
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -48,8 +49,10 @@ class Description(msgspec.Struct, frozen=True):
         return False
 
     def of_families(self, families: Sequence[str]) -> list[str]:
-        """The names of the benchmarks of these families; UserError for one that there is not."""
+        """The names of the benchmarks of these families, or of `all`; UserError for one that there
+        is not."""
         known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
+        families = known if EVERYTHING in families else families
         for family in families:
             if family not in known:
                 raise UserError(f"there are no operations {family!r}{closest(family, known)}")

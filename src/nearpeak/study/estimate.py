@@ -38,6 +38,7 @@ GUESSES = {
 }
 OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verification
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
+MOST_TOGETHER = 8  # pairs of ranks that are taken to move data at once as fast as one does
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
 Kind = tuple[str, str]  # a key of GUESSES
@@ -88,11 +89,12 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
         names = [plan.variants[number].benchmark for number in launch.variants]
     else:
         names = ceiling_benchmarks(plan, path, launch.buffers)
+    together = min(len(path.ends) // 2, MOST_TOGETHER)
     cost = Cost(guess.start)
     for benchmark in [named(plan.benchmarks, name) for name in names]:
         for size in _sizes(plan, launch, benchmark):
             moved = guess.samples * _sample_bytes(plan, launch, benchmark, size)
-            each = moved / (guess.gbs * 1e9)
+            each = moved / (guess.gbs * 1e9) / together
             cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
     if launch.role == "ceiling" and needs_gpu(launch.buffers):
         cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
@@ -103,8 +105,8 @@ def _sizes(plan: Plan, launch: Template, benchmark: Benchmark) -> list[int]:
     """What a launch measures of a benchmark: of the rates of a ceiling, the plateau too."""
     plateau = plan.plateaus.get(launch.path)
     if plateau is None or launch.role != "ceiling" or benchmark.main.better != "higher":
-        return benchmark.sizes(plan.sizes)
-    return [*benchmark.sizes(plan.sizes), plateau]
+        return benchmark.sizes(plan.sizes_in(launch))
+    return [*benchmark.sizes(plan.sizes_in(launch)), plateau]
 
 
 def _sample_bytes(plan: Plan, launch: Template, benchmark: Benchmark, size: int) -> int:

@@ -145,6 +145,9 @@ class Plan(msgspec.Struct, kw_only=True):
     deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
     # By path: bytes of a message from which its ceiling no longer grows, beyond `sizes`.
     plateaus: dict[str, int] = {}
+    # Of `sizes`, those of benchmarks without a measured ceiling and of ceilings between more than
+    # two ends; empty: all of them.
+    few_sizes: list[int] = []
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is not there."""
@@ -159,6 +162,29 @@ class Plan(msgspec.Struct, kw_only=True):
                 raise ValueError(f"there is no contender {launch.contender}")
             if not all(0 <= number < len(self.variants) for number in launch.variants):
                 raise ValueError(f"there are no variants {launch.variants}")
+
+    def sizes_of(self, benchmark: Benchmark) -> list[int]:
+        """Bytes of the messages that libraries are measured at."""
+        few = self.few_sizes and benchmark.ceiling != "measured"
+        return benchmark.sizes(self.few_sizes if few else self.sizes)
+
+    def sizes_in(self, launch: Template) -> list[int]:
+        """Bytes of the messages of a launch, of which its benchmarks may leave some out."""
+        few = self._has_few(launch) or (not launch.variants and self._is_wide(launch))
+        return self.few_sizes if self.few_sizes and few else self.sizes
+
+    def is_brief(self, launch: Template) -> bool:
+        """Whether the first blocks alone measure it: of few sizes, or of local memory, which no
+        library is held against."""
+        return self._has_few(launch) or self.find_path(launch.path).transport == "local"
+
+    def _has_few(self, launch: Template) -> bool:
+        if not self.few_sizes or not launch.variants:
+            return False
+        return self.benchmark(self.variants[launch.variants[0]]).ceiling != "measured"
+
+    def _is_wide(self, launch: Template) -> bool:
+        return len(self.find_path(launch.path).ends) > 2
 
     def benchmark(self, variant: Variant) -> Benchmark:
         """What a variant is of."""

@@ -63,6 +63,11 @@ class Options:
     require: list[str] = field(default_factory=list)  # nearpeak.results.requirements
     kept_sizes: list[int] = field(default_factory=list)  # bytes: a budget leaves none of them out
 
+    @property
+    def nothing_asked(self) -> bool:
+        """Whether what is measured was left to the study: its benchmarks and their sizes."""
+        return not (self.operations or self.benchmarks or self.sizes)
+
 
 def check_launches(value: int) -> int:
     """At least 2 launches, since one says nothing about the spread; UserError for others."""

@@ -2,6 +2,7 @@
 """The plan of a study: contenders x paths x variants, and ceilings, in randomised blocks."""
 
 import datetime
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -35,12 +36,16 @@ from nearpeak.study.model import (
 )
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
-from nearpeak.study.stages import LEAST_SLOT_MS, least_samples
+from nearpeak.study.stages import BRIEF_BLOCKS, LEAST_SLOT_MS, least_samples
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
 # A budget goes on for those that are not precise yet: half as many again, and a third.
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
+# What a study in which nothing was asked for measures of benchmarks without a measured ceiling:
+# whatever sizes it has next to these. They are many, and a few sizes show where one is slow.
+FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
+USUAL_SECONDS = 900.0  # its budget
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
 # What a budget may choose from: every so-many-th power of two, and the largest of them.
 SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
@@ -79,6 +84,18 @@ def fits(path: Path, benchmark: Benchmark, buffers: str) -> bool:
     """Whether a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
     ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
     return ranks and rank_ends(path, buffers) is not None
+
+
+def is_usual(path: Path, benchmark: Benchmark) -> bool:
+    """Whether a benchmark is measured on a path where nobody said what to measure.
+
+    What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
+    library's own choice of transport: its launches cost as much as those of the others.
+    """
+    if benchmark.ceiling == "measured":
+        return True
+    alike = len({end.memory for end in path.ends}) == 1
+    return alike and not path.shares_gpu and (path.transport == "memory" or path.two_hosts)
 
 
 def all_run(_contender: Contender, _variant: Variant) -> bool:
@@ -123,7 +140,7 @@ def make_plan(
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
         gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
         looks=_looks(options),
-        budget_seconds=options.budget_seconds,
+        budget_seconds=_budget(options),
         launch_limit_seconds=0.0,
         hosts=options.hosts,
         remote_shell=options.remote_shell,
@@ -135,6 +152,7 @@ def make_plan(
         perftest=perftest,
         deviation=deviation,
     )
+    plan.few_sizes = _few(plan, options)
     plan.launches = [one for path in plan.paths for one in _launches(plan, runs, path)]
     plan.plateaus = _plateaus(plan)
     if plan.budget_seconds is not None:
@@ -164,13 +182,30 @@ def _looks(options: Options) -> list[int]:
     return list(LOOKS if options.budget_seconds is None else BUDGET_LOOKS)
 
 
+def _budget(options: Options) -> float | None:
+    """Seconds; what was asked for in part takes as long as it does."""
+    free = options.nothing_asked and not options.launches and not options.all_pairs
+    return options.budget_seconds or (USUAL_SECONDS if free else None)
+
+
+def _few(plan: Plan, options: Options) -> list[int]:
+    if not options.nothing_asked or all(one.ceiling == "measured" for one in plan.benchmarks):
+        return []
+    nearest = {
+        min(plan.sizes, key=lambda one: abs(math.log2(max(one, 1) / wanted)))
+        for wanted in FEW_SIZES
+    }
+    return sorted(nearest | set(options.kept_sizes).intersection(plan.sizes))
+
+
 def fit(plan: Plan, options: Options) -> None:
     """Makes a plan small enough for enough launches in its budget: bytes in flight, then sizes.
 
     What the user fixed or requires something of stays.
     """
     kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
-    enough = options.launches or GOAL_LAUNCHES
+    # What has no measured ceiling is launched no more often than that (stages.BRIEF_BLOCKS).
+    enough = options.launches or (LOOKS[0] if plan.few_sizes else GOAL_LAUNCHES)
     if expected_blocks(plan) >= enough:
         return
     if options.in_flight_bytes is None:
@@ -180,6 +215,7 @@ def fit(plan: Plan, options: Options) -> None:
         if expected_blocks(plan) >= enough:
             return
         plan.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
+        plan.few_sizes = _few(plan, options)
         plan.plateaus = _plateaus(plan)
 
 
@@ -209,14 +245,21 @@ def expected_blocks(plan: Plan) -> int:
         return plan.looks[-1]
     first, later = expected_seconds(plan)
     left = plan.budget_seconds * BUDGET_SHARE - PILOT_BLOCKS * first
-    return min(plan.looks[-1], max(LEAST_LAUNCHES, PILOT_BLOCKS + int(left // later)))
+    blocks = PILOT_BLOCKS + int(left // later)
+    if blocks > BRIEF_BLOCKS:
+        left -= (BRIEF_BLOCKS - PILOT_BLOCKS) * later
+        blocks = BRIEF_BLOCKS + int(left // expected_seconds(plan, brief=False)[1])
+    return min(plan.looks[-1], max(LEAST_LAUNCHES, blocks))
 
 
-def expected_seconds(plan: Plan) -> tuple[float, float]:
-    """The guesses for one of the first blocks, and for one of those that follow."""
+def expected_seconds(plan: Plan, *, brief: bool = True) -> tuple[float, float]:
+    """The guesses for one of the first blocks, and for one of those that follow; without what the
+    first ones alone measure where `brief` is False."""
     first = later = 0.0
     slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
     for launch in plan.launches:
+        if plan.is_brief(launch) and not brief:
+            continue
         cost = guess_cost(plan, launch)
         first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
         least = least_samples(plan, kind_of(plan, launch), PILOT_BLOCKS)
@@ -236,6 +279,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
         (number, variant)
         for number, variant in enumerate(plan.variants)
         if fits(path, plan.benchmark(variant), variant.buffers)
+        and (not plan.few_sizes or is_usual(path, plan.benchmark(variant)))
     ]
     template = Template(role="ceiling", path=path.id)
     held = [
@@ -293,11 +337,11 @@ def between_gpus(path: Path, buffers: str) -> bool:
 def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
     """The variants in groups that one launch can measure: starting costs more than measuring.
 
-    They have the same buffers and the same state of them, which are options of the launch, no
-    benchmark twice, and all of them several threads that call MPI, or none. What crashes takes
-    along what comes after it, but no other family: libraries have code of its own for each.
+    They have the same buffers, the same state of them and the same sizes, which are options of the
+    launch, no benchmark twice, and all of them several threads that call MPI, or none. What crashes
+    takes along what comes after it, but no other family: libraries have code of its own for each.
     """
-    groups: list[tuple[tuple[str, State, bool, str], dict[str, int]]] = []
+    groups: list[tuple[tuple[str, State, bool, str, bool], dict[str, int]]] = []
     for index, variant in variants:
         benchmark = plan.benchmark(variant)
         shared = (
@@ -305,6 +349,7 @@ def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[
             state_of(variant.axes),
             benchmark.threads,
             benchmark.family,
+            bool(plan.few_sizes) and benchmark.ceiling == "measured",
         )
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
@@ -325,7 +370,7 @@ def summary(plan: Plan) -> list[str]:
         "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
         "paths:      " + ", ".join(path.id for path in plan.paths),
         "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
-        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}){_plateau_words(plan)}, {slot}",
+        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}){_few_words(plan)}, {slot}",
         f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
         + (
             f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
@@ -350,6 +395,12 @@ def summary(plan: Plan) -> list[str]:
     if expected_blocks(plan) < LOOKS[0]:
         lines.append(f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval")
     return lines
+
+
+def _few_words(plan: Plan) -> str:
+    few = any(plan.sizes_in(one) != plan.sizes for one in plan.launches if one.variants)
+    words = f", {format_sizes(plan.few_sizes)} of what has no measured ceiling" if few else ""
+    return words + _plateau_words(plan)
 
 
 def _plateau_words(plan: Plan) -> str:
@@ -381,8 +432,9 @@ def _estimate_words(plan: Plan) -> str:
 def _all_seconds(plan: Plan, blocks: int) -> float:
     """The guess for so many blocks."""
     first, later = expected_seconds(plan)
-    pilots = min(blocks, PILOT_BLOCKS)
-    return pilots * first + (blocks - pilots) * later
+    _, last = expected_seconds(plan, brief=False)
+    pilots, whole = min(blocks, PILOT_BLOCKS), min(blocks, BRIEF_BLOCKS)
+    return pilots * first + (whole - pilots) * later + (blocks - whole) * last
 
 
 def variant_label(variant: Variant) -> str:

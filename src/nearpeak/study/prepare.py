@@ -70,7 +70,8 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     described = programs.described
     named_so = [*described.of_families(options.operations), *options.benchmarks]
     wanted = named_so or described.defaults
-    asked = choose_variants(described, wanted, options.buffers, paths)
+    usual = options.nothing_asked
+    asked = choose_variants(described, wanted, options.buffers, paths, usual)
     tried = try_buffers(contenders, asked, described, machine)
     known = Awarenesses(tried, described)
     used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]

@@ -21,7 +21,7 @@ from nearpeak.study.records import (
     case_of,
 )
 from nearpeak.study.stages import (
-    LOCAL_BLOCKS,
+    BRIEF_BLOCKS,
     Choice,
     PilotData,
     as_chosen,
@@ -217,9 +217,6 @@ class State:
         return [index for index, one in enumerate(self.plan.launches) if one.role == role]
 
     def _is_done(self, template: int, block: int) -> bool:
-        if block >= LOCAL_BLOCKS and self._is_local(template):
+        if block >= BRIEF_BLOCKS and self.plan.is_brief(self.plan.launches[template]):
             return True
         return self._done.get(template, block + 1) <= block
-
-    def _is_local(self, template: int) -> bool:
-        return self.plan.place(self.plan.launches[template]).transport == "local"

@@ -13,7 +13,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.describe import Description, parse_variant
 from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant, staging
-from nearpeak.study.plan import fits
+from nearpeak.study.plan import fits, is_usual
 
 
 def choose_variants(
@@ -21,10 +21,12 @@ def choose_variants(
     benchmarks: Sequence[str],
     buffers: Sequence[str],
     paths: Sequence[Path],
+    usual: bool = False,
 ) -> list[Variant]:
     """Each benchmark asked for with each kind of buffers: those asked for, else each path's own.
 
-    UserError when buffers, a benchmark, or one that stages, fit none of the paths.
+    `usual`: nobody asked for these benchmarks, so that those that are not usual on a path are left
+    out there. UserError when buffers, a benchmark, or one that stages, fit none of the paths.
     """
     between = [path for path in paths if path.transport != "local"]
     for one in buffers:
@@ -44,6 +46,8 @@ def choose_variants(
                 "has so many: choose others"
             )
         for path in between:
+            if usual and not is_usual(path, benchmark):
+                continue
             for one in buffers or default_buffers(path, benchmark.symmetric):
                 if fits(path, benchmark, one) and (in_gpu(one) or not staged):
                     found.setdefault(one, []).append(msgspec.structs.replace(variant, buffers=one))
