@@ -166,6 +166,10 @@ class Kernels {
   }
   // Those that pack blocks, compiled at the first call; they live as long as the device.
   virtual Program& packing() { throw AcceleratorError("this backend has no kernels that pack"); }
+  // Those that compute, valid as long as the device. Throws as compile() does.
+  virtual Program& arithmetic() {
+    throw BackendUnavailable("this backend has no kernels that compute");
+  }
 };
 
 class Device {

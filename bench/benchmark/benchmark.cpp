@@ -59,12 +59,18 @@ std::string RankRule::text() const {
 }
 
 Register::Register(Benchmark benchmark, std::source_location file) {
-  benchmark.info.family = std::filesystem::path(file.file_name()).parent_path().filename().string();
+  if (benchmark.info.family.empty())
+    benchmark.info.family =
+        std::filesystem::path(file.file_name()).parent_path().filename().string();
   auto& all = registry();
   const auto place = std::find_if(all.begin(), all.end(), [&](const Benchmark& other) {
     return other.info.name > benchmark.info.name;
   });
   all.insert(place, std::move(benchmark));
+}
+
+Register::Register(std::vector<Benchmark> all, std::source_location file) {
+  for (Benchmark& benchmark : all) Register(std::move(benchmark), file);
 }
 
 const std::vector<Benchmark>& benchmarks() { return registry(); }

@@ -59,7 +59,7 @@ struct Traffic {
 
 struct BenchmarkInfo {
   std::string name;
-  std::string family = {};  // the folder of its file, which Register knows
+  std::string family = {};  // where it is not the folder of its file, which Register knows
   std::string summary;
   std::vector<Metric> metrics = {};  // what one sample tells; the first is the main one
   RankRule ranks = {};
@@ -71,10 +71,11 @@ struct BenchmarkInfo {
   XAxis x = {};
   Moves moves = {};
   std::optional<Traffic> traffic = {};
-  std::string bound_by = {};  // no better than this benchmark is at the same size
-  bool budgeted = false;      // a case whose iterations take too long is given up (--budget-ms)
-  bool usual = false;         // measured when nothing is asked for
-  bool threads = false;       // calls MPI from several threads, which must be said when it begins
+  std::optional<double> bound = {};  // of the main metric: nothing is better, on no machine
+  std::string bound_by = {};         // no better than this benchmark is at the same size
+  bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)
+  bool usual = false;     // measured when nothing is asked for
+  bool threads = false;   // calls MPI from several threads, which must be said when it begins
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 
@@ -172,17 +173,19 @@ struct Benchmark {
       make_over = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
-  // What there is to hold it against: "measured" by nearpeak-native; a "bound" that follows from
-  // what is measured so; or "none".
+  // What there is to hold it against: "measured" by nearpeak-native; a "bound", its own or one that
+  // follows from what is measured so; or "none".
   std::string ceiling() const {
     if (over_transport()) return "measured";
-    return info.traffic || !info.bound_by.empty() ? "bound" : "none";
+    return info.traffic || info.bound || !info.bound_by.empty() ? "bound" : "none";
   }
 };
 
-// A static object of this type in a benchmark's file makes it known.
+// A static object of this type in a benchmark's file makes it known, or several of them.
 struct Register {
   explicit Register(Benchmark benchmark,
+                    std::source_location file = std::source_location::current());
+  explicit Register(std::vector<Benchmark> all,
                     std::source_location file = std::source_location::current());
 };
 

@@ -19,6 +19,17 @@ struct Blocking {
   }
 };
 
+// Begun, and waited for by whoever has the request.
+struct Begin {
+  MPI_Comm comm;
+  MPI_Request& request;
+
+  template <class Call, class Start, class Init, class... Arguments>
+  void operator()(Call, Start start, Init, Arguments... arguments) const {
+    start(arguments..., comm, &request);
+  }
+};
+
 // Begun, and waited for at once.
 struct Nonblocking {
   MPI_Comm comm;

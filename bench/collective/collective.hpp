@@ -18,8 +18,12 @@
 #include "collective/calls.hpp"
 #include "collective/layout.hpp"
 #include "mpi/mpi_group.hpp"
+#include "overlap/overlap.hpp"
 
 namespace nearpeak {
+
+// What MPI is told to send from: `out`, or the buffer that it receives in.
+inline void* sent_from(bool in_place, void* out) { return in_place ? MPI_IN_PLACE : out; }
 
 inline MPI_Comm comm_of(const Operation& operation) { return comm_of(operation.group()); }
 
@@ -49,7 +53,7 @@ class CaseOf final : public CollectiveCase {
     requests_.resize(slots(), MPI_REQUEST_NULL);
     for (std::size_t slot = 0; slot < slots(); ++slot) {
       Initialise calls{comm_of(operation_), requests_[slot]};
-      operation_.call(calls, sent_from(slot), in(slot));
+      operation_.call(calls, sent_from(in_place(), out(slot)), in(slot));
     }
   }
 
@@ -73,25 +77,58 @@ class CaseOf final : public CollectiveCase {
   void call_with(Calls calls, std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::size_t slot = begin();
-      operation_.call(calls, sent_from(slot), in(slot));
+      operation_.call(calls, sent_from(in_place(), out(slot)), in(slot));
     }
   }
-  void* sent_from(std::size_t slot) const { return in_place() ? MPI_IN_PLACE : out(slot); }
 
   const Operation operation_;
   const Way way_;
   std::vector<MPI_Request> requests_;  // of a persistent operation, one for each slot
 };
 
+// An operation that is begun, and goes on while this rank computes.
+template <class Operation>
+class BesideComputation final : public Overlapping<CollectiveCase> {
+ public:
+  // As CollectiveCase.
+  BesideComputation(std::unique_ptr<Beside> beside, const CaseContext& context, Operation operation)
+      : Overlapping(std::move(beside), context, operation.places(), operation.contents()),
+        operation_(std::move(operation)) {}
+
+ private:
+  void begin() override {
+    const std::size_t slot = next_slot();
+    touch(slot);
+    Begin calls{operation_.comm(), request_};
+    operation_.call(calls, sent_from(in_place(), out(slot)), in(slot));
+  }
+  void test() override {
+    int done = 0;
+    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+  }
+  void finish() override { MPI_Wait(&request_, MPI_STATUS_IGNORE); }
+
+  const Operation operation_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
 Axis calls_of_collectives();
 
+// The operation by itself; and begun, beside computation, as a benchmark of the family `overlap`.
 template <class Operation>
-Benchmark collective(BenchmarkInfo info, std::vector<Axis> axes = {}) {
-  axes.insert(axes.begin(), calls_of_collectives());
-  return collective_benchmark(
-      std::move(info), std::move(axes), [](const CaseContext& context) -> std::unique_ptr<Case> {
+std::vector<Benchmark> collective(const BenchmarkInfo& info, const std::vector<Axis>& axes = {}) {
+  std::vector<Axis> called = axes;
+  called.insert(called.begin(), calls_of_collectives());
+  const Benchmark alone = collective_benchmark(
+      info, std::move(called), [](const CaseContext& context) -> std::unique_ptr<Case> {
         return std::make_unique<CaseOf<Operation>>(context, Operation(context));
       });
+  return {alone, overlap_benchmark("i" + info.name, alone.info, axes,
+                                   [](const CaseContext& context,
+                                      std::unique_ptr<Beside> beside) -> std::unique_ptr<Case> {
+                                     return std::make_unique<BesideComputation<Operation>>(
+                                         std::move(beside), context, Operation(context));
+                                   })};
 }
 
 // The types of numbers that mpi.h has.

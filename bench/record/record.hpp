@@ -39,7 +39,7 @@ std::string to_json(const RankPlace& place);
 // One figure that a benchmark gives.
 struct Metric {
   std::string name;    // ceilings of the same name are what it is held against
-  std::string unit;    // "us", "GB/s", "M/s"
+  std::string unit;    // "us", "GB/s", "M/s", "ratio"
   std::string better;  // "lower" or "higher"
 };
 

@@ -324,6 +324,10 @@ class GpuKernels final : public Kernels {
     if (!packing_) packing_ = compile(kernels::kPack);
     return *packing_;
   }
+  Program& arithmetic() override {
+    if (arithmetic_ == nullptr) arithmetic_ = compile(kernels::kArithmetic);
+    return *arithmetic_;
+  }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
@@ -336,6 +340,7 @@ class GpuKernels final : public Kernels {
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
   std::unique_ptr<Program> packing_;
+  std::unique_ptr<Program> arithmetic_;
 };
 
 class GpuDevice final : public Device {

@@ -39,6 +39,11 @@ extern const char* const kCopy;
 // Both end when they have waited in vain for `patience_ns`.
 extern const char* const kFlags;
 
+//   compute(sums, steps, one, times_ns)
+//     every thread does `steps` of arithmetic in registers and stores its sum; `one` is 1, which no
+//     compiler is to know. When each block began and ended is put into times_ns, two for each
+extern const char* const kArithmetic;
+
 //   resident(...)  accel/resident.cpp launches it; what it shares with CPUs is in
 //   accel/resident.hpp
 std::string resident();

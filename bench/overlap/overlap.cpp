@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "overlap/overlap.hpp"
+
+#include <algorithm>
+
+namespace nearpeak {
+namespace {
+
+enum Phase : std::size_t { kCommunicate, kCompute, kBoth, kDeviceAlone, kDeviceBeside };
+constexpr int kTrials = 5;
+
+template <class Action>
+double timed_ns(Group& group, Action action) {
+  group.barrier();
+  const std::int64_t begin = now_ns();
+  action();
+  return static_cast<double>(now_ns() - begin);
+}
+
+}  // namespace
+
+Beside::Beside(const CaseContext& context) : group_(context.group) {
+  const std::string why = group_.first_reason(why_no_computation(context));
+  if (!why.empty()) throw Unfit(why);
+  on_every_rank(group_, [&] { computation_ = std::make_unique<Computation>(context); });
+  phases_ns_.resize(phases().size());
+}
+
+std::vector<std::string> Beside::phases() const {
+  std::vector<std::string> names{"communicate", "compute", "both"};
+  if (computation_->on_device()) names.insert(names.end(), {"device alone", "device beside"});
+  return names;
+}
+
+std::vector<double> Beside::values(const Times& times) const {
+  const auto& typical = times.typical_phases_us;
+  return {times.phases_us[kBoth] / std::max(typical[kCommunicate], typical[kCompute])};
+}
+
+void Beside::run(std::uint64_t n, Communication& communication) {
+  if (round_ > 0) return verify(communication);
+  if (state_ == State::kUnused) {  // a first use is that of the communication alone
+    communication.begin();
+    communication.finish();
+    state_ = State::kUsed;
+    return;
+  }
+  if (state_ == State::kUsed) fit(communication);
+  const std::size_t width = phases_ns_.size();
+  all_ns_.resize(n * width);
+  for (std::uint64_t i = 0; i < n; ++i) measure(communication, &all_ns_[i * width]);
+  reduce(n);
+}
+
+// One communication for each payload: beside computation, or alone, in turn.
+void Beside::verify(Communication& communication) {
+  communication.begin();
+  if (round_ % 2 == 1) computation_->run(&communication);
+  communication.finish();
+}
+
+void Beside::fit(Communication& communication) {
+  std::vector<double> trials;
+  for (int i = 0; i < kTrials; ++i)
+    trials.push_back(timed_ns(group_, [&] {
+      communication.begin();
+      communication.finish();
+    }));
+  const auto all = group_.gather(median(trials));
+  computation_->fit(group_, *std::max_element(all.begin(), all.end()) / 1e3);
+  state_ = State::kFitted;
+}
+
+void Beside::measure(Communication& communication, double* ns) {
+  const bool on_device = computation_->on_device();
+  ns[kCommunicate] = timed_ns(group_, [&] {
+    communication.begin();
+    communication.finish();
+  });
+  ns[kCompute] = timed_ns(group_, [&] { computation_->run(nullptr); });
+  if (on_device) ns[kDeviceAlone] = 1e3 * computation_->device_us();
+  ns[kBoth] = timed_ns(group_, [&] {
+    communication.begin();
+    computation_->run(&communication);
+    communication.finish();
+  });
+  if (on_device) ns[kDeviceBeside] = 1e3 * computation_->device_us();
+}
+
+void Beside::reduce(std::uint64_t n) {
+  const std::size_t width = phases_ns_.size();
+  const std::vector<double> all = group_.gather(all_ns_);
+  std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+  for (std::size_t place = 0; place < n * width; ++place) {
+    double slowest = 0;
+    for (std::size_t at = place; at < all.size(); at += n * width)
+      slowest = std::max(slowest, all[at]);
+    phases_ns_[place % width] += slowest;
+  }
+}
+
+Benchmark overlap_benchmark(
+    const std::string& name, const BenchmarkInfo& alone, std::vector<Axis> axes,
+    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<Beside>)> make) {
+  axes.push_back(compute_axis());
+  axes.push_back(tests_axis());
+  return {.info = {.name = name,
+                   .family = "overlap",
+                   .summary = "time of " + name +
+                              " and a computation of its length at once, over "
+                              "the longer of the two alone: 1 where they overlap, 2 where not",
+                   .metrics = {{name, "ratio", "lower"}},
+                   .ranks = alone.ranks,
+                   .smallest = alone.smallest,
+                   .sized = alone.sized,
+                   .axes = std::move(axes),
+                   .moves = {.ways = 4},
+                   .bound = 1},
+          .make = [make = std::move(make)](const CaseContext& context) {
+            return make(context, std::make_unique<Beside>(context));
+          }};
+}
+
+}  // namespace nearpeak
