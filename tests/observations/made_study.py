@@ -21,6 +21,7 @@ PATH = "host-host same-numa"
 UNITS = {
     **dict.fromkeys(("latency", "allreduce", "barrier", "bcast"), ("us", "lower")),
     "mr": ("M/s", "higher"),
+    "ibcast": ("ratio", "lower"),
 }
 BLOCK = 30  # launches of a block
 PAIR = RankRule("exactly", 2)
@@ -65,6 +66,14 @@ BENCHMARKS = [
         RankRule("at least", 2),
         smallest=1,
         traffic=Traffic(once=1),
+        ceiling="bound",
+    ),
+    Benchmark(
+        "ibcast",
+        [Metric("ibcast", "ratio", "lower")],
+        RankRule("at least", 2),
+        smallest=1,
+        bound=1.0,
         ceiling="bound",
     ),
 ]
@@ -157,7 +166,16 @@ class Study:
         self.planned: list[PlannedLaunch] = []
         self.variants = [
             Variant(benchmark=benchmark, axes={"calls": "blocking", "reuse": "fixed"})
-            for benchmark in ("latency", "bw", "bibw", "mbw_mr", "allreduce", "barrier", "bcast")
+            for benchmark in (
+                "latency",
+                "bw",
+                "bibw",
+                "mbw_mr",
+                "allreduce",
+                "barrier",
+                "bcast",
+                "ibcast",
+            )
         ]
         self.records: list[records.Record] = [
             records.StudyRecord(

@@ -31,6 +31,7 @@ BENCHMARKS = [
         symmetric=False,
         ceiling="measured",
     ),
+    Benchmark("ibcast", [Metric("ibcast", "ratio", "lower")], SOME, bound=1.0, ceiling="bound"),
     *(
         Benchmark(name, [Metric(name, "us", "lower")], SOME, traffic=traffic, ceiling="bound")
         for name, traffic in (
@@ -103,7 +104,8 @@ def ceiling(
 def bounds(*ceilings: CeilingPoint, at: Path, wanted: Case, paths: Any = None) -> Any:
     """Of what a library has measured: the value of the bound and what it follows from, or None."""
     measured = SimpleNamespace(
-        launch=SimpleNamespace(who=Who("any", "default"), place=at.place), case=wanted
+        launch=SimpleNamespace(who=Who("any", "default"), place=at.place, block=Block(0, 0)),
+        case=wanted,
     )
     own = SimpleNamespace(launch=SimpleNamespace(who=CEILING, place=at.place), case=case("bw", 8))
     observations: Any = SimpleNamespace(
@@ -112,6 +114,10 @@ def bounds(*ceilings: CeilingPoint, at: Path, wanted: Case, paths: Any = None) -
     found = find(observations, ceilings)
     assert len(found) <= 1
     return (found[0].value, found[0].method) if found else None
+
+
+def test_the_best_that_there_can_be_needs_no_ceiling() -> None:
+    assert bounds(at=TWO, wanted=case("ibcast", 8)) == (1.0, "ideal")
 
 
 def test_a_bound_is_the_longer_of_a_message_and_what_a_rank_receives() -> None:
@@ -263,7 +269,8 @@ def test_each_block_has_its_own_value_and_a_missing_one_the_median() -> None:
 def test_the_blocks_in_which_the_cpus_were_nearest_count() -> None:
     """A hypervisor moves them: those of a library may be near where a ceiling's were not."""
     measured: Any = SimpleNamespace(
-        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place), case=case("bcast", 8)
+        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place, block=Block(0, 0)),
+        case=case("bcast", 8),
     )
     observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
     latency = ceiling(TWO, "latency", 8, 0.20, 0.04, 0.22, 0.05, 0.21)

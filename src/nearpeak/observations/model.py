@@ -108,6 +108,7 @@ class Observation:
     together: bool = False  # of a ceiling: a whole window moved at once, as no library can
     # A cache line's round trip between CPUs of neighbouring ranks, the longest; None: unknown.
     cache_line_ns: float | None = None
+    phases: dict[str, float] = field(default_factory=dict)  # us, medians of parts of an iteration
 
 
 @dataclass(frozen=True)

@@ -304,6 +304,7 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         trial=record.trial,
         together=record.together,
         cache_line_ns=max((one for one in record.cache_line_ns if one is not None), default=None),
+        phases={name: float(np.median(times)) for name, times in record.phases.items() if times},
     )
 
 

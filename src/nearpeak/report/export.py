@@ -8,7 +8,7 @@ from nearpeak.report import awareness, fits, headlines, summary, tables, verdict
 from nearpeak.report.bandwidths import Bandwidths, bandwidths
 from nearpeak.report.families import families
 from nearpeak.report.sections import Row, Table, Value
-from nearpeak.results.model import Cell, Results
+from nearpeak.results.model import Cell, Overlap, Results
 
 COLUMNS = (
     "study",
@@ -50,6 +50,17 @@ COLUMNS = (
     "fraction_blocks",
     "algbw_gbs",
     "busbw_gbs",
+    "overlap",
+    "overlap_ci95_low",
+    "overlap_ci95_high",
+    "overlap_range_low",
+    "overlap_range_high",
+    "communicate_us",
+    "compute_us",
+    "both_us",
+    "device_slowdown",
+    "device_slowdown_ci95_low",
+    "device_slowdown_ci95_high",
     "status",
     "flags",
     "command",
@@ -133,9 +144,27 @@ def _row(cell: Cell, version: str | None, family: str, rates: Bandwidths | None)
         *(cell.fraction_range or nothing),
         cell.fraction_blocks,
         *(rates or nothing),
+        *_overlap(cell.overlap),
         cell.status,
         ";".join(cell.flags),
         cell.command,
+    ]
+
+
+def _overlap(overlap: Overlap | None) -> list[object]:
+    if overlap is None:
+        return [None] * 11
+    hidden, slower = overlap.hidden, overlap.device_slowdown
+    nothing = (None, None)
+    return [
+        hidden.value,
+        *(hidden.ci95 or nothing),
+        *hidden.range,
+        overlap.communicate_us,
+        overlap.compute_us,
+        overlap.both_us,
+        slower.value if slower else None,
+        *((slower.ci95 if slower else None) or nothing),
     ]
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be told of each path in a figure or two: every library at the same message size.
 
-A time is that of 8 bytes, a rate that of the largest message. Both are held against the ceiling of
-that size, a rate also against the plateau: the best that the ceiling reaches at any size.
+A time is that of 8 bytes, a rate that of the largest message, and so is a ratio of times. All are
+held against the ceiling of that size, a rate also against the plateau: the best that the ceiling
+reaches at any size.
 """
 
 import math
@@ -219,7 +220,7 @@ def _at_one_size(cells: list[Cell]) -> list[Cell]:
         for x, found in by_size.items()
         if answered[x] == most and any(cell.median is not None for cell in found)
     ] or list(by_size)
-    if cells[0].better == "higher":
+    if cells[0].unit != "us":
         return by_size[max(usable)]
     return by_size[min(usable, key=lambda x: (abs(x - QUOTED_BYTES), x))]
 

@@ -32,6 +32,7 @@ from nearpeak.report import (
     fits,
     headlines,
     notices,
+    overlap,
     pairs,
     sessions,
     summary,
@@ -232,6 +233,7 @@ class _Data:
         self._curves = {curve: number for number, curve in enumerate(summary.curves(results))}
         self._defaults = set(summary.default_curves(results))
         self._bounded = {one.name for one in results.benchmarks if one.ceiling == "bound"}
+        self._ideal = {one.name for one in results.benchmarks if one.bound is not None}
         kinds = dict.fromkeys(curve.buffers for curve in self._curves)
         self._buffers = {buffers: number for number, buffers in enumerate(kinds)}
         self._methods, self._commands = _Numbered(), _Numbered()
@@ -308,7 +310,7 @@ class _Data:
     def _charts(self, place: Place, curve: Curve) -> dict[str, Any]:
         cells = [cell for cell in self._cells[place, curve] if cell.median is not None]
         kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
-        if any(cell.better == "lower" for cell in cells):
+        if any(cell.unit == "us" for cell in cells):
             sizes = [cell.case.x for cell in cells]
             kinds += ["small"] if min(sizes) <= SMALL_LATENCY_UP_TO else []
             kinds += ["large"] if max(sizes) > SMALL_LATENCY_UP_TO else []
@@ -351,12 +353,14 @@ class _Data:
                     "unit": numbers.unit(first[curve].unit),
                     "better": first[curve].better,
                     "reference": self._reference(curve),
+                    "ideal": int(curve.benchmark in self._ideal),
                 }
                 for curve in self._curves
             ],
             "small_up_to": SMALL_LATENCY_UP_TO,
             "cells": _by_column(self._cell(cell) for cell in results.cells),
             "bandwidths": self._bandwidths(),
+            "overlaps": self._overlaps(),
             "ceilings": ceilings,
             "comparisons": self._comparisons(),
             "scalings": self._scalings,
@@ -402,6 +406,11 @@ class _Data:
         rates = bandwidths(self._results)
         found = ((number, rates(cell)) for number, cell in enumerate(self._results.cells))
         return {number: (_short(one.algorithm), _short(one.bus)) for number, one in found if one}
+
+    def _overlaps(self) -> dict[int, str]:
+        """What is said of the cells of communication beside computation, by number."""
+        cells = enumerate(self._results.cells)
+        return {number: overlap.words(cell.overlap) for number, cell in cells if cell.overlap}
 
     def _ceiling(self, point: CeilingPoint) -> dict[str, Any]:
         low, high = point.ci95 or point.range

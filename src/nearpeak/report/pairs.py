@@ -102,7 +102,7 @@ def matrices(results: Results) -> list[Matrix]:
     points: dict[tuple[str, str, str], list[CeilingPoint]] = defaultdict(list)
     held: dict[tuple[str, str], Curve] = {}
     for point in results.ceilings:
-        if not point.place.pair or point.value <= 0 or point.fact or point.kind == "bound":
+        if not point.place.pair or point.value <= 0 or point.fact or point.kind != "measured":
             continue
         curve = point.case.curve
         if held.setdefault((curve.figure, curve.buffers), curve) == curve:

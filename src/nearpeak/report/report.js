@@ -10,6 +10,7 @@
   }
   const cells = rows(data.cells);
   for (const [number, found] of Object.entries(data.bandwidths)) cells[number].bandwidths = found;
+  for (const [number, found] of Object.entries(data.overlaps)) cells[number].overlap = found;
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SVG_DASHES = ["", "6 3", "2 3", "6 3 2 3", "10 3", "10 3 2 3"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
@@ -120,7 +121,7 @@
       points.forEach((point) => places.push(place(point.size)));
       traces.push(...curveTraces(points,
         { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
-        ({ row }) => (variant.reference === "bound" ? `at least ${number(row.value)} ${variant.unit} by the links: ` : `ceiling ${number(row.value)} ${variant.unit} by `)
+        ({ row }) => (variant.ideal ? `at best ${number(row.value)} ${variant.unit}: ` : variant.reference === "bound" ? `at least ${number(row.value)} ${variant.unit} by the links: ` : `ceiling ${number(row.value)} ${variant.unit} by `)
           + `${plain(data.methods[row.method])} ${spread(row.low, row.high, row.isInterval)}`, true));
     }
     data.contenders.forEach((contender, who) => {
@@ -143,7 +144,8 @@
         { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
         ({ cell }) => {
           const part = (cell.fraction === null ? `no ${variant.reference}` : `${percent(cell.fraction)} % of ${variant.reference}`)
-            + (cell.bandwidths ? ` · bus bandwidth ${number(cell.bandwidths[1])} GB/s` : "");
+            + (cell.bandwidths ? ` · bus bandwidth ${number(cell.bandwidths[1])} GB/s` : "")
+            + (cell.overlap ? ` · ${cell.overlap}` : "");
           return `${plain(brief(contender.label))} ${number(cell.median)} ${variant.unit}`
             + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}`;
         }, true));
@@ -414,6 +416,7 @@
         const [algorithm, bus] = cell.bandwidths.map(number);
         box.append(element("p", `As nccl-tests counts: algorithm bandwidth ${algorithm} GB/s, bus bandwidth ${bus} GB/s.`));
       }
+      if (cell.overlap) box.append(element("p", `${cell.overlap}.`));
       box.append(element("code", data.commands[cell.command]), " ", copyButton());
       return box;
     }));

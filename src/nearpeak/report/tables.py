@@ -10,10 +10,15 @@ from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.model import CeilingPoint
+from nearpeak.results.model import CeilingPoint, Kind
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
+IDEAL = (
+    "Of communication beside computation the time of both at once over the longer alone is told: 1"
+    " is the bound, 2 says that one waited for the other. Overlap is the share of the shorter that"
+    " went on beside the longer. "
+)
 BOUND = (
     "Collective operations stand beside a bound: by what the links carry they take at least as long"
     " as the row 'bound' says, and perhaps longer. "
@@ -108,11 +113,12 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
     return Table(
         title=TWO,
         caption=(
-            "Times are of 8 B, rates of the largest message that all libraries were asked for,"
+            "Times are of 8 B, all else of the largest message that all libraries were asked for,"
             " with their 95 % intervals. % of ceiling: of what the path carries without MPI at that"
             " same size, from launches paired in blocks. % of plateau: of the best that the ceiling"
             " reaches at any size. The rows 'ceiling' and 'plateau' have the values. "
             + (BOUND if any(map(has_bound, groups)) else "")
+            + (IDEAL if any(_has(group, "ideal") for group in groups) else "")
             + about
         ).strip(),
         head="Library",
@@ -123,8 +129,13 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
 
 
 def has_bound(group: Group) -> bool:
-    """Whether one of its figures is held against a bound."""
-    return any(names.reference(figure.ceiling) == "bound" for figure in group.figures.values())
+    """Whether one of its figures is held against a bound that follows from ceilings."""
+    return _has(group, "bound")
+
+
+def _has(group: Group, kind: Kind) -> bool:
+    ceilings = (figure.ceiling for figure in group.figures.values())
+    return any(ceiling is not None and ceiling.kind == kind for ceiling in ceilings)
 
 
 def _sizes(groups: list[Group], name: str) -> set[int]:
@@ -140,9 +151,16 @@ def _columns(groups: list[Group], name: str) -> list[Column]:
         columns.append(Column(f"{name} size", "at size", over=over))
     held = next((group.figures[name] for group in groups if _ceiling(group, name)), figure)
     columns.append(Column(f"{name} fraction", "% of", names.reference(held.ceiling), over=over))
+    if any(_overlap(group, name) for group in groups):
+        columns.append(Column(f"{name} overlap", "Overlap", "%", over=over))
     if figure.better == "higher":
         columns.append(Column(f"{name} plateau", "% of", "plateau", over=over))
     return columns
+
+
+def _overlap(group: Group, name: str) -> bool:
+    found = (row.reached.get(name) for row in group.rows)
+    return any(one is not None and one.cell.overlap is not None for one in found)
 
 
 def _ceiling(group: Group, name: str) -> CeilingPoint | None:
@@ -187,6 +205,11 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
             remark="(defect)" if is_defect(cell) else "",
         ),
     }
+    if cell.overlap is not None:
+        hidden = cell.overlap.hidden
+        found[f"{name} overlap"] = Value(
+            hidden.value, "percent", ci95=hidden.ci95, range=hidden.range
+        )
     if plateau is not None:
         found[f"{name} plateau"] = Value(
             plateau.value, "percent", ci95=plateau.ci95, range=plateau.range, few="blocks"

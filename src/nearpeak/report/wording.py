@@ -9,6 +9,7 @@ from statistics import median
 from nearpeak.identity import Place
 from nearpeak.numbers import count, number, percent, size, unit, within
 from nearpeak.report.headlines import Figure, Group, Reached
+from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, one_way, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Finding, Results
@@ -99,8 +100,10 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
         return f"{words}, at least {number(cell.ceiling.value)} {unit(cell.unit)} by the links"
+    if cell.overlap is not None:
+        return f"{what} {share(cell.overlap.hidden)}"
     if cell.fraction is not None:
-        return f"{words}, {percent(cell.fraction)} % of the ceiling"
+        return f"{words}, {percent(cell.fraction)} % of the {reference(cell.ceiling)}"
     return words
 
 

@@ -5,6 +5,8 @@ ceilings of the same study.
 Nothing measures what such an operation could do without MPI. What its ranks can, is measured: the
 time of one message between two of them, and how many bytes a second one of them can receive.
 docs/methodology.md says why no operation takes less.
+
+What a benchmark says of itself that nothing is better than needs no ceiling: an ideal.
 """
 
 from collections import defaultdict
@@ -27,6 +29,7 @@ from nearpeak.study.plan import state_of
 # A rate holds for messages no larger than those that were measured, or where these are as large as
 # this: from there on no path moves more bytes in a second than at the best size before.
 LARGE_BYTES = 1 << 20
+IDEAL = "ideal"  # the method of what needs none
 
 
 class Source(NamedTuple):
@@ -68,21 +71,25 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
         benchmark = known.get(point.case.benchmark)
         if benchmark is not None and benchmark.ceiling == "measured":
             sources[point.place].append(Source(point, benchmark, _nearest(point)))
-    wanted = {
-        (one.launch.place, _case(one.case))
-        for one in observations.observed
-        if one.launch.who != CEILING and known[one.case.benchmark].ceiling == "bound"
-    }
+    wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
+    for one in observations.observed:
+        if one.launch.who != CEILING and known[one.case.benchmark].ceiling == "bound":
+            wanted[one.launch.place, _case(one.case)].add(one.launch.block)
     found = []
     for place, case in sorted(wanted):
+        benchmark = known[case.benchmark]
+        if benchmark.bound is not None:
+            if case.metric == benchmark.main.name:
+                found.append(_ideal(benchmark, place, case, sorted(wanted[place, case])))
+            continue
         here = [
             one
             for other in _within(place, paths)
             for one in sources[other]
             if one.point.case.axes.items() <= case.axes.items()
         ]
-        if terms := _terms(known[case.benchmark], place, case, here):
-            found.append(_point(known[case.benchmark], place, case, terms))
+        if terms := _terms(benchmark, place, case, here):
+            found.append(_point(benchmark, place, case, terms))
     return found
 
 
@@ -174,6 +181,26 @@ def _links(place: Place) -> int:
     A core copies what comes from all others itself. A GPU may have a link to each of them.
     """
     return len(place.ends) - 1 if "gpu" in place.ends else 1
+
+
+def _ideal(benchmark: Benchmark, place: Place, case: Case, blocks: list[Block]) -> CeilingPoint:
+    """What the benchmark says of itself: the same in each block that measured it."""
+    assert benchmark.bound is not None
+    values = [benchmark.bound] * len(blocks)
+    return CeilingPoint(
+        place=place,
+        case=case,
+        unit=benchmark.main.unit,
+        better=benchmark.main.better,
+        value=benchmark.bound,
+        ci95=interval(values),
+        range=(benchmark.bound, benchmark.bound),
+        values=values,
+        blocks=blocks,
+        method=IDEAL,
+        methods={IDEAL: benchmark.bound},
+        kind="ideal",
+    )
 
 
 def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]) -> CeilingPoint:

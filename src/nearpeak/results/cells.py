@@ -18,6 +18,7 @@ from nearpeak.observations.model import (
 )
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
+from nearpeak.results.overlap import overlap
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
@@ -172,6 +173,7 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     if len(samples) == len(believed):
         low, high = np.percentile(np.concatenate(samples), [5, 95])
         cell.p05, cell.p95 = float(low), float(high)
+    cell.overlap = overlap(believed)
     count = sum(one.summary.count for one in believed)
     cell.outlier_share = sum(one.summary.outliers for one in believed) / count
 

@@ -172,6 +172,8 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
     how = f"{bound} of {len(wanting)} cells stand beside a ceiling measured in the same blocks"
     if derived := sum(c.ceiling is not None and c.ceiling.kind == "bound" for c in wanting):
         how += f", {derived} of them beside a bound that follows from such ceilings"
+    if ideal := sum(c.ceiling is not None and c.ceiling.kind == "ideal" for c in wanting):
+        how += f", {ideal} beside the best that there can be"
     if above:
         how += f"; {above} are above it, so that those ceilings are none"
     return _state(len(wanting) == bound and not above), how

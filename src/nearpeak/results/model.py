@@ -15,8 +15,9 @@ from nearpeak.study.model import Awareness
 SCHEMA = 3
 
 
-# "measured" without MPI in the same case; or a "bound" that follows from what was (bounds.py)
-Kind = Literal["measured", "bound"]
+# "measured" without MPI in the same case; a "bound" that follows from what was (bounds.py); or
+# "ideal": the best that there can be, on any machine
+Kind = Literal["measured", "bound", "ideal"]
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
@@ -34,6 +35,27 @@ class Mode(msgspec.Struct, kw_only=True):
     share: float  # of the launches
     blocks: list[Block]
     conditions: dict[str, str]  # what its launches share and no launch of the other group has
+
+
+class Estimated(msgspec.Struct, kw_only=True):
+    """A median over launches, of what may be 0 or below."""
+
+    value: float
+    ci95: tuple[float, float] | None  # null below 6 launches
+    range: tuple[float, float]  # smallest and largest of a launch
+
+
+class Overlap(msgspec.Struct, kw_only=True):
+    """How much of the shorter of communication and computation went on beside the other; times are
+    medians over the launches."""
+
+    hidden: Estimated  # (communicate + compute - both) / min(communicate, compute) of each launch
+    communicate_us: float  # alone
+    compute_us: float  # alone
+    both_us: float  # at once
+    # The device's own time for its work, with communication beside it over without; null: it had
+    # none.
+    device_slowdown: Estimated | None = None
 
 
 class Cell(msgspec.Struct, kw_only=True):
@@ -64,6 +86,7 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_ci95: tuple[float, float] | None
     fraction_range: tuple[float, float] | None = None  # smallest and largest of a block
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
+    overlap: Overlap | None = None  # of communication beside computation
     # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
     status: str
     flags: list[str]  # "few launches", "bimodal", "imprecise", "drift", ...

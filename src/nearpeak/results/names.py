@@ -19,7 +19,7 @@ def status(cell: Cell) -> str:
 
 def reference(ceiling: CeilingValue | CeilingPoint | None) -> str:
     """`ceiling`, or `bound`: what a case is held against."""
-    return "bound" if ceiling is not None and ceiling.kind == "bound" else "ceiling"
+    return "ceiling" if ceiling is None or ceiling.kind == "measured" else "bound"
 
 
 def staged(value: str) -> str:

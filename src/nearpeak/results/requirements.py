@@ -30,6 +30,7 @@ Span = tuple[float, float]
 UNITS = {  # as they may be written, and as results have them; Gb/s would be something else
     "GB/s": "GB/s",
     "M/s": "M/s",
+    "ratio": "ratio",
     "us": "us",
     "\N{MICRO SIGN}s": "us",
     "\N{GREEK SMALL LETTER MU}s": "us",
@@ -41,7 +42,7 @@ class Bound:
     """What a figure must reach."""
 
     amount: float
-    unit: str  # of the figure: "GB/s", "M/s", "us"; "": a fraction of the ceiling
+    unit: str  # of the figure: "GB/s", "M/s", "us", "ratio"; "": a fraction of the ceiling
     at_most: bool  # else: at least
 
     def holds(self, value: float) -> bool:

@@ -15,8 +15,8 @@ from nearpeak.errors import UserError
 
 QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
 Better = Literal["lower", "higher"]
-# What there is to hold it against: what is measured without MPI, a bound that follows from that
-# (results/bounds.py), or nothing.
+# What there is to hold it against: what is measured without MPI, a bound, its own or one that
+# follows from that (results/bounds.py), or nothing.
 Ceiling = Literal["measured", "bound", "none"]
 
 
@@ -33,7 +33,7 @@ class Metric(msgspec.Struct, frozen=True):
     """One figure that a benchmark gives."""
 
     name: str
-    unit: str  # "us", "GB/s", "M/s" (1e6 messages a second)
+    unit: str  # "us", "GB/s", "M/s" (1e6 messages a second), "ratio"
     better: Better
 
 
@@ -116,9 +116,10 @@ class Benchmark(msgspec.Struct, frozen=True):
     x: X = X()
     moves: Moves = Moves()
     traffic: Traffic | None = None  # of a collective operation
+    bound: float | None = None  # of its main metric: nothing is better, on no machine
     bound_by: str | None = None  # it is no better than this benchmark at the same size
     # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing
-    # does, but its traffic takes some time at least, or it is `bound_by` another
+    # does, but its traffic takes some time at least, it is `bound_by` another, or has a `bound`
     ceiling: Ceiling = "none"
     default: bool = False  # measured when nothing is asked for
     threads: bool = False  # it calls MPI from several threads: in launches of its own

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much communication and computation go on at once: from the phases of the same launches.
+
+The share of the shorter one that is hidden may be 0 or below, so that no logarithm can be taken of
+it: it is summed up as it is. docs/methodology.md says what is measured.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nearpeak.observations.model import Observation
+from nearpeak.results.model import Estimated, Overlap
+from nearpeak.statistics.intervals import interval
+
+COMMUNICATE, COMPUTE, BOTH = "communicate", "compute", "both"  # as bench/overlap names its phases
+DEVICE_ALONE, DEVICE_BESIDE = "device alone", "device beside"
+
+
+def overlap(launches: Sequence[Observation]) -> Overlap | None:
+    """Of the launches of a cell; None where they did not compute."""
+    times = [one.phases for one in launches]
+    if not times or not all({COMMUNICATE, COMPUTE, BOTH} <= one.keys() for one in times):
+        return None
+    if not all(min(one[COMMUNICATE], one[COMPUTE]) > 0 for one in times):
+        return None
+    sessions = [one.launch.block.session for one in launches]
+    slowdowns = [
+        one[DEVICE_BESIDE] / one[DEVICE_ALONE] for one in times if one.get(DEVICE_ALONE, 0.0) > 0
+    ]
+    return Overlap(
+        hidden=_estimated([hidden(one) for one in times], sessions),
+        communicate_us=float(np.median([one[COMMUNICATE] for one in times])),
+        compute_us=float(np.median([one[COMPUTE] for one in times])),
+        both_us=float(np.median([one[BOTH] for one in times])),
+        device_slowdown=_estimated(slowdowns, sessions) if len(slowdowns) == len(times) else None,
+    )
+
+
+def hidden(times: dict[str, float]) -> float:
+    """The share of the shorter time that went on beside the longer: 1 all of it, 0 nothing, below 0
+    where both at once take longer than one after the other."""
+    communicate, compute = times[COMMUNICATE], times[COMPUTE]
+    return (communicate + compute - times[BOTH]) / min(communicate, compute)
+
+
+def _estimated(values: list[float], sessions: list[int]) -> Estimated:
+    return Estimated(
+        value=float(np.median(values)),
+        ci95=interval(values, sessions=sessions),
+        range=(min(values), max(values)),
+    )
