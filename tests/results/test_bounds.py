@@ -254,7 +254,7 @@ def test_axes_of_the_operation_change_nothing() -> None:
 
 def test_each_block_has_its_own_value_and_a_missing_one_the_median() -> None:
     measured: Any = SimpleNamespace(
-        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place),
+        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place, block=Block(0, 0)),
         case=case("bcast", MIB),
     )
     observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
