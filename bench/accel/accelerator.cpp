@@ -70,6 +70,8 @@ BufferKind buffer_kind(char letter) {
   }
 }
 
+char buffer_letter(BufferKind kind) { return "HPDM"[static_cast<int>(kind)]; }
+
 std::string why_no_kernels(Device& device) {
   Kernels* const kernels = device.kernels();
   return kernels == nullptr ? "this backend has no kernels" : kernels->unavailable();

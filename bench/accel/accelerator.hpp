@@ -65,6 +65,16 @@ inline bool on_device(BufferKind kind) {
 
 // 'H', 'P', 'D' or 'M'. Throws BadInput.
 BufferKind buffer_kind(char letter);
+char buffer_letter(BufferKind kind);
+
+// A way to get memory of a kind that is not the usual one: libraries may treat it otherwise, or not
+// be able to take it.
+struct AllocatorInfo {
+  std::string name;
+  BufferKind kind;
+  std::string summary;
+};
+inline constexpr const char* kPlain = "plain";  // the usual one of every kind
 
 // Operations of one stream run one after the other.
 class Stream {
@@ -180,6 +190,11 @@ class Device {
   // Valid as long as the device. Payloads in D and M are filled and verified by kernels on the
   // device, and through a host buffer where there are no kernels.
   virtual Memory& memory(BufferKind kind) = 0;
+  // From an allocator of the backend, likewise; null where it has none of this name. Throws where
+  // the device cannot have it.
+  virtual Memory* memory_from(const std::string&) { return nullptr; }
+  // Of its memory, by all processes; 0: unknown.
+  virtual std::uint64_t used_bytes() { return 0; }
   // Any kinds of memory on either side. copy() returns when the bytes are in their place, and waits
   // for no other stream.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
@@ -219,6 +234,7 @@ class Accelerator {
 struct Backend {
   std::string name;                                    // that of its folder
   std::function<std::unique_ptr<Accelerator>()> load;  // throws BackendUnavailable
+  std::vector<AllocatorInfo> allocators = {};
 };
 
 // A static object of this type in a backend's file makes the backend known.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "accel/allocators.hpp"
 #include "options/launched.hpp"
 #include "options/options.hpp"
 
@@ -84,8 +85,8 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   why_no_kernels(*device_);  // compiled now, and not in the first case
 }
 
-Memory& DeviceChoice::memory(BufferKind kind) const {
-  return kind == BufferKind::kHost ? host_memory() : device_->memory(kind);
+Memory& DeviceChoice::memory(BufferKind kind, const std::string& allocator) const {
+  return memory_from(gives(allocator, kind) ? allocator : kPlain, kind, device_);
 }
 
 std::optional<RankDevice> DeviceChoice::place() const {

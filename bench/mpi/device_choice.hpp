@@ -37,7 +37,9 @@ class DeviceChoice {
   DeviceChoice(const std::vector<Kinds>& kinds, const std::vector<DeviceSpec>& devices);
 
   Device* device() const { return device_; }  // null without one
-  Memory& memory(BufferKind kind) const;
+  // From the allocator where it gives this kind, else from the plain one. Throws the accelerator's
+  // errors.
+  Memory& memory(BufferKind kind, const std::string& allocator = kPlain) const;
   // As a record names it.
   std::optional<RankDevice> place() const;
   // What --devices named, or else the index that the rank's place on its host came to, with

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "accel/cuda/allocators.hpp"
 #include "accel/cuda/nvrtc.hpp"
 #include "accel/cuda/prelude.hpp"
 #include "accel/gpu/context.hpp"
@@ -45,6 +46,10 @@ class CudaDriver final : public gpu::Driver {
   std::string error_text(int result) const override;
   std::unique_ptr<gpu::Context> take(int index, DeviceNumber number) const override;
   Compile load_compiler(const gpu::Context& context) const override;
+  std::unique_ptr<gpu::Source> source(const std::string& allocator,
+                                      const gpu::Context& context) const override {
+    return make_source(allocator, *this, allocator_calls_, context);
+  }
 
  private:
   friend class PrimaryContext;
@@ -55,6 +60,7 @@ class CudaDriver final : public gpu::Driver {
   Call<ContextHandle*, DeviceNumber> retain_;
   Call<DeviceNumber> release_;
   Call<ContextHandle> set_current_;
+  AllocatorCalls allocator_calls_;
 };
 
 // The primary context, which the CUDA runtime and so the MPI libraries use too.
@@ -117,6 +123,8 @@ CudaDriver::CudaDriver() {
   need(library, unregister_host, "cuMemHostUnregister");
   need(library, find_on_device, "cuMemHostGetDevicePointer_v2");
   need(library, find_allocation, "cuMemGetAddressRange_v2");
+  need(library, count_free, "cuMemGetInfo_v2");
+  allocator_calls_ = AllocatorCalls(library);
   need(library, copy, "cuMemcpyAsync");
 
   need(library, create_stream, "cuStreamCreate");
@@ -160,7 +168,8 @@ gpu::Driver::Compile CudaDriver::load_compiler(const gpu::Context& context) cons
   };
 }
 
-const RegisterBackend entry({"cuda", [] { return gpu::new_accelerator(load_driver()); }});
+const RegisterBackend entry({"cuda", [] { return gpu::new_accelerator(load_driver()); },
+                             allocator_infos()});
 
 }  // namespace
 

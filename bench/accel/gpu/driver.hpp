@@ -10,6 +10,7 @@
 #include <string>
 
 #include "accel/accelerator.hpp"
+#include "accel/gpu/source.hpp"
 #include "accel/library.hpp"
 
 namespace nearpeak::gpu {
@@ -78,6 +79,10 @@ class Driver {
   // AcceleratorError with its log.
   using Compile = std::function<std::string(const std::string& source)>;
   virtual Compile load_compiler(const Context& context) const = 0;
+  // Of the vendor's allocators of device memory the one of this name; null where there is none.
+  virtual std::unique_ptr<Source> source(const std::string&, const Context&) const {
+    return nullptr;
+  }
 
   Call<int*> count_devices;
   Call<DeviceNumber*, int> get_device;
@@ -96,6 +101,7 @@ class Driver {
   Call<void*> unregister_host;
   Call<void**, void*, unsigned> find_on_device;
   Call<void**, std::size_t*, void*> find_allocation;
+  Call<std::size_t*, std::size_t*> count_free;  // of the device's memory, and all of it
   Call<void*, const void*, std::size_t, StreamHandle> copy;  // between any two kinds of memory
 
   Call<StreamHandle*, unsigned> create_stream;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -235,16 +236,64 @@ class PatternKernels {
   LaunchShape shape_;
 };
 
+class PlainSource final : public Source {
+ public:
+  PlainSource(const Context& context, bool managed) : context_(context), managed_(managed) {}
+
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    if (managed_)
+      context_.call_of(Bytes{bytes}, &Driver::allocate_managed, &memory, bytes, kAttachGlobal);
+    else
+      context_.call_of(Bytes{bytes}, &Driver::allocate, &memory, bytes);
+    return memory;
+  }
+  void release(void* memory) noexcept override { context_.use_last().free(memory); }
+
+ private:
+  const Context& context_;
+  const bool managed_;
+};
+
+// Ordinary host memory that the driver pins where it is.
+class RegisteredHostMemory final : public HostReachable {
+ public:
+  explicit RegisteredHostMemory(Registration& registration) : registration_(registration) {}
+
+  void* allocate(std::size_t bytes) override {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t pages = (bytes / kPage + 1) * kPage;
+    void* const memory = host_memory().allocate(pages);
+    try {
+      registered_.emplace(memory, registration_.register_memory(memory, pages));
+    } catch (...) {
+      host_memory().release(memory);
+      throw;
+    }
+    return memory;
+  }
+  void release(void* memory) override {
+    registered_.erase(memory);
+    host_memory().release(memory);
+  }
+
+ private:
+  Registration& registration_;
+  std::map<void*, std::unique_ptr<RegisteredMemory>> registered_;
+};
+
 class GpuDevice;
 
 // Device or managed memory. Payloads are made and checked on the device.
 class DeviceMemory final : public Memory {
  public:
-  DeviceMemory(GpuDevice& device, const Context& context, bool managed)
-      : device_(device), context_(context), managed_(managed) {}
+  DeviceMemory(GpuDevice& device, std::unique_ptr<Source> source)
+      : device_(device), source_(std::move(source)) {}
 
-  void* allocate(std::size_t bytes) override;
-  void release(void* memory) override { context_.use_last().free(memory); }
+  void* allocate(std::size_t bytes) override {
+    return source_->allocate(std::max<std::size_t>(bytes, 1));
+  }
+  void release(void* memory) override { source_->release(memory); }
   void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override;
   void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override;
   std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
@@ -254,8 +303,7 @@ class DeviceMemory final : public Memory {
 
  private:
   GpuDevice& device_;
-  const Context& context_;
-  bool managed_;
+  const std::unique_ptr<Source> source_;
 };
 
 class GpuIpc final : public Ipc {
@@ -347,11 +395,12 @@ class GpuDevice final : public Device {
  public:
   GpuDevice(const Driver& driver, const DeviceInfo& info, DeviceNumber number)
       : info_(info),
+        driver_(driver),
         taken_(driver.take(info.index, number)),
         copies_(context_),
         pinned_(context_),
-        device_(*this, context_, false),
-        managed_(*this, context_, true),
+        device_(*this, std::make_unique<PlainSource>(context_, false)),
+        managed_(*this, std::make_unique<PlainSource>(context_, true)),
         kernels_(*this, driver, context_) {}
 
   const DeviceInfo& info() const override { return info_; }
@@ -368,6 +417,23 @@ class GpuDevice final : public Device {
         break;
     }
     return host_memory();
+  }
+
+  Memory* memory_from(const std::string& allocator) override {
+    std::unique_ptr<Memory>& made = allocators_[allocator];
+    if (made) return made.get();
+    if (allocator == kRegistered)
+      made = std::make_unique<RegisteredHostMemory>(registration_);
+    else if (auto source = driver_.source(allocator, context_))
+      made = std::make_unique<DeviceMemory>(*this, std::move(source));
+    return made.get();
+  }
+  std::uint64_t used_bytes() override {
+    if (driver_.count_free.function == nullptr) return 0;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    context_.call(&Driver::count_free, &free, &total);
+    return total - free;
   }
 
   void use_in_this_thread() override { context_.use(); }
@@ -394,6 +460,7 @@ class GpuDevice final : public Device {
 
  private:
   const DeviceInfo info_;
+  const Driver& driver_;
   const std::unique_ptr<const Context> taken_;
   const Context& context_ = *taken_;
   GpuStream copies_;
@@ -403,17 +470,8 @@ class GpuDevice final : public Device {
   GpuIpc ipc_{context_};
   GpuRegistration registration_{context_};
   GpuKernels kernels_;
+  std::map<std::string, std::unique_ptr<Memory>> allocators_;
 };
-
-void* DeviceMemory::allocate(std::size_t bytes) {
-  const std::size_t some = std::max<std::size_t>(bytes, 1);
-  void* memory = nullptr;
-  if (managed_)
-    context_.call_of(Bytes{bytes}, &Driver::allocate_managed, &memory, some, kAttachGlobal);
-  else
-    context_.call_of(Bytes{bytes}, &Driver::allocate, &memory, some);
-  return memory;
-}
 
 void DeviceMemory::fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) {
   if (PatternKernels* kernels = device_.pattern())

@@ -9,6 +9,9 @@
 
 namespace nearpeak::gpu {
 
+// The allocator of ordinary host memory that is pinned where it is.
+inline constexpr const char* kRegistered = "registered";
+
 // Throws BackendUnavailable where there is no device that can be used.
 std::unique_ptr<Accelerator> new_accelerator(std::unique_ptr<const Driver> driver);
 

@@ -48,6 +48,7 @@ using Address = unsigned long long;
 
 constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kGranularity = std::size_t{2} << 20;  // of memory that is mapped by itself
 constexpr int kMostDevices = 2;
 constexpr unsigned kMostThreads = 1024;  // of a block
 
@@ -95,7 +96,13 @@ const Text kTexts[] = {
 struct Device;
 struct Stream;
 
-enum class Kind { kPinned, kDevice, kManaged, kOpened, kRegistered };
+// Of a device's memory: plain, from the pool, mapped by itself, and a module's variable.
+enum class Kind { kPinned, kDevice, kAsync, kMapped, kSymbol, kManaged, kOpened, kRegistered };
+
+bool of_device(Kind kind) {
+  return kind == Kind::kDevice || kind == Kind::kAsync || kind == Kind::kMapped ||
+         kind == Kind::kSymbol;
+}
 
 struct Allocation {
   Kind kind;
@@ -131,7 +138,9 @@ struct Kernel {  // as in fake_nvrtc.cpp
 
 struct Module {
   Device* device;
-  void* library;
+  void* library;  // or null, with a variable
+  void* variable = nullptr;
+  std::size_t bytes = 0;
   std::set<const Kernel*> kernels;  // that were asked for
 };
 
@@ -190,6 +199,7 @@ struct State {
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::set<Module*> modules;
+  std::map<Address, std::size_t> created;  // memory that may be mapped
   std::uint64_t serial = 0;
 };
 
@@ -291,7 +301,7 @@ void* map(std::size_t bytes, int protection, int fd) {
 int allocate(Kind kind, std::size_t bytes, void** out) {
   if (bytes == 0) return kInvalidValue;
   const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
-  const bool on_device = kind == Kind::kDevice;
+  const bool on_device = of_device(kind);
   if (mapped < bytes || (on_device && mapped > kMemory - current->used)) return kOutOfMemory;
   Allocation made{kind, current, bytes, mapped, nullptr, nullptr};
   made.serial = ++state().serial;
@@ -325,7 +335,7 @@ int release(Address address, std::initializer_list<Kind> kinds) {
   if (gone.kind != Kind::kRegistered) munmap(gone.storage, gone.mapped);
   if (gone.seen != gone.storage) munmap(gone.seen, gone.mapped);
   if (gone.fd >= 0) close(gone.fd);
-  if (gone.kind == Kind::kDevice) gone.device->used -= gone.mapped;
+  if (of_device(gone.kind)) gone.device->used -= gone.mapped;
   all.erase(found);
   return kGood;
 }
@@ -352,7 +362,7 @@ bool can_reach(const Device* from, const Device* to) { return from == to || stat
 bool on_cpu(Address& address) {
   const Allocation* found = find(address);
   if (found == nullptr) return false;
-  if (found->kind == Kind::kDevice && found->device != current) return false;
+  if (of_device(found->kind) && found->device != current) return false;
   const auto offset = reinterpret_cast<char*>(address) - found->seen;
   address = reinterpret_cast<Address>(found->storage + offset);
   return true;
@@ -372,8 +382,9 @@ void leave_cpu() {
 EXPORT int fake_cuda_live() {
   int retained = 0;
   for (const Device& device : state().device) retained += device.retained;
-  return retained + static_cast<int>(state().allocations.size() + state().streams.size() +
-                                     state().events.size() + state().modules.size());
+  return retained +
+         static_cast<int>(state().allocations.size() + state().streams.size() +
+                          state().events.size() + state().modules.size() + state().created.size());
 }
 
 // Where the CPU finds these bytes of device memory, for a library that stands for one with kernels
@@ -499,6 +510,90 @@ EXPORT int cuMemFree_v2(Address memory) {
   return release(memory, {Kind::kDevice, Kind::kManaged});
 }
 
+EXPORT int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  BEGIN_CONTEXT_CALL();
+  *free = kMemory - current->used;
+  *total = kMemory;
+  return kGood;
+}
+
+#ifndef FAKE_CUDA_OLD
+EXPORT int cuMemAllocAsync(void** memory, std::size_t bytes, Stream*) {
+  BEGIN_CONTEXT_CALL();
+  return allocate(Kind::kAsync, bytes, memory);
+}
+
+EXPORT int cuMemFreeAsync(Address memory, Stream*) {
+  BEGIN_CONTEXT_CALL();
+  return release(memory, {Kind::kAsync});
+}
+
+EXPORT int cuMemGetAllocationGranularity(std::size_t* bytes, const void*, int) {
+  BEGIN_CONTEXT_CALL();
+  *bytes = kGranularity;
+  return kGood;
+}
+
+EXPORT int cuMemCreate(Address* memory, std::size_t bytes, const void*, unsigned long long) {
+  BEGIN_CONTEXT_CALL();
+  if (bytes == 0 || bytes % kGranularity != 0) return kInvalidValue;
+  *memory = ++state().serial;
+  state().created[*memory] = bytes;
+  return kGood;
+}
+
+EXPORT int cuMemRelease(Address memory) {
+  BEGIN_CONTEXT_CALL();
+  return state().created.erase(memory) == 1 ? kGood : kInvalidValue;
+}
+
+// The bytes are there from now on, and cannot be used before they are mapped, in order.
+EXPORT int cuMemAddressReserve(void** begin, std::size_t bytes, std::size_t, Address,
+                               unsigned long long) {
+  BEGIN_CONTEXT_CALL();
+  if (bytes % kGranularity != 0) return kInvalidValue;
+  const int result = allocate(Kind::kMapped, bytes, begin);
+  if (result == kGood) find(reinterpret_cast<Address>(*begin))->bytes = 0;
+  return result;
+}
+
+EXPORT int cuMemAddressFree(Address begin, std::size_t bytes) {
+  BEGIN_CONTEXT_CALL();
+  const Allocation* found = find(begin);
+  if (found == nullptr || found->bytes != 0 || found->mapped != bytes) return kInvalidValue;
+  return release(begin, {Kind::kMapped});
+}
+
+EXPORT int cuMemMap(Address begin, std::size_t bytes, std::size_t offset, Address memory,
+                    unsigned long long) {
+  BEGIN_CONTEXT_CALL();
+  Allocation* const found = find(begin);
+  const auto created = state().created.find(memory);
+  if (found == nullptr || found->kind != Kind::kMapped || offset != 0 ||
+      created == state().created.end() || created->second != bytes ||
+      reinterpret_cast<char*>(begin) != found->seen + found->bytes)
+    return kInvalidValue;
+  found->bytes += bytes;
+  return kGood;
+}
+
+EXPORT int cuMemUnmap(Address begin, std::size_t bytes) {
+  BEGIN_CONTEXT_CALL();
+  Allocation* const found = find(begin);
+  if (found == nullptr || found->kind != Kind::kMapped || found->bytes != bytes)
+    return kInvalidValue;
+  for (Stream* stream : state().streams) stream->finish();
+  found->bytes = 0;
+  return kGood;
+}
+
+EXPORT int cuMemSetAccess(Address begin, std::size_t bytes, const void*, std::size_t count) {
+  BEGIN_CONTEXT_CALL();
+  const Allocation* found = find(begin);
+  return found != nullptr && found->bytes == bytes && count == 1 ? kGood : kInvalidValue;
+}
+#endif
+
 EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   BEGIN_CONTEXT_CALL();
   return allocate(Kind::kPinned, bytes, memory);
@@ -561,7 +656,7 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   if (bytes == 0) return kGood;
   if (target == nullptr || source == nullptr) return kInvalidValue;
   const Allocation* into = find(to);
-  const bool wrong = state().corrupt && into != nullptr && into->kind == Kind::kDevice;
+  const bool wrong = state().corrupt && into != nullptr && of_device(into->kind);
   stream->work.push_back({[=] {
     std::memmove(target, source, bytes);
     if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
@@ -595,6 +690,10 @@ EXPORT int cuStreamDestroy_v2(Stream* stream) {
 
 // The error of a wait is that of the work: none of it is left when it is told.
 EXPORT int cuStreamSynchronize(Stream* stream) {
+  if (stream == nullptr) {  // the one that all have
+    BEGIN_CONTEXT_CALL();
+    return kGood;
+  }
   if (state().streams.count(stream) != 0) stream->finish();
   BEGIN_CONTEXT_CALL();
   return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
@@ -687,10 +786,20 @@ EXPORT int cuIpcCloseMemHandle(Address memory) {
 
 EXPORT int cuModuleLoadData(Module** module, const char* code) {
   BEGIN_CONTEXT_CALL();
+  std::size_t bytes = 0;
+  const char* const variable = std::strstr(code, "nearpeak_symbol[");
+  if (variable != nullptr && std::sscanf(variable, "nearpeak_symbol[%zu];", &bytes) == 1) {
+    auto made = std::make_unique<Module>(Module{current, nullptr, nullptr, bytes, {}});
+    const int result = allocate(Kind::kSymbol, bytes, &made->variable);
+    if (result != kGood) return result;
+    *module = made.release();
+    state().modules.insert(*module);
+    return kGood;
+  }
   if (std::strncmp(code, kCodeBegin, std::strlen(kCodeBegin)) != 0) return kInvalidImage;
   void* const library = dlopen(code + std::strlen(kCodeBegin), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return kInvalidImage;
-  *module = new Module{current, library, {}};
+  *module = new Module{current, library, nullptr, 0, {}};
   state().modules.insert(*module);
   return kGood;
 }
@@ -699,14 +808,26 @@ EXPORT int cuModuleUnload(Module* module) {
   BEGIN_CONTEXT_CALL();
   if (state().modules.erase(module) == 0) return kInvalidHandle;
   for (Stream* stream : state().streams) stream->finish();
-  dlclose(module->library);
+  if (module->library != nullptr)
+    dlclose(module->library);
+  else
+    release(reinterpret_cast<Address>(module->variable), {Kind::kSymbol});
   delete module;
+  return kGood;
+}
+
+EXPORT int cuModuleGetGlobal_v2(void** memory, std::size_t* bytes, Module* module, const char*) {
+  BEGIN_CONTEXT_CALL();
+  if (state().modules.count(module) == 0) return kInvalidHandle;
+  if (module->variable == nullptr) return kNotFound;
+  *memory = module->variable;
+  *bytes = module->bytes;
   return kGood;
 }
 
 EXPORT int cuModuleGetFunction(const Kernel** kernel, Module* module, const char* name) {
   BEGIN_CONTEXT_CALL();
-  if (state().modules.count(module) == 0) return kInvalidHandle;
+  if (state().modules.count(module) == 0 || module->library == nullptr) return kInvalidHandle;
   void* const symbol = dlsym(module->library, (std::string("kernel_") + name).c_str());
   if (symbol == nullptr) return kNotFound;
   *kernel = static_cast<const Kernel*>(symbol);
