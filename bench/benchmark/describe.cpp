@@ -65,6 +65,12 @@ Json to_json(const DescribedOperation& operation) {
   return {{"name", operation.name}, {"summary", operation.summary}};
 }
 
+Json to_json(const AllocatorInfo& allocator) {
+  return {{"name", allocator.name},
+          {"buffers", std::string(1, buffer_letter(allocator.kind))},
+          {"summary", allocator.summary}};
+}
+
 template <class Entry>
 void add(Json& out, const char* name, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) out[name].push_back(to_json(entry));
@@ -84,6 +90,7 @@ std::string to_json(const Description& description) {
   add(out, "modes", description.modes);
   add(out, "benchmarks", description.benchmarks);
   add(out, "operations", description.operations);
+  add(out, "allocators", description.allocators);
   return out.dump(2);
 }
 

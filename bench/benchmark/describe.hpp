@@ -35,6 +35,7 @@ struct Description {
   std::vector<DescribedMode> modes{};
   std::vector<DescribedBenchmark> benchmarks{};
   std::vector<DescribedOperation> operations{};
+  std::vector<AllocatorInfo> allocators{};
 };
 
 std::string to_json(const Description& description);

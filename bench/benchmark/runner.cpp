@@ -15,17 +15,16 @@ constexpr double kFar = 1.5;          // times the best in the first trial: no s
 constexpr double kHopeless = 2;       // times the best so far: its first trial ends at once
 constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
 constexpr std::size_t kMeasured = 2;  // nor are more methods than these
-// Rounds of verification behind the timing; behind a trial one. Of windows that take long, as many
-// as show so many messages.
-constexpr std::uint64_t kRounds = 8;
+// Behind a trial there is one round of verification; of windows that take long there are as many as
+// show so many messages as Runner::kRounds.
 constexpr std::uint64_t kFewestRounds = 2;
 constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window: it takes no time
 
 bool is_cheap(std::size_t bytes, const Case& made) { return bytes * made.window() <= kCheapBytes; }
 
 std::uint64_t rounds_of(std::size_t bytes, const Case& made) {
-  if (is_cheap(bytes, made)) return kRounds;
-  return std::max(kFewestRounds, (kRounds + made.shown() - 1) / made.shown());
+  if (is_cheap(bytes, made)) return Runner::kRounds;
+  return std::max(kFewestRounds, (Runner::kRounds + made.shown() - 1) / made.shown());
 }
 
 // A mismatch as it is told to other ranks.
@@ -246,26 +245,31 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
   }
 }
 
-std::optional<WrongData> Runner::try_out(const Benchmark& benchmark, const CaseContext& context,
-                                         const Methods& methods) {
+std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark, const CaseContext& context,
+                                            const Methods& methods) {
+  auto tried = std::make_unique<Tried>();
   if (!benchmark.over_transport()) {
-    const auto made = make_case(benchmark, context);
-    if (!benchmark.info.budgeted) return verify_rounds(*made, kRounds, Part::kAll);
-    const std::int64_t begin = now_ns();
-    const auto wrong = verify_rounds(*made, 1, Part::kAll);
-    const double took_ms = static_cast<double>(now_ns() - begin) / 1e6;
-    if (wrong || group_.broadcast(took_ms > common_.budget_ms ? 1 : 0) != 0) return wrong;
-    return verify_rounds(*made, kRounds, Part::kAll);
+    tried->made = make_case(benchmark, context);
+    tried->budgeted = benchmark.info.budgeted;
+    return tried;
   }
   const Messages messages = benchmark.messages(context);
-  std::optional<Slots> slots;
-  std::unique_ptr<Transport> transport;
   on_every_rank(group_, [&] {
-    slots.emplace(messages, context.memory, context.memory, context.offset);
-    transport = methods(context, messages, slots->both()).front().make();
+    tried->slots.emplace(messages, context.memory, context.memory, context.offset);
+    tried->transport = methods(context, messages, tried->slots->both()).front().make();
   });
-  return verify_rounds(*benchmark.make_over(context, messages, slots->both(), *transport), kRounds,
-                       Part::kAll);
+  tried->made = benchmark.make_over(context, messages, tried->slots->both(), *tried->transport);
+  return tried;
+}
+
+std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds) {
+  if (tried.budgeted) {
+    const std::int64_t begin = now_ns();
+    const auto wrong = verify_rounds(*tried.made, 1, Part::kAll);
+    const double took_ms = static_cast<double>(now_ns() - begin) / 1e6;
+    if (wrong || group_.broadcast(took_ms > common_.budget_ms ? 1 : 0) != 0) return wrong;
+  }
+  return verify_rounds(*tried.made, rounds, Part::kAll);
 }
 
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,

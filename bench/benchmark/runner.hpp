@@ -38,9 +38,18 @@ class Runner {
   // `out`, `in`: where the slots of transports are, if not in the context's memory.
   void run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
            Memory* out = nullptr, Memory* in = nullptr);
-  // The same, which measures nothing: what went wrong, or nothing.
-  std::optional<WrongData> try_out(const Benchmark& benchmark, const CaseContext& context,
-                                   const Methods& methods);
+  // A case that is not measured, with its buffers. Collective, as its end may be. Throws Unfit.
+  struct Tried {
+    std::optional<Slots> slots;
+    std::unique_ptr<Transport> transport;
+    std::unique_ptr<Case> made;
+    bool budgeted = false;
+  };
+  std::unique_ptr<Tried> make(const Benchmark& benchmark, const CaseContext& context,
+                              const Methods& methods);
+  // So many iterations of it, each looked at whole, or one where that exceeds its budget: what went
+  // wrong, or nothing.
+  std::optional<WrongData> try_out(Tried& tried, std::uint64_t rounds = kRounds);
   // What no benchmark measures.
   void measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                const std::function<double(double us)>& value);
@@ -54,6 +63,8 @@ class Runner {
   CaseName name_of(const Benchmark& benchmark, const Metric& metric, const CaseContext& context,
                    const std::optional<std::string>& method) const;
   Group& group() { return group_; }
+  // Rounds of verification behind the timing.
+  static constexpr std::uint64_t kRounds = 8;
   RecordWriter& writer() { return writer_; }
   const Table& table() const { return table_; }
   const ClockQuality& clock() const { return clock_; }

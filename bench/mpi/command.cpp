@@ -4,9 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <map>
+#include <sstream>
 
+#include "accel/allocators.hpp"
 #include "benchmark/describe.hpp"
 #include "mpi/probe.hpp"
 #include "mpi/staging.hpp"
@@ -27,7 +30,9 @@ constexpr const char* kExamples =
     "  mpirun -n 8 nearpeak-mpi mbw_mr --buffers H,D --devices 0\n"
     "  mpirun -n 2 nearpeak-mpi latency --buffers D --devices 0,1\n"
     "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
-    "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put";
+    "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put\n"
+    "  mpirun -n 2 nearpeak-mpi probe --buffers D --allocators async,vmm --offsets 0,1\n"
+    "  mpirun -n 2 nearpeak-mpi probe --buffers H --operations latency --checks churn,leak";
 
 // As the user gives it, before it is checked.
 struct Given {
@@ -36,6 +41,11 @@ struct Given {
   std::string buffers = "H";
   std::vector<std::string> probed;  // kinds of buffers
   std::string operations;
+  std::string allocators = kPlain;
+  std::string offsets = "0";
+  std::string checks = kDataCheck;
+  std::string sizes = "8,64K,4M";
+  std::string cases;  // a file
   bool probe = false;
 };
 
@@ -91,16 +101,28 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
 void add_probe(CLI::App& app, Command& command, Given& given) {
   CLI::App* sub = app.add_subcommand(
       kProbe,
-      "which operations the library can do on which buffers, tried one by one with 8, 64K and 4M "
-      "bytes; it measures nothing");
+      "which operations the library can do on which buffers, tried one by one and verified; it "
+      "measures nothing");
   sub->add_option("--buffers", given.probed,
                   "kind of the ranks' buffers (H, P, D, M), like D; give it several times to try "
-                  "several")
-      ->required();
+                  "several");
   sub->add_option(
       "--operations", given.operations,
       "only these, like latency,put: benchmarks, and operations of --describe; default: "
       "all");
+  sub->add_option("--allocators", given.allocators,
+                  "where the buffers are from, each in turn: those of --describe that give such "
+                  "buffers, and plain, the usual one of every kind")
+      ->capture_default_str();
+  sub->add_option("--offsets", given.offsets,
+                  "bytes from where an allocation begins to the first buffer, each in turn")
+      ->capture_default_str();
+  sub->add_option("--sizes", given.sizes, "bytes of a message")->capture_default_str();
+  sub->add_option("--checks", given.checks, probe_checks_text())->capture_default_str();
+  sub->add_option(
+      "--cases", given.cases,
+      "what to try, in place of these options: a file with a line for each case, BUFFERS "
+      "ALLOCATOR OPERATION OFFSET CHECK SIZES, like D,D async put 0 data 8,64K");
   add_devices(*sub, given);
   sub->add_option("--jsonl", command.common.jsonl,
                   "append records to this file (docs/records.md), one before each operation");
@@ -137,15 +159,73 @@ void check_threads(const Command& command) {
 }
 
 // Throws BadInput.
+std::size_t parse_offset(const std::string& text) {
+  const std::size_t offset = parse_bytes(text);
+  if (offset > 4095) throw BadInput("--offsets " + text + ": give bytes from 0 to 4095");
+  return offset;
+}
+
+bool gives_some(const std::string& allocator, const Kinds& kinds) {
+  return std::any_of(kinds.letters().begin(), kinds.letters().end(),
+                     [&](BufferKind kind) { return gives(allocator, kind); });
+}
+
+// Throws BadInput.
+std::vector<Trial> chosen_trials(const Given& given) {
+  if (given.probed.empty()) throw BadInput("probe needs --buffers, like --buffers D, or --cases");
+  std::vector<Kinds> kinds;
+  for (const std::string& buffers : given.probed) kinds.emplace_back(buffers);
+  const std::vector<std::string> allocators = split(given.allocators);
+  for (const std::string& one : allocators)
+    if (std::none_of(kinds.begin(), kinds.end(),
+                     [&](const Kinds& each) { return gives_some(one, each); }))
+      throw BadInput("no allocator '" + one + "' in --allocators is of such buffers: " +
+                     "nearpeak-mpi --describe tells which there are");
+  const auto operations = parse_operations(given.operations);
+  const auto checks = parse_checks(given.checks);
+  const auto sizes = parse_sizes(given.sizes);
+  std::vector<Trial> trials;
+  for (const Kinds& each : kinds)
+    for (const std::string& allocator : allocators)
+      for (const std::string& operation : operations)
+        for (const std::string& offset : split(given.offsets))
+          for (const std::string& check : checks)
+            if (gives_some(allocator, each))
+              trials.push_back({each, operation, allocator, parse_offset(offset), check, sizes});
+  return trials;
+}
+
+// Throws BadInput.
+std::vector<Trial> read_trials(const std::string& name) {
+  std::ifstream file(name);
+  if (!file) throw BadInput("--cases " + name + " cannot be read: give a file");
+  std::vector<Trial> trials;
+  for (std::string line; std::getline(file, line);) {
+    std::string buffers, allocator, operation, offset, check, sizes;
+    std::istringstream words(line);
+    words >> buffers >> allocator >> operation >> offset >> check >> sizes;
+    if (!words) throw BadInput("--cases " + name + " has the line '" + line + "': see --help");
+    const Kinds kinds(buffers);
+    if (!gives_some(allocator, kinds))
+      throw BadInput("--cases " + name + ": buffers " + buffers + " are not of the allocator '" +
+                     allocator + "'");
+    parse_operations(operation);
+    trials.push_back({kinds, operation, allocator, parse_offset(offset),
+                      parse_checks(check).front(), parse_sizes(sizes)});
+  }
+  if (trials.empty()) throw BadInput("--cases " + name + " is empty: give it a line for each case");
+  return trials;
+}
+
+// Throws BadInput.
 void check(Command& command, const Given& given) {
   if (given.probe) {
     if (!command.selected.empty())
       throw BadInput("probe measures nothing: give it a launch of its own");
-    for (const std::string& buffers : given.probed) {
-      command.kinds.emplace_back(buffers);
-      for (const std::string& operation : parse_operations(given.operations))
-        command.trials.push_back({command.kinds.back(), operation});
-    }
+    command.trials = given.cases.empty() ? chosen_trials(given) : read_trials(given.cases);
+    for (const Trial& trial : command.trials)
+      if (command.kinds.empty() || command.kinds.back().text() != trial.kinds.text())
+        command.kinds.push_back(trial.kinds);
   } else {
     command.kinds.emplace_back(given.buffers);
     command.common.with_device = need_device(command.kinds.front());
@@ -183,8 +263,13 @@ void Command::check_ranks(int ranks) const {
 }
 
 bool Command::calls_from_threads() const {
-  return std::any_of(selected.begin(), selected.end(),
-                     [](const Selected& each) { return each.benchmark->info.threads; });
+  const bool all_tried =
+      !trials.empty() && std::all_of(trials.begin(), trials.end(), [](const Trial& each) {
+        return is_benchmark(each.operation) && find_benchmark(each.operation).info.threads;
+      });
+  return all_tried || std::any_of(selected.begin(), selected.end(), [](const Selected& each) {
+           return each.benchmark->info.threads;
+         });
 }
 
 bool Command::sends_from_device(int rank, int ranks) const {

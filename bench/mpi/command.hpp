@@ -14,6 +14,10 @@ namespace nearpeak {
 struct Trial {
   Kinds kinds;
   std::string operation;
+  std::string allocator = kPlain;  // of the ranks with a kind that it gives
+  std::size_t offset = 0;
+  std::string check;               // one of probe_checks()
+  std::vector<std::size_t> sizes;  // of a check of data
 };
 
 struct Command {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmark/describe.hpp"
 
+#include "accel/allocators.hpp"
 #include "mpi/command.hpp"
 #include "mpi/probe.hpp"
 
@@ -12,6 +13,7 @@ std::string describe() {
     out.benchmarks.push_back({benchmark, axes_of(benchmark)});
   for (const ProbeOperationInfo& info : probe_operations())
     out.operations.push_back({info.name, info.summary});
+  out.allocators = allocators();
   return to_json(out);
 }
 

@@ -10,7 +10,8 @@
 namespace nearpeak {
 
 CaseContext context_of(const Command& command, const DeviceChoice& devices, const Kinds& kinds,
-                       MpiGroup& group, std::size_t bytes, const Axes& axes) {
+                       MpiGroup& group, std::size_t bytes, const Axes& axes,
+                       const std::string& allocator) {
   const BufferKind kind = kinds.of(group.rank(), group.size());
   // Of the largest cache between any rank's buffers and whoever moves them.
   std::uint64_t cache = largest_cache();
@@ -18,7 +19,7 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
   const auto caches = group.gather(cache);
   return {.group = group,
           .kind = kind,
-          .memory = devices.memory(kind),
+          .memory = devices.memory(kind, allocator),
           .device = devices.device(),
           .bytes = bytes,
           .window = command.common.window_at(bytes),

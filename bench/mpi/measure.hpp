@@ -10,8 +10,10 @@ namespace nearpeak {
 // Collective. Returns the exit status: kGood or kWrongData. Throws BadInput, std::runtime_error.
 int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group);
 
-// The case of a benchmark on this rank. `axes`: every one that the benchmark has.
+// The case of a benchmark on this rank. `axes`: every one that the benchmark has. The buffers are
+// from the allocator on ranks with a kind that it gives.
 CaseContext context_of(const Command& command, const DeviceChoice& devices, const Kinds& kinds,
-                       MpiGroup& group, std::size_t bytes, const Axes& axes);
+                       MpiGroup& group, std::size_t bytes, const Axes& axes,
+                       const std::string& allocator = kPlain);
 
 }  // namespace nearpeak

@@ -13,6 +13,15 @@ namespace nearpeak {
 
 inline constexpr int kProbeRanks = 2;
 
+// What is looked at: that the data of each size arrives; that it does from 64 allocations in turn,
+// some of them kept and some freed; that memory does not grow where buffers come and go.
+inline constexpr const char* kDataCheck = "data";
+inline constexpr const char* kChurnCheck = "churn";
+inline constexpr const char* kLeakCheck = "leak";
+// "data,leak" -> the names. Throws BadInput.
+std::vector<std::string> parse_checks(const std::string& text);
+std::string probe_checks_text();  // for people
+
 // Those that no benchmark is made of, in the order in which they are tried.
 struct ProbeOperationInfo {
   std::string name;
@@ -25,7 +34,8 @@ std::vector<ProbeOperationInfo> probe_operations();
 std::vector<std::string> parse_operations(const std::string& text);
 
 // Collective. A benchmark is verified in all its ways to call the library. Returns kGood,
-// kWrongData, or kFailed where some buffers could not be made. Throws BadInput, std::runtime_error.
+// kWrongData, or kFailed where some buffers could not be made or memory leaks. An error that MPI
+// returns is recorded and ends the job. Throws BadInput, std::runtime_error.
 int probe(const Command& command, const DeviceChoice& devices, MpiGroup& group);
 
 }  // namespace nearpeak

@@ -143,14 +143,27 @@ void RecordWriter::too_slow(const CaseName& name, double at_least, const std::st
   line(text_of(out));
 }
 
-void RecordWriter::probe(const std::string& buffers, const std::string& operation,
-                         const std::string& status, const std::string& message) {
+void RecordWriter::probe(const ProbeCase& tried, const ProbeOutcome& outcome) {
   Json out;
   out["record"] = "probe";
-  out["buffers"] = buffers;
-  out["operation"] = operation;
-  out["status"] = status;
-  out["message"] = message;
+  out["buffers"] = tried.buffers;
+  out["allocator"] = tried.allocator;
+  out["operation"] = tried.operation;
+  out["offset"] = tried.offset;
+  out["check"] = tried.check;
+  out["status"] = outcome.status;
+  out["message"] = outcome.message;
+  out["size_bytes"] = outcome.size_bytes ? Json(*outcome.size_bytes) : Json(nullptr);
+  if (outcome.wrong) {
+    out["rank"] = outcome.wrong->rank;
+    out["byte"] = outcome.wrong->where.byte;
+    out["expected"] = outcome.wrong->where.expected;
+    out["got"] = outcome.wrong->where.got;
+  }
+  if (outcome.status == "leaks") {
+    out["leaked_host_bytes"] = std::round(outcome.leaked_host_bytes);
+    out["leaked_device_bytes"] = std::round(outcome.leaked_device_bytes);
+  }
   line(text_of(out));
 }
 

@@ -78,6 +78,25 @@ struct WrongData {
 // For people, of a message of so many bytes.
 std::string to_text(const WrongData& wrong, std::size_t size_bytes);
 
+// What is tried of a library, and not measured.
+struct ProbeCase {
+  std::string buffers;
+  std::string allocator;
+  std::string operation;
+  std::size_t offset = 0;
+  std::string check;
+};
+
+// How it ended, or that it has begun.
+struct ProbeOutcome {
+  std::string status;
+  std::string message = "";
+  std::optional<std::size_t> size_bytes = {};
+  std::optional<WrongData> wrong = {};
+  double leaked_host_bytes = 0;  // each time
+  double leaked_device_bytes = 0;
+};
+
 // Writes each line whole, at once. A line that cannot be written throws std::runtime_error.
 class RecordWriter {
  public:
@@ -95,9 +114,7 @@ class RecordWriter {
   void skipped(const CaseName& name, const std::string& reason);
   // `at_least`: of the metric.
   void too_slow(const CaseName& name, double at_least, const std::string& reason);
-  // `status`: "begun", "ok", "wrong data" or "failed".
-  void probe(const std::string& buffers, const std::string& operation, const std::string& status,
-             const std::string& message);
+  void probe(const ProbeCase& tried, const ProbeOutcome& outcome);
 
  private:
   void line(const std::string& text);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "group/host_memory.hpp"
+#include "mpi/errors.hpp"
 #include "mpi/mpi_group.hpp"
 
 namespace nearpeak {
@@ -125,6 +126,7 @@ void Window::make(const CaseContext& context, std::size_t bytes, std::size_t slo
     MPI_Win_attach(window_, first, static_cast<MPI_Aint>(whole));
     MPI_Get_address(first, &mine);
   }
+  watch_errors(window_);
   peers_first_ = group_.gather(mine)[static_cast<std::size_t>(peer_)];
 }
 
