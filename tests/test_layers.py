@@ -15,6 +15,7 @@ LAYERS = [
     {"machine"},
     {"libraries"},
     {"study"},
+    {"conform"},
     {"observations"},
     {"results"},
     {"findings"},

@@ -72,21 +72,33 @@ def probe(words: list[str], mode: str) -> int:
     if mode == "probe no start":
         print("MPI_Init failed", file=sys.stderr)
         return 1
-    options = list(zip(words[::2], words[1::2], strict=True))
-    values = dict(options)
-    for kind in [value for name, value in options if name == "--buffers"]:
-        for operation in values["--operations"].split(","):
-            end = "ok"
-            if mode.startswith(f"probe {kind} {operation} "):
-                end = mode.rpartition(" ")[2]
-            for status in ("begun", "wrong data" if end == "wrong" else "ok"):
-                line = {"record": "probe", "buffers": kind, "operation": operation}
-                with open(values["--jsonl"], "a") as out:  # noqa: PTH123
-                    out.write(json.dumps({**line, "status": status, "message": ""}) + "\n")
-                if end == "crash":
-                    os.kill(os.getpid(), signal.SIGSEGV)
-                if end == "hang":
-                    time.sleep(600)
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    with open(options["--cases"]) as file:  # noqa: PTH123
+        cases = [line.split() for line in file]
+    for kind, allocator, operation, offset, check, sizes in cases:
+        end = "ok"
+        if mode.startswith(f"probe {kind} {operation} "):
+            end = mode.rpartition(" ")[2]
+        for status in ("begun", {"wrong": "wrong data", "refuse": "refused"}.get(end, "ok")):
+            line = {
+                "record": "probe",
+                "buffers": kind,
+                "allocator": allocator,
+                "operation": operation,
+                "offset": int(offset),
+                "check": check,
+                "status": status,
+                "message": "",
+                "size_bytes": None if status == "ok" else int(sizes.split(",")[0]),
+            }
+            with open(options["--jsonl"], "a") as out:  # noqa: PTH123
+                out.write(json.dumps(line) + "\n")
+            if end == "crash":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if end == "hang":
+                time.sleep(600)
+        if end == "refuse":
+            return 1
     return 0
 
 

@@ -4,8 +4,8 @@
 from nearpeak.identity import Who
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.results.model import Results
-from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.model import Awareness
+from nearpeak.study.trials import GOOD, NOT_TRIED
 
 _TONES: dict[str, Tone] = {GOOD: "good", NOT_TRIED: ""}
 

@@ -24,9 +24,11 @@ from nearpeak.study.model import (
     GPU_FACTS,
     LEAST_SAMPLES,
     PLATEAU_BLOCKS,
+    Contender,
     Plan,
     PlannedLaunch,
     Template,
+    new_study,
 )
 from nearpeak.study.plan import state_of
 from nearpeak.study.sizes import format_bytes, format_sizes
@@ -128,6 +130,28 @@ def rank_launch(
         gpu=in_gpu(buffers),
         env=path_environment(path, study),
     )
+
+
+def probe_launch(
+    tools: Tools,
+    contender: Contender,
+    words: list[str],
+    path: machine.Path,
+    ends: Ends,
+    buffers: str,
+) -> CommandLine:
+    """`nearpeak-mpi probe` with its ranks at these ends of a path, with devices if the buffers, of
+    whichever it tries, need them."""
+    program = [str(tools.mpi_program(contender.library)), "probe", *words]
+    launch = rank_launch(
+        [*program, *device_options(ends, buffers)],
+        path,
+        ends,
+        buffers,
+        contender.settings,
+        new_study(),
+    )
+    return tools.command_line(contender.library, launch)
 
 
 def path_environment(path: machine.Path, study: str) -> dict[str, str]:

@@ -23,6 +23,14 @@ class Operation(msgspec.Struct, frozen=True):
     summary: str = ""
 
 
+class Allocator(msgspec.Struct, frozen=True):
+    """A way to get memory of a kind, beside the usual one."""
+
+    name: str
+    buffers: str  # "H", "P", "D" or "M"
+    summary: str = ""
+
+
 class _Version(msgspec.Struct):
     schema: int
 
@@ -35,6 +43,7 @@ class Description(msgspec.Struct, frozen=True):
     version: str
     benchmarks: list[Benchmark]
     operations: list[Operation] = []
+    allocators: list[Allocator] = []
 
     def measures(self, variant: Variant, defaults: Mapping[str, str]) -> bool:
         """Whether it has the benchmark with these axes. Where it lacks an axis, its `defaults` are

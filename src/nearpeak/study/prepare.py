@@ -40,10 +40,12 @@ TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=b
 __all__ = [
     "TOOLS",
     "check_hosts",
+    "choose_contenders",
     "describe_library",
     "environment",
     "find_libraries",
     "fitting_path",
+    "gpu_path",
     "prepare",
     "resolve",
     "select_paths",
@@ -128,14 +130,9 @@ def try_buffers(
     kinds = [one for one in dict.fromkeys(v.buffers for v in variants) if in_gpu(one)]
     if not kinds:
         return []
-    # Where two GPUs are, between them: what a library does within one is a part of that.
-    between = [
-        path
-        for path in discover_paths(machine)[0]
-        if len(path.ends) == 2 and rank_ends(path, "D,D")
-    ]
-    between.sort(key=_last_resort)
-    ranks = len(between[0].ends)
+    between = gpu_path(discover_paths(machine)[0])
+    assert between is not None
+    ranks = len(between.ends)
     chosen = [named(described.benchmarks, name) for name in dict.fromkeys(
         variant.benchmark for variant in variants if in_gpu(variant.buffers)
     )]  # fmt: skip
@@ -146,10 +143,17 @@ def try_buffers(
         if is_native(contender.library):
             continue
         print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
-        found += try_contender(contender, kinds, operations, between[0], TOOLS, shell_line)
+        found += try_contender(contender, kinds, operations, between, TOOLS, shell_line)
     for line in sentences(found):
         print(printable(line), file=sys.stderr)
     return found
+
+
+def gpu_path(paths: Sequence[Path]) -> Path | None:
+    """Where device buffers are tried: between two GPUs where there are two, as what a library does
+    within one is a part of that. None without a GPU."""
+    between = [path for path in paths if len(path.ends) == 2 and rank_ends(path, "D,D")]
+    return min(between, key=_last_resort, default=None)
 
 
 def choose_contenders(options: Options) -> list[Contender]:

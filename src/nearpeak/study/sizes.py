@@ -3,6 +3,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 from nearpeak.errors import UserError
 
@@ -53,7 +54,7 @@ def format_bytes(size: int) -> str:
     return str(size)
 
 
-def format_sizes(sizes: list[int]) -> str:
+def format_sizes(sizes: Sequence[int]) -> str:
     """A text that `parse_sizes` turns back into `sizes` (sorted), with runs written as ranges."""
     parts: list[str] = []
     rest = sorted(sizes)

@@ -8,12 +8,12 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.identity import Who
 from nearpeak.machine.model import Path
-from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.describe import Description, parse_variant
 from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant, staging
 from nearpeak.study.plan import fits, is_usual
+from nearpeak.study.trials import GOOD, NOT_TRIED
 
 
 def choose_variants(

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak conform`: which operations of which libraries are broken on which memory."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from nearpeak.conform.journal import Journal
+    from nearpeak.conform.model import Conformance
+    from nearpeak.conform.plan import Chosen
+
+HELP = """Try every operation of an MPI library on every kind of memory, verified by bytes.
+
+Two ranks, on the host and, where there are GPUs, between two of them: buffers
+of every kind and allocator, at odd addresses, of sizes around the limits where
+libraries change their protocol, 64 allocations in turn, and the growth of
+memory while buffers come and go. Crashes and hangs end one job, and the rest
+goes on in the next. A folder has conform.jsonl (all that was seen),
+conform.json and conform.html.
+
+Exit status: 0 all is done; 1 something crashed, hung, was refused, leaks or
+arrived wrong: the last line says how much; 2 bad input.
+
+Examples:
+
+  nearpeak conform --mpi openmpi
+
+  nearpeak conform --mpi intel --mpi openmpi-cuda --quick
+
+  nearpeak conform --mpi mpich --operations rma,allreduce --buffers D,D
+
+  nearpeak conform --mpi mpich --allocators async,vmm --full -o vmm
+
+  nearpeak conform --resume -o conform
+"""
+DEFAULT_FOLDER = "conform"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("conform", help=HELP)(conform)
+
+
+def conform(
+    mpi: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC[@SETTINGS]", help="A library: its name, or a path. Default: all found."
+        ),
+    ] = None,
+    operations: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Benchmarks, or families: pt2pt, collective, rma."),
+    ] = None,
+    buffers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Of both ranks: H host, P pinned, D device, M managed. Default: all that this"
+            " machine has.",
+        ),
+    ] = None,
+    allocators: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="plain, async, vmm, ... (docs/conform.md)."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The data of three sizes in plain memory alone.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every check with every allocator, whatever crashes.")
+    ] = False,
+    limit: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="A case without a word for so long hangs. Default: 20s."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="The folder.")
+    ] = DEFAULT_FOLDER,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Complete the run in DIR, with its own options.")
+    ] = False,
+) -> None:
+    from nearpeak.conform.plan import Chosen
+    from nearpeak.study.buffers import parse_buffers
+    from nearpeak.study.options import split_list
+    from nearpeak.study.sizes import parse_seconds
+
+    if quick and full:
+        raise UserError("--quick and --full exclude each other: give one of them")
+    chosen = Chosen(
+        libraries=mpi or [],
+        operations=split_list(operations) if operations else [],
+        buffers=[parse_buffers(one) for one in buffers or []],
+        allocators=split_list(allocators) if allocators else [],
+        depth="quick" if quick else "full" if full else "default",
+        limit_seconds=parse_seconds(limit) if limit else Chosen().limit_seconds,
+    )
+    if resume and chosen != Chosen():
+        raise UserError(
+            "--resume takes every option from the run that it completes: give it -o DIR alone"
+        )
+    if _run(Path(output), None if resume else chosen).failed:
+        raise typer.Exit(1)
+
+
+def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
+    """Tries everything, or without a choice what is left; what was seen is always written."""
+    from nearpeak.conform import run
+    from nearpeak.conform.journal import Journal, check_new
+    from nearpeak.conform.progress import Progress
+    from nearpeak.machine.discover import discover
+    from nearpeak.machine.paths import discover_paths
+    from nearpeak.report.conformed.words import finding
+    from nearpeak.study import prepare
+    from nearpeak.study.options import Options, library_choice
+
+    journal = None
+    if chosen is None:
+        journal = Journal(folder)
+        chosen = journal.begin.chosen
+    else:
+        check_new(folder)
+    contenders = prepare.choose_contenders(
+        Options(libraries=[library_choice(one) for one in chosen.libraries])
+    )
+    for contender in contenders:
+        run.check_library(contender)
+    machine = discover()
+    where = run.places(discover_paths(machine)[0], chosen)
+    described = prepare.describe_libraries([one.library for one in contenders])
+    if journal is None:
+        journal = Journal(folder, run.begin(machine, chosen, described, list(where)))
+    try:
+        trials = run.Run(journal, described, where, prepare.TOOLS, prepare.shell_line)
+        left = sum(len(trials.left(one)) for one in contenders)
+        with Progress(left, finding) as progress:
+            for contender in contenders:
+                trials.try_library(contender, progress.tell)
+    except KeyboardInterrupt:
+        print(f"nearpeak: interrupted; complete it with: nearpeak conform --resume -o {folder}")
+        _write(folder, journal)
+        raise typer.Exit(130) from None
+    finally:
+        journal.close()
+    return _write(folder, journal)
+
+
+def _write(folder: Path, journal: "Journal") -> "Conformance":
+    """Makes what is made of the records."""
+    from nearpeak.conform.build import build, to_json
+    from nearpeak.files import write_whole
+    from nearpeak.report.conformed.page import render
+    from nearpeak.report.conformed.terminal import print_conformance
+
+    found = build(journal.records)
+    write_whole(folder / "conform.json", to_json(found))
+    write_whole(folder / "conform.html", render(found))
+    print_conformance(found, folder / "conform.html")
+    return found

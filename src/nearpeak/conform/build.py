@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the records of a run to what they say, and to JSON."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from nearpeak.conform.journal import Begin, Contended, Ended, Record
+from nearpeak.conform.model import SCHEMA, Conformance, Tried
+
+
+def build(records: Sequence[Record]) -> Conformance:
+    """Of all that was recorded so far; the last word on a case counts."""
+    begin = records[0]
+    assert isinstance(begin, Begin)
+    libraries: dict[tuple[str, str], Tried] = {}
+    for record in records:
+        if isinstance(record, Contended):
+            key = record.library, record.settings
+            outcomes = libraries[key].outcomes if key in libraries else []
+            libraries[key] = Tried(
+                library=record.library,
+                settings=record.settings,
+                version=record.version,
+                planned=record.planned,
+                outcomes=outcomes,
+            )
+        elif isinstance(record, Ended):
+            libraries[record.library, record.settings].outcomes.append(record.outcome)
+    for one in libraries.values():
+        one.outcomes = list({outcome.case: outcome for outcome in one.outcomes}.values())
+    return Conformance(
+        schema=SCHEMA,
+        nearpeak=begin.nearpeak,
+        started=begin.started,
+        host=begin.host,
+        gpus=begin.gpus,
+        driver=begin.driver,
+        depth=begin.chosen.depth,
+        sizes=begin.chosen.sizes,
+        complete=all(len(one.outcomes) >= one.planned for one in libraries.values()),
+        memories=begin.memories,
+        operations=begin.operations,
+        libraries=list(libraries.values()),
+    )
+
+
+def to_json(conformance: Conformance) -> str:
+    """conform.json."""
+    return msgspec.json.format(msgspec.json.encode(conformance), indent=1).decode() + "\n"

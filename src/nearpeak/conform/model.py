@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""conform.json: all that was tried, and how it ended. Sizes in bytes, times in seconds."""
+
+import msgspec
+
+from nearpeak.study.trials import GOOD, NOT_TRIED, Outcome
+
+SCHEMA = 1
+
+
+class Memory(msgspec.Struct, kw_only=True, frozen=True, order=True):
+    """One way to have the buffers of both ranks."""
+
+    buffers: str  # "D,D"
+    allocator: str = "plain"
+    summary: str = ""  # how it is allocated; "" of plain
+
+
+class Operation(msgspec.Struct, kw_only=True, frozen=True):
+    """What was tried in every memory."""
+
+    name: str
+    family: str  # "pt2pt", "collective", "rma"
+    summary: str = ""
+
+
+class Tried(msgspec.Struct, kw_only=True):
+    """One library with its settings."""
+
+    library: str
+    settings: str
+    version: str
+    planned: int  # cases
+    outcomes: list[Outcome]
+
+    @property
+    def label(self) -> str:
+        """`openmpi`, `openmpi@dmabuf-off`."""
+        return self.library if self.settings == "default" else f"{self.library}@{self.settings}"
+
+    @property
+    def bad(self) -> list[Outcome]:
+        """What ended in any other way than well or not tried, in order."""
+        return [one for one in self.outcomes if one.status not in (GOOD, NOT_TRIED)]
+
+
+class Conformance(msgspec.Struct, kw_only=True):
+    """All of it."""
+
+    schema: int
+    nearpeak: str  # version
+    started: str  # ISO 8601, UTC
+    host: str
+    gpus: list[str]  # names, in order
+    driver: str | None  # of NVIDIA
+    depth: str  # "quick", "default" or "full"
+    sizes: list[int]  # of messages, of checks of data
+    complete: bool  # whether everything planned was tried
+    memories: list[Memory]
+    operations: list[Operation]
+    libraries: list[Tried]
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything ended badly."""
+        return any(one.bad for one in self.libraries)

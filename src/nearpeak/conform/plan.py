@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cases are tried, and in which order."""
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from nearpeak.conform.model import Memory, Operation
+from nearpeak.errors import UserError
+from nearpeak.study.describe import Allocator, Description, closest
+from nearpeak.study.trials import CHURN, DATA, GOOD, LEAK, PLAIN, Case, Outcome
+
+RANKS = 2
+Depth = Literal["quick", "default", "full"]
+QUICK_SIZES = [8, 64 << 10, 4 << 20]
+# On both sides of where libraries change their protocol: powers of two from 4 KiB on, less and more
+# by 8 bytes, so that they are whole numbers of every type.
+SIZES = [
+    8,
+    1000,
+    *(near for power in (12, 13, 14, 16, 18, 20) for near in ((1 << power) - 8, (1 << power) + 8)),
+    (4 << 20) + 8,
+]
+# Odd ones too, which reductions leave out.
+FULL_SIZES = sorted([*SIZES, 1, 999, (64 << 10) + 1, (16 << 20) + 8])
+ALIGNED_OFFSET = 8  # of numbers, which may not lie anywhere
+# After these an operation is not tried again with the same buffers.
+FATAL = ("crashed", "hung", "refused", "failed")
+ENOUGH = 6  # such ends with one kind of memory, if they are most
+
+
+class Chosen(msgspec.Struct, kw_only=True, frozen=True):
+    """What the user asked for: recorded, so that --resume goes on with it."""
+
+    libraries: list[str] = []  # SPEC or SPEC@SETTINGS; none: every library found
+    operations: list[str] = []  # names, or families; none: all
+    buffers: list[str] = []  # "D,D"; none: all that this machine has
+    allocators: list[str] = []  # none: all
+    depth: Depth = "default"
+    limit_seconds: float = 20.0
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of the messages whose data is checked."""
+        return {"quick": QUICK_SIZES, "default": SIZES, "full": FULL_SIZES}[self.depth]
+
+
+def operations(described: Description, chosen: Chosen) -> list[Operation]:
+    """What is tried, by family; UserError for what there is not."""
+    known = [
+        Operation(name=one.name, family=one.family, summary=one.summary)
+        for one in described.benchmarks
+        if one.ranks.fits(RANKS)
+    ]
+    known += [
+        Operation(name=one.name, family="rma", summary=one.summary) for one in described.operations
+    ]
+    words = {one.name for one in known} | {one.family for one in known}
+    for name in chosen.operations:
+        if name not in words:
+            raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(words))}")
+    wanted = set(chosen.operations) or words
+    found = [one for one in known if wanted & {one.name, one.family}]
+    return sorted(found, key=lambda one: ("pt2pt collective rma".find(one.family), one.family))
+
+
+def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
+    """Every allocator of every kind of buffers; UserError for one that gives none of them."""
+    for name in chosen.allocators:
+        fitting = {PLAIN} | {one.name for one in described.allocators if _fits(one, kinds)}
+        if name not in fitting:
+            raise UserError(
+                f"--allocators: {name!r} gives no buffers {' or '.join(kinds)}"
+                f"{closest(name, sorted(fitting))}"
+            )
+    if chosen.depth == "quick" and not chosen.allocators:
+        wanted: Collection[str] = [PLAIN]
+    else:
+        wanted = chosen.allocators or [PLAIN, *(one.name for one in described.allocators)]
+    found = []
+    for kind in kinds:
+        found += [Memory(buffers=kind)] if PLAIN in wanted else []
+        found += [
+            Memory(buffers=kind, allocator=one.name, summary=one.summary)
+            for one in described.allocators
+            if one.name in wanted and _fits(one, [kind])
+        ]
+    return found
+
+
+def cases(
+    described: Description,
+    chosen: Chosen,
+    tried: Sequence[Operation],
+    where: Sequence[Memory],
+) -> list[Case]:
+    """All cases, what others rest on first: the data of each operation in plain memory."""
+    found = []
+    for memory, operation in itertools.product(where, tried):
+        odd = _offset(described, operation.name)
+        usual = memory.allocator == PLAIN
+        for offset, check in itertools.product((0, odd), (DATA, CHURN, LEAK)):
+            plainest = offset == 0 and check == DATA
+            near = offset == 0 or check == DATA
+            if chosen.depth == "quick" and not plainest:
+                continue
+            if chosen.depth == "default" and not (plainest or (usual and near)):
+                continue
+            found.append(Case(memory.buffers, operation.name, memory.allocator, offset, check))
+    threaded = {one.name for one in described.benchmarks if one.threads}
+    return sorted(found, key=lambda case: (not is_first(case), case.operation in threaded))
+
+
+def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]:
+    """Those cases that would in all likelihood end their job too, and why.
+
+    Of an operation that did so in plain memory, and in memory where most operations did.
+    """
+    fatal = [one for one in ended if one.status in FATAL]
+    plain = {
+        (one.case.buffers, one.case.operation): one.status for one in fatal if is_first(one.case)
+    }
+    bad = Counter((one.case.buffers, one.case.allocator) for one in fatal)
+    good = Counter((one.case.buffers, one.case.allocator) for one in ended if one.status == GOOD)
+    found = {}
+    for case in left:
+        operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)
+        if operation in plain and not is_first(case):
+            found[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
+        elif bad[memory] >= ENOUGH and bad[memory] > good[memory]:
+            found[case] = f"{bad[memory]} cases have failed with such buffers already"
+    return {case: f"{why}: --full tries it all the same" for case, why in found.items()}
+
+
+_PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed": "failed"}
+
+
+def is_first(case: Case) -> bool:
+    """Whether others rest on it: data in plain memory, as it was allocated."""
+    return case.allocator == PLAIN and case.offset == 0 and case.check == DATA
+
+
+def _fits(allocator: Allocator, kinds: Iterable[str]) -> bool:
+    return any(allocator.buffers in kind.split(",") for kind in kinds)
+
+
+def _offset(described: Description, operation: str) -> int:
+    """An odd one; of operations on numbers one that their types allow."""
+    for one in described.benchmarks:
+        if one.name == operation and (
+            not one.sized or any(axis.name == "type" for axis in one.axes)
+        ):
+            return ALIGNED_OFFSET
+    return 1

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run shows itself: a bar on a terminal, lines elsewhere; what fails is a line on both."""
+
+import sys
+from collections.abc import Callable
+
+import rich.progress
+
+from nearpeak.console import PlainConsole
+from nearpeak.numbers import printable
+from nearpeak.study.model import Contender
+from nearpeak.study.trials import GOOD, NOT_TRIED, Outcome
+
+EVERY = 50  # cases between two lines, where output is no terminal
+
+
+class Progress:
+    """Counts cases; a context."""
+
+    def __init__(self, total: int, describe: Callable[[Outcome], str]) -> None:
+        """`total` cases are left; `describe` says in a line how one ended."""
+        self._total = total
+        self._describe = describe
+        self._done = 0
+        self._bar = rich.progress.Progress(
+            rich.progress.BarColumn(bar_width=16),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TextColumn("{task.description}", markup=False),
+            console=PlainConsole(),
+            disable=not sys.stdout.isatty(),
+        )
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def tell(self, contender: Contender, outcome: Outcome) -> None:
+        """A case has ended."""
+        self._done += 1
+        case = outcome.case
+        label = f"{contender.label}: {case.operation} {case.buffers} {case.allocator}"
+        self._bar.update(self._task, completed=self._done, description=printable(label))
+        if outcome.status not in (GOOD, NOT_TRIED):
+            self._bar.console.print(f"{contender.label}: {self._describe(outcome)}")
+        elif not sys.stdout.isatty() and self._done % EVERY == 0:
+            print(printable(f"{self._done} of {self._total}: {label}"), flush=True)

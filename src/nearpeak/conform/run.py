@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trying everything with every library, in jobs whose ends do not matter to the next one."""
+
+import datetime
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import nearpeak
+from nearpeak.conform import plan
+from nearpeak.conform.journal import SCHEMA, Begin, Contended, Ended, Journal
+from nearpeak.conform.plan import Chosen
+from nearpeak.errors import UserError
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.model import CommandLine
+from nearpeak.machine.model import Machine, Path
+from nearpeak.study.buffers import HOST, Ends, parse_buffers, rank_ends
+from nearpeak.study.commands import Tools, probe_launch
+from nearpeak.study.describe import Description
+from nearpeak.study.model import Contender
+from nearpeak.study.prepare import gpu_path
+from nearpeak.study.trials import NOT_TRIED, Case, Job, Outcome
+
+GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
+Tell = Callable[[Contender, Outcome], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where ranks are, for buffers of some kinds."""
+
+    path: Path
+    ends: Ends
+    buffers: str  # that stand for all that are tried there
+
+
+def places(paths: Sequence[Path], chosen: Chosen) -> dict[str, Place]:
+    """Where each kind of buffers is tried: on the host alone, or between two GPUs.
+
+    Without a choice all that this machine has; UserError for buffers that it has not.
+    """
+    host = next((one for one in paths if one.transport == "memory" and rank_ends(one, HOST)), None)
+    gpus = gpu_path(paths)
+    found = {}
+    if host is not None and (ends := rank_ends(host, HOST)):
+        found[HOST] = Place(host, ends, HOST)
+    if gpus is not None and (ends := rank_ends(gpus, "D,D")):
+        found |= {kind: Place(gpus, ends, "D,D") for kind in GPU_BUFFERS}
+    wanted = [parse_buffers(one) for one in chosen.buffers] or list(found)
+    for kind in wanted:
+        if kind not in found and gpus is not None and len(kind.split(",")) == plan.RANKS:
+            found[kind] = found["D,D"]
+        if kind not in found:
+            raise UserError(
+                f"--buffers {kind}: there is no place for them on this machine: choose some of "
+                f"{', '.join(found) or 'none'}"
+            )
+    if not wanted:
+        raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
+    return {kind: found[kind] for kind in wanted}
+
+
+def begin(
+    machine: Machine,
+    chosen: Chosen,
+    described: Description,
+    kinds: Sequence[str],
+) -> Begin:
+    """What a new run writes first."""
+    return Begin(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        chosen=chosen,
+        host=machine.hostname,
+        gpus=[gpu.name for gpu in machine.gpus],
+        driver=machine.provenance.nvidia_driver,
+        memories=plan.memories(described, chosen, kinds),
+        operations=plan.operations(described, chosen),
+    )
+
+
+def check_library(contender: Contender) -> None:
+    """UserError for what is no MPI library."""
+    if is_native(contender.library):
+        raise UserError(f"{contender.label} is no MPI library: choose others with --mpi")
+
+
+class Run:
+    """A new run, or one that goes on."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        described: Description,
+        where: dict[str, Place],
+        tools: Tools,
+        shell_line: Callable[[CommandLine], str],
+    ) -> None:
+        """`where`: of every kind of buffers that was chosen."""
+        first = journal.begin
+        self._journal = journal
+        self._chosen = first.chosen
+        self._described = described
+        self._where = where
+        self._tools = tools
+        self._shell_line = shell_line
+        self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
+        self._threaded = {one.name for one in described.benchmarks if one.threads}
+
+    @property
+    def planned(self) -> int:
+        """Cases of one library."""
+        return len(self._cases)
+
+    def left(self, contender: Contender) -> list[Case]:
+        """Those that nothing is recorded of."""
+        done = {one.case for one in self._outcomes(contender)}
+        return [case for case in self._cases if case not in done]
+
+    def try_library(self, contender: Contender, tell: Tell) -> None:
+        """Tries what is left of a library's cases; `tell` is called with each outcome."""
+        self._journal.append(
+            Contended(
+                library=contender.library.name,
+                settings=contender.settings.name,
+                version=contender.library.version,
+                planned=self.planned,
+            )
+        )
+        while left := self.left(contender):
+            self._leave_out(contender, left, tell)
+            if not (left := self.left(contender)):
+                return
+            self._run_job(contender, self._alike(left), tell)
+
+    def _outcomes(self, contender: Contender) -> list[Outcome]:
+        key = contender.library.name, contender.settings.name
+        return [
+            one.outcome
+            for one in self._journal.records
+            if isinstance(one, Ended) and (one.library, one.settings) == key
+        ]
+
+    def _leave_out(self, contender: Contender, left: Sequence[Case], tell: Tell) -> None:
+        if self._chosen.depth == "full":
+            return
+        for case, why in plan.pointless(left, self._outcomes(contender)).items():
+            self._record(contender, Outcome(case=case, status=NOT_TRIED, message=why), tell)
+
+    def _alike(self, left: Sequence[Case]) -> list[Case]:
+        """The first of them, and those behind it that can share its job."""
+
+        def sort(case: Case) -> tuple[str, bool, bool]:
+            path = self._where[case.buffers].path.id
+            return path, case.operation in self._threaded, plan.is_first(case)
+
+        return list(next(itertools.groupby(left, key=sort))[1])
+
+    def _run_job(self, contender: Contender, cases: Sequence[Case], tell: Tell) -> None:
+        place = self._where[cases[0].buffers]
+
+        def launch(words: list[str]) -> CommandLine:
+            return probe_launch(
+                self._tools, contender, words, place.path, place.ends, place.buffers
+            )
+
+        job = Job(
+            cases,
+            self._chosen.sizes,
+            launch,
+            self._shell_line,
+            lambda outcome: self._record(contender, outcome, tell),
+        )
+        job.run(self._chosen.limit_seconds)
+
+    def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
+        self._journal.append(
+            Ended(
+                library=contender.library.name,
+                settings=contender.settings.name,
+                outcome=outcome,
+            )
+        )
+        tell(contender, outcome)

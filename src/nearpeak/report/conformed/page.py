@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a conformance run: one file that loads nothing and runs no script."""
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from nearpeak.conform.model import Conformance
+from nearpeak.report import templates
+from nearpeak.report.conformed import words
+from nearpeak.study.trials import GOOD, NOT_TRIED
+
+_HERE = Path(__file__).parent
+_CSS = _HERE.parent / "report.css"
+
+
+def render(conformance: Conformance) -> str:
+    """The page, whole."""
+    environment = templates.environment(_HERE)
+    environment.globals |= {
+        name: getattr(words, name)
+        for name in ("at", "worst", "cell", "case", "evidence", "totals", "memory_label")
+    }
+    return environment.get_template("conform.html.j2").render(
+        conformance=conformance,
+        conclusion=words.conclusion(conformance),
+        good=GOOD,
+        not_tried=NOT_TRIED,
+        css=Markup(_CSS.read_text(encoding="utf-8")),
+    )

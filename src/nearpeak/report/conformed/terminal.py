@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a conformance run on the terminal."""
+
+import sys
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from nearpeak.conform.model import Conformance, Tried
+from nearpeak.console import PlainConsole
+from nearpeak.report.conformed import words
+from nearpeak.study.trials import GOOD, NOT_TRIED
+
+WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
+LISTED = 20  # of a library's failures; the page has all
+
+
+def print_conformance(conformance: Conformance, page: Path) -> None:
+    """A table for each library: where not every operation is done in every memory, which."""
+    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    for tried in conformance.libraries:
+        console.print(f"\n{tried.label} {tried.version}: {words.totals(tried)}", style="bold")
+        table = _table(conformance, tried)
+        if table.row_count:
+            console.print(table)
+        for outcome in tried.bad[:LISTED]:
+            console.print(words.finding(outcome))
+        if len(tried.bad) > LISTED:
+            console.print(f"... and {len(tried.bad) - LISTED} more, all of them on the page")
+    console.print(f"\n{words.conclusion(conformance)}; {page}", soft_wrap=True)
+
+
+def _table(conformance: Conformance, tried: Tried) -> Table:
+    table = Table("Operation", box=None, pad_edge=False)
+    for memory in conformance.memories:
+        table.add_column(words.memory_label(memory))
+    for operation in conformance.operations:
+        cells = [words.at(tried, operation, memory) for memory in conformance.memories]
+        if any(words.worst(one) not in ("", GOOD, NOT_TRIED) for one in cells):
+            row = [Text(words.cell(one), style=_style(words.worst(one))) for one in cells]
+            table.add_row(operation.name, *row)
+    return table
+
+
+def _style(status: str) -> str:
+    return {GOOD: "green", NOT_TRIED: "dim", "": "dim"}.get(status, "bold red")

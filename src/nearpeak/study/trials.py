@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a library can do, tried case by case by `nearpeak-mpi probe`, whatever it does on the way.
+
+Many cases go into one job. One that crashes, hangs or is refused ends its job, and the rest is
+tried in the next one.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from nearpeak.libraries.model import CommandLine
+from nearpeak.study.logs import OWN, crash_words, last_words
+from nearpeak.study.process import run_tree
+from nearpeak.study.sizes import format_sizes
+
+LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
+GOOD: Final = "ok"
+NOT_TRIED: Final = "not tried"  # for want of a device or its memory: it says nothing of the library
+PLAIN = "plain"  # the usual allocator of every kind of buffers
+DATA, CHURN, LEAK = "data", "churn", "leak"  # the checks of `nearpeak-mpi probe`
+SIZES = (8, 64 << 10, 4 << 20)
+
+Status = Literal["ok", "wrong data", "crashed", "hung", "refused", "leaks", "failed", "not tried"]
+
+
+class Case(msgspec.Struct, frozen=True, order=True):
+    """What is tried at once."""
+
+    buffers: str  # of each rank: "D,D"
+    operation: str  # a benchmark's name, or what has no benchmark: "put"
+    allocator: str = PLAIN  # of the ranks with buffers that it gives
+    offset: int = 0  # bytes from where an allocation begins to the first buffer
+    check: str = DATA
+
+    def words(self, sizes: Sequence[int]) -> list[str]:
+        """The options of `nearpeak-mpi probe` for it alone."""
+        return [
+            *("--buffers", self.buffers, "--operations", self.operation),
+            *(("--allocators", self.allocator) if self.allocator != PLAIN else ()),
+            *(("--offsets", str(self.offset)) if self.offset else ()),
+            *(("--checks", self.check) if self.check != DATA else ("--sizes", format_sizes(sizes))),
+        ]
+
+    def line(self, sizes: Sequence[int]) -> str:
+        """The line of a file for its --cases."""
+        words = (self.buffers, self.allocator, self.operation, self.offset, self.check)
+        return " ".join(map(str, (*words, format_sizes(sizes))))
+
+
+class Outcome(msgspec.Struct, kw_only=True, frozen=True):
+    """How a case ended."""
+
+    case: Case
+    # "failed": the library did not start; "not tried": the message says why
+    status: Status
+    message: str = ""  # the evidence; of "ok" what was left out, if anything
+    size_bytes: int | None = None  # of the message at which it ended, where not well
+    rank: int | None = None  # wrong data: where, and the first bad byte of the message
+    byte: int | None = None
+    expected: int | None = None
+    got: int | None = None
+    leaked_host_bytes: float = 0.0  # each time that buffers are allocated, used and freed
+    leaked_device_bytes: float = 0.0
+    seconds: float = 0.0
+    command: str = ""  # repeats it: one line for a POSIX shell
+
+
+class _Line(msgspec.Struct, tag_field="record", tag="probe"):
+    """A line of `nearpeak-mpi probe` (docs/records.md)."""
+
+    buffers: str
+    operation: str
+    status: Literal["begun"] | Status
+    allocator: str = PLAIN
+    offset: int = 0
+    check: str = DATA
+    message: str = ""
+    size_bytes: int | None = None
+    rank: int | None = None
+    byte: int | None = None
+    expected: int | None = None
+    got: int | None = None
+    leaked_host_bytes: float = 0.0
+    leaked_device_bytes: float = 0.0
+
+    @property
+    def case(self) -> Case:
+        return Case(self.buffers, self.operation, self.allocator, self.offset, self.check)
+
+
+class Job:
+    """One launch for some cases, in their order.
+
+    `launch` makes the command line of ranks with these words behind `probe`; `tell` is called with
+    every outcome as it is known.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        sizes: Sequence[int],
+        launch: Callable[[list[str]], CommandLine],
+        shell_line: Callable[[CommandLine], str],
+        tell: Callable[[Outcome], None],
+    ) -> None:
+        self._cases = cases
+        self._sizes = sizes
+        self._launch = launch
+        self._shell_line = shell_line
+        self._tell = tell
+        self._begun: _Line | None = None  # and not ended
+        self._told: set[Case] = set()
+        self._read = 0  # bytes
+        self._since = time.monotonic()
+
+    def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[Case]:
+        """Runs it to its end; what is left for another job, always less than before."""
+        with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
+            chosen, lines, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
+            chosen.write_text("".join(f"{one.line(self._sizes)}\n" for one in self._cases))
+            running = self._launch(["--cases", str(chosen), "--jsonl", str(lines)])
+            outcome = run_tree(
+                running.argv,
+                env={**os.environ, **running.env},
+                log=log,
+                limit_seconds=limit_seconds,
+                tick=lambda: self._grown(lines),
+            )
+            self._grown(lines)
+            left = [case for case in self._cases if case not in self._told]
+            if not left:
+                return []
+            if self._begun is None:
+                # It did not come to try anything: neither would it in another job. Without a word
+                # of the program's own it is the library that did not start.
+                own = outcome.end == "not started" or last_words(log).startswith(OWN)
+                why = outcome.reason or last_words(log)
+                if outcome.end == "hung":
+                    own, why = False, f"no word for {limit_seconds:.0f} s"
+                for case in left:
+                    self._end(
+                        Outcome(case=case, status=NOT_TRIED if own else "failed", message=why)
+                    )
+                return []
+            hung = outcome.end == "hung"
+            self._end(
+                Outcome(
+                    case=self._begun.case,
+                    status="hung" if hung else "crashed",
+                    message=f"no word for {limit_seconds:.0f} s"
+                    if hung
+                    else crash_words(outcome.exit_status, log),
+                    size_bytes=self._begun.size_bytes,
+                )
+            )
+            return [case for case in left if case not in self._told]
+
+    def _grown(self, file: Path) -> bool:
+        """Takes in the lines that have come; whether there were any."""
+        if not file.exists():
+            return False
+        with file.open("rb") as opened:
+            opened.seek(self._read)
+            whole = opened.read().rpartition(b"\n")[0]
+        for line in whole.splitlines():
+            self._take(line)
+        self._read += len(whole) + 1 if whole else 0
+        return bool(whole)
+
+    def _take(self, text: bytes) -> None:
+        try:
+            line = msgspec.json.decode(text, type=_Line)
+        except (msgspec.MsgspecError, ValueError):
+            return  # of another kind, or of ranks that wrote at once as they crashed
+        if line.status == "begun":
+            self._begun = line
+        elif line.case not in self._told:
+            self._begun = None
+            told = msgspec.structs.asdict(line)
+            for name in msgspec.structs.fields(Case):
+                del told[name.name]
+            self._end(Outcome(case=line.case, **told))
+
+    def _end(self, outcome: Outcome) -> None:
+        now = time.monotonic()
+        sizes = self._sizes if outcome.size_bytes is None else (outcome.size_bytes,)
+        line = self._launch(outcome.case.words(sizes))
+        self._told.add(outcome.case)
+        self._tell(
+            msgspec.structs.replace(
+                outcome, seconds=round(now - self._since, 3), command=self._shell_line(line)
+            )
+        )
+        self._since = now
