@@ -18,7 +18,9 @@ OPERATIONS = ["put", "get"]  # that no benchmark is made of
 
 
 def outcomes(done: Any) -> list[tuple[str, str, str]]:
-    return [(one["buffers"], one["operation"], one["status"]) for one in done.of("probe")]
+    """In order; that a case has begun is recorded for every size, and told once here."""
+    all_of_them = [(one["buffers"], one["operation"], one["status"]) for one in done.of("probe")]
+    return list(dict.fromkeys(all_of_them))
 
 
 def benchmarks(library: Library) -> list[str]:
@@ -83,9 +85,88 @@ def test_with_buffers_that_cannot_be_made_nothing_is_tried(launcher: Any) -> Non
     words = ("probe", "--buffers", "H,M", "--buffers", "H,P", "--operations", "latency")
     done = launcher.run(*words, fake="cuMemAllocManaged:801")
     assert done.code == 1
-    assert [one["status"] for one in done.of("probe")] == ["begun", "not tried", "begun", "ok"]
-    message = done.of("probe")[1]["message"]
-    assert message == "rank 1: cuMemAllocManaged(64 B) on GPU 1: error 801"
+    assert [status for _, _, status in outcomes(done)] == ["begun", "not tried", "begun", "ok"]
+    message = next(one["message"] for one in done.of("probe") if one["status"] == "not tried")
+    why = "rank 1: cuMemAllocManaged(64 B) on GPU 1: error 801"
+    assert message == f"not with 8 bytes: {why}"
+
+
+ALLOCATORS = {
+    "H": ["huge", "shared"],
+    "P": ["registered"],
+    "D": ["async", "vmm", "vmm-chunks", "symbol"],
+}
+
+
+def test_every_allocator_at_odd_addresses_and_with_churn(launcher: Any, tmp_path: Path) -> None:
+    cases = [
+        f"{kind},{kind} {allocator} {operation} {offset} {check} 8,100000"
+        for kind, names in ALLOCATORS.items()
+        for allocator in ["plain", *names]
+        for operation in ("latency", "put", "bcast")
+        for offset, check in ((0, "data"), (1, "data"), (0, "churn"))
+    ]
+    file = tmp_path / "cases"
+    file.write_text("".join(f"{one}\n" for one in cases))
+    done = launcher.run("probe", "--cases", str(file), fake="reachable=1")
+    assert done.code == 0, (done.out, done.err)
+    ends = [one for one in done.of("probe") if one["status"] != "begun"]
+    assert {one["status"] for one in ends} == {"ok"}
+    told = [
+        f"{one['buffers']} {one['allocator']} {one['operation']} {one['offset']} {one['check']}"
+        for one in ends
+    ]
+    assert told == [one.rpartition(" ")[0] for one in cases]
+
+
+def test_the_program_describes_its_allocators(launcher: Any) -> None:
+    described = json.loads(ask(launcher.library, "--describe").stdout)
+    found: dict[str, list[str]] = {}
+    for one in described["allocators"]:
+        found.setdefault(one["buffers"], []).append(one["name"])
+    assert found == ALLOCATORS
+
+
+FAULTS = {
+    "zeros": ("data", "wrong data", "rank 1 received wrong data: byte 0 of 65536"),
+    "17th": ("churn", "wrong data", "in allocation 17 of 64"),
+    "leak": ("leak", "leaks", "bytes of host memory more each time"),
+    "refused": ("data", "refused", "rank 0: MPI returned "),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> None:
+    check, status, message = FAULTS[fault]
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": fault}
+    done = launcher.run(
+        "probe", "--buffers", "H", "--operations", "latency", "--checks", check, env=env
+    )
+    [end] = [one for one in done.of("probe") if one["status"] != "begun"]
+    assert (end["status"], message in end["message"]) == (status, True), end
+    assert done.code != 0
+    if fault == "zeros":
+        assert (end["size_bytes"], end["rank"], end["byte"]) == (65536, 1, 0)
+        assert end["expected"] != end["got"] == 0
+    if fault == "leak":
+        assert 900 < end["leaked_host_bytes"] < 1400
+        assert end["leaked_device_bytes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--buffers", "H", "--allocators", "vmm"), "no allocator 'vmm' in --allocators"),
+        (("--buffers", "H", "--checks", "scam"), "unknown check 'scam'"),
+        (("--buffers", "H", "--offsets", "5000"), "give bytes from 0 to 4095"),
+        (("--cases", "/nowhere/cases"), "--cases /nowhere/cases cannot be read"),
+        ((), "probe needs --buffers"),
+    ],
+)
+def test_bad_input_is_one_line(launcher: Any, words: tuple[str, ...], said: str) -> None:
+    told = ask(launcher.library, "probe", "--check", *words)
+    [line] = told.stderr.splitlines()
+    assert (told.returncode, said in line) == (2, True), line
 
 
 def test_an_unknown_operation_is_bad_input(launcher: Any) -> None:
