@@ -39,7 +39,7 @@ namespace {
 
 constexpr int kMostRanks = 8;
 constexpr std::size_t kPiece = 1 << 14;
-constexpr int kPatience = 20;  // looks in vain
+constexpr int kPatience = 20;         // looks in vain
 constexpr std::uint64_t kDepth = 32;  // pieces that may be on their way: ranks share CPUs
 
 enum Result { kSuccess = 0, kUnhandledCudaError = 1, kInvalidArgument = 4, kInvalidUsage = 5 };

@@ -132,7 +132,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
         run.check_library(contender)
     machine = discover()
     where = run.places(discover_paths(machine)[0], chosen)
-    described = prepare.describe_libraries([one.library for one in contenders])
+    described = prepare.Programs([one.library for one in contenders]).described
     if journal is None:
         journal = Journal(folder, run.begin(machine, chosen, described, list(where)))
     try:

@@ -19,9 +19,9 @@ from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words, reference
-from nearpeak.study.awareness import GOOD, NOT_TRIED
 from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.model import Awareness
+from nearpeak.study.trials import GOOD, NOT_TRIED
 
 TITLES = {
     "pt2pt": "Messages between ranks",
