@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "collective/calls.hpp"
@@ -23,7 +24,9 @@
 namespace nearpeak {
 
 // What MPI is told to send from: `out`, or the buffer that it receives in.
-inline void* sent_from(bool in_place, void* out) { return in_place ? MPI_IN_PLACE : out; }
+inline void* sent_from(const std::optional<std::size_t>& in_place, void* out) {
+  return in_place ? MPI_IN_PLACE : out;
+}
 
 inline MPI_Comm comm_of(const Operation& operation) { return comm_of(operation.group()); }
 
@@ -99,7 +102,7 @@ class BesideComputation final : public Overlapping<CollectiveCase> {
   void begin() override {
     const std::size_t slot = next_slot();
     touch(slot);
-    Begin calls{operation_.comm(), request_};
+    Begin calls{comm_of(operation_), request_};
     operation_.call(calls, sent_from(in_place(), out(slot)), in(slot));
   }
   void test() override {
