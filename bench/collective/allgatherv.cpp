@@ -18,7 +18,7 @@ class Allgatherv final : public ToAll {
   const Counts counts_;
 };
 
-const Register entry(collective<Allgatherv>(
+const Register allgatherv_entry(collective<Allgatherv>(
     {.name = "allgatherv",
      .summary = "allgather with a count for each rank, equal ones: MPI_Allgatherv",
      .smallest = 1,

@@ -15,7 +15,7 @@ class Alltoall final : public AllToAll {
   }
 };
 
-const Register entry(collective<Alltoall>(
+const Register alltoall_entry(collective<Alltoall>(
     {.name = "alltoall",
      .summary =
          "time until every rank has a block from every rank that is for it alone: MPI_Alltoall",

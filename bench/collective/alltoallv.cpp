@@ -19,7 +19,7 @@ class Alltoallv final : public AllToAll {
   const Counts counts_;
 };
 
-const Register entry(collective<Alltoallv>(
+const Register alltoallv_entry(collective<Alltoallv>(
     {.name = "alltoallv",
      .summary = "alltoall with a count for each rank, equal ones: MPI_Alltoallv",
      .smallest = 1,

@@ -19,7 +19,7 @@ class Alltoallw final : public AllToAll {
   const Counts counts_;
 };
 
-const Register entry(collective<Alltoallw>(
+const Register alltoallw_entry(collective<Alltoallw>(
     {.name = "alltoallw",
      .summary = "alltoall with a count and a datatype for each rank, equal ones: MPI_Alltoallw",
      .smallest = 1,

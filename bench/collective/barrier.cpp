@@ -16,7 +16,7 @@ class Barrier final : public Operation {
   }
 };
 
-const Register entry(
+const Register barrier_entry(
     collective<Barrier>({.name = "barrier",
                          .summary = "time until every rank knows that all have come: MPI_Barrier",
                          .sized = false,

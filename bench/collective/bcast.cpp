@@ -22,7 +22,7 @@ class Bcast final : public Operation {
   }
 };
 
-const Register entry(
+const Register bcast_entry(
     collective<Bcast>({.name = "bcast",
                        .summary = "time until every rank has what rank 0 has: MPI_Bcast",
                        .smallest = 1,

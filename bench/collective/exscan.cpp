@@ -16,7 +16,7 @@ class Exscan final : public Reduction {
   }
 };
 
-const Register entry(collective<Exscan>(
+const Register exscan_entry(collective<Exscan>(
     {.name = "exscan",
      .summary = "time until every rank has the sums of what the ranks below it have: MPI_Exscan",
      .smallest = 4,

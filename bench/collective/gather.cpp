@@ -15,7 +15,7 @@ class Gather final : public ToRoot {
   }
 };
 
-const Register entry(
+const Register gather_entry(
     collective<Gather>({.name = "gather",
                         .summary = "time until rank 0 has a block of every rank: MPI_Gather",
                         .smallest = 1,

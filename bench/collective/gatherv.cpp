@@ -18,7 +18,7 @@ class Gatherv final : public ToRoot {
   const Counts counts_;
 };
 
-const Register entry(
+const Register gatherv_entry(
     collective<Gatherv>({.name = "gatherv",
                          .summary = "gather with a count for each rank, equal ones: MPI_Gatherv",
                          .smallest = 1,

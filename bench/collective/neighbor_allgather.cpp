@@ -15,7 +15,7 @@ class NeighborAllgather final : public ToNeighbours {
   }
 };
 
-const Register entry(collective<NeighborAllgather>(
+const Register neighbor_allgather_entry(collective<NeighborAllgather>(
     {.name = "neighbor_allgather",
      .summary =
          "time until every rank of a ring has a block of both neighbours: MPI_Neighbor_allgather",

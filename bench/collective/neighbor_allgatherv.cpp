@@ -19,7 +19,7 @@ class NeighborAllgatherv final : public ToNeighbours {
   const Counts counts_;
 };
 
-const Register entry(collective<NeighborAllgatherv>(
+const Register neighbor_allgatherv_entry(collective<NeighborAllgatherv>(
     {.name = "neighbor_allgatherv",
      .summary =
          "neighbor_allgather with a count for each neighbour, equal ones: MPI_Neighbor_allgatherv",

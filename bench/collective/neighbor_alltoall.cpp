@@ -15,7 +15,7 @@ class NeighborAlltoall final : public NeighbourToNeighbour {
   }
 };
 
-const Register entry(collective<NeighborAlltoall>(
+const Register neighbor_alltoall_entry(collective<NeighborAlltoall>(
     {.name = "neighbor_alltoall",
      .summary = "time until every rank of a ring has a block from both neighbours that is for it "
                 "alone: MPI_Neighbor_alltoall",

@@ -20,7 +20,7 @@ class NeighborAlltoallv final : public NeighbourToNeighbour {
   const Counts counts_;
 };
 
-const Register entry(collective<NeighborAlltoallv>(
+const Register neighbor_alltoallv_entry(collective<NeighborAlltoallv>(
     {.name = "neighbor_alltoallv",
      .summary =
          "neighbor_alltoall with a count for each neighbour, equal ones: MPI_Neighbor_alltoallv",

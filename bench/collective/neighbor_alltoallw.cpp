@@ -20,7 +20,7 @@ class NeighborAlltoallw final : public NeighbourToNeighbour {
   const Counts counts_;
 };
 
-const Register entry(
+const Register neighbor_alltoallw_entry(
     collective<NeighborAlltoallw>({.name = "neighbor_alltoallw",
                                    .summary = "neighbor_alltoall with a count and a datatype for "
                                               "each neighbour, equal ones: MPI_Neighbor_alltoallw",

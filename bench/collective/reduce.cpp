@@ -22,7 +22,7 @@ class Reduce final : public Reduction {
   }
 };
 
-const Register entry(collective<Reduce>(
+const Register reduce_entry(collective<Reduce>(
     {.name = "reduce",
      .summary = "time until rank 0 has the sums of what all ranks have: MPI_Reduce",
      .smallest = 4,

@@ -40,7 +40,7 @@ class ReduceScatter final : public Reduction {
   std::vector<int> counts_;
 };
 
-const Register entry(
+const Register reduce_scatter_entry(
     collective<ReduceScatter>({.name = "reduce_scatter",
                                .summary = "time until every rank has its part of the sums of what "
                                           "all ranks have: MPI_Reduce_scatter",

@@ -28,7 +28,7 @@ class ReduceScatterBlock final : public Reduction {
   }
 };
 
-const Register entry(collective<ReduceScatterBlock>(
+const Register reduce_scatter_block_entry(collective<ReduceScatterBlock>(
     {.name = "reduce_scatter_block",
      .summary = "time until every rank has the sums of its block, of which each rank has one for "
                 "every rank: MPI_Reduce_scatter_block",

@@ -15,7 +15,7 @@ class Scan final : public Reduction {
   }
 };
 
-const Register entry(collective<Scan>(
+const Register scan_entry(collective<Scan>(
     {.name = "scan",
      .summary =
          "time until every rank has the sums of what it and the ranks below it have: MPI_Scan",

@@ -15,7 +15,7 @@ class Scatter final : public FromRoot {
   }
 };
 
-const Register entry(
+const Register scatter_entry(
     collective<Scatter>({.name = "scatter",
                          .summary = "time until every rank has a block of rank 0: MPI_Scatter",
                          .smallest = 1,

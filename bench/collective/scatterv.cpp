@@ -19,7 +19,7 @@ class Scatterv final : public FromRoot {
   const Counts counts_;
 };
 
-const Register entry(
+const Register scatterv_entry(
     collective<Scatterv>({.name = "scatterv",
                           .summary = "scatter with a count for each rank, equal ones: MPI_Scatterv",
                           .smallest = 1,

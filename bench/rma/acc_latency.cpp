@@ -15,7 +15,7 @@ class Accumulate final : public Adding {
   }
 };
 
-const Register entry(atomic<Accumulate>(
+const Register acc_latency_entry(atomic<Accumulate>(
     {.name = "acc_latency",
      .summary = "time of one MPI_Accumulate of rank 0 into rank 1's numbers, with its "
                 "synchronisation",

@@ -40,7 +40,7 @@ class CompareAndSwap final {
   }
 };
 
-const Register entry(atomic<CompareAndSwap>(
+const Register cas_latency_entry(atomic<CompareAndSwap>(
     {.name = "cas_latency",
      .summary = "time of one MPI_Compare_and_swap of rank 0 on rank 1's 8 bytes, with its "
                 "synchronisation",

@@ -14,7 +14,7 @@ class FetchAndAdd final : public Adding {
   }
 };
 
-const Register entry(atomic<FetchAndAdd>(
+const Register fop_latency_entry(atomic<FetchAndAdd>(
     {.name = "fop_latency",
      .summary =
          "time of one MPI_Fetch_and_op (a sum of 8 bytes) of rank 0 on rank 1's number, with "

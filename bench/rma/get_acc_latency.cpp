@@ -15,7 +15,7 @@ class GetAccumulate final : public Adding {
   }
 };
 
-const Register entry(atomic<GetAccumulate>(
+const Register get_acc_latency_entry(atomic<GetAccumulate>(
     {.name = "get_acc_latency",
      .summary = "time of one MPI_Get_accumulate of rank 0 on rank 1's numbers, with its "
                 "synchronisation",

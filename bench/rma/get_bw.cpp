@@ -4,7 +4,7 @@
 namespace nearpeak {
 namespace {
 
-const Register entry(transfer<Get, Flow::kRate>(
+const Register get_bw_entry(transfer<Get, Flow::kRate>(
     {.name = "get_bw",
      .summary = "bandwidth of MPI_Get: a window of them by rank 0, then one synchronisation"}));
 

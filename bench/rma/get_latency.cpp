@@ -4,7 +4,7 @@
 namespace nearpeak {
 namespace {
 
-const Register entry(transfer<Get, Flow::kLatency>(
+const Register get_latency_entry(transfer<Get, Flow::kLatency>(
     {.name = "get_latency",
      .summary = "time of one MPI_Get of rank 0 from rank 1's memory, with its synchronisation"}));
 

@@ -4,7 +4,7 @@
 namespace nearpeak {
 namespace {
 
-const Register entry(transfer<Put, Flow::kBothWays>(
+const Register put_bibw_entry(transfer<Put, Flow::kBothWays>(
     {.name = "put_bibw",
      .summary =
          "bandwidth of MPI_Put in both directions together: a window of each rank at once"}));

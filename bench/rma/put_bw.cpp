@@ -4,7 +4,7 @@
 namespace nearpeak {
 namespace {
 
-const Register entry(transfer<Put, Flow::kRate>(
+const Register put_bw_entry(transfer<Put, Flow::kRate>(
     {.name = "put_bw",
      .summary = "bandwidth of MPI_Put: a window of them from rank 0, then one synchronisation",
      .usual = true}));

@@ -4,7 +4,7 @@
 namespace nearpeak {
 namespace {
 
-const Register entry(transfer<Put, Flow::kLatency>(
+const Register put_latency_entry(transfer<Put, Flow::kLatency>(
     {.name = "put_latency",
      .summary = "time of one MPI_Put of rank 0 into rank 1's memory, with its synchronisation",
      .usual = true}));
