@@ -330,7 +330,9 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
         ]
         targets = [target.program for target in folders_of]
         build = [cmake, "--build", str(tree), "--target", *targets]
-        environment = {**os.environ, "CXX": shlex.join(tools)}
+        # The folder has another name each time: to ccache, where it is used, it is the same.
+        ccache = {"CCACHE_BASEDIR": str(temporary), **os.environ}
+        environment = {**ccache, "CXX": shlex.join(tools)}
         with log.open("wb") as output:
             for command in (configure, build):
                 done = subprocess.run(
