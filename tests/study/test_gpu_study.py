@@ -17,6 +17,7 @@ from nearpeak.findings.build import build_results
 from nearpeak.libraries import catalogue, nccl
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Gpu, GpuLink, Machine
+from nearpeak.report.notices import notices
 from nearpeak.results.model import Results
 from nearpeak.study import prepare
 from nearpeak.study.folder import create
@@ -251,4 +252,6 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
         *(("mpich", path, "barrier", "blocking") for path in ("gpu-gpu nvlink", "host-gpu near")),
     }
     assert all(cell.launches == 2 for cell in results.cells)
+    [notice] = [one.text for one in notices(results) if one.text.startswith("NCCL ")]
+    assert "between ranks of one host that have a GPU each" in notice
     assert {(c.first.library, c.second.library) for c in results.comparisons} == {("mpich", "nccl")}

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from nearpeak.libraries.families import all_families
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
@@ -28,6 +29,7 @@ def notices(results: Results) -> list[Notice]:
         *_drift(results),
         *_sessions(results),
         *_few_launches(results),
+        *_scopes(results),
         *(Notice(text) for text in [wording.precision(results)] if text),
     ]
     return sorted(found, key=lambda one: _SEVERITY.index(one.tone))
@@ -84,6 +86,13 @@ def _sessions(results: Results) -> Iterator[Notice]:
     if text := sessions.sentence(results):
         forced = any(one.forced for one in results.sessions)
         yield Notice(text, tone="note" if forced else "", details="sessions")
+
+
+def _scopes(results: Results) -> Iterator[Notice]:
+    families = [all_families().get(library.family) for library in results.libraries]
+    for scope in dict.fromkeys(family.scope for family in families if family):
+        if scope:
+            yield Notice(scope)
 
 
 def _few_launches(results: Results) -> Iterator[Notice]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.families import is_ceiling, mode_of
+from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
@@ -386,6 +386,9 @@ def summary(plan: Plan) -> list[str]:
         lines.append(
             "note:       the estimate exceeds the budget, this is the least that can be run"
         )
+    families = [all_families().get(contender.library.family) for contender in plan.contenders]
+    for scope in dict.fromkeys(family.scope for family in families if family):
+        lines += [f"note:       {scope}"] if scope else []
     adapters = sorted({path.adapter for path in plan.paths if path.adapter})
     if adapters and not plan.perftest:
         lines.append(

@@ -34,6 +34,7 @@ class Family:
     native: Library | None = None
     mode: str | None = None  # or libraries that this mode of it loads,
     backend: str = ""  # on devices of this backend: "hip"; "" is CUDA
+    scope: str = ""  # what it is measured in, where that is not everything: a sentence
 
     def version(self, version_text: str) -> str | None:
         """The version in a library's version text, or None if it is of another family."""

@@ -13,4 +13,6 @@ FAMILY = Family(
     launcher_mark=r"(?!)",
     mode="nccl",
     backend="hip",
+    scope="RCCL moves data between ranks of one host that have a GPU each, and has not every "
+    "operation: elsewhere it is not measured.",
 )
