@@ -175,10 +175,11 @@ def test_where_settings_files_are_read() -> None:
         "/work/ucx.conf",
         "/home/somebody/ucx.conf",
         "/home/somebody/.openmpi/mca-params.conf",
+        "/home/somebody/.nccl.conf",
         "/opt/conf/ucx.conf",
     ]
     assert user_settings_files({"HOME": "/work"}, Path("/work"))[0] == Path("/work/ucx.conf")
-    assert len(user_settings_files({"HOME": "/work"}, Path("/work"))) == 2
+    assert len(user_settings_files({"HOME": "/work"}, Path("/work"))) == 3
 
 
 def test_load_of_others(recorded: Recorded, put: Put) -> None:

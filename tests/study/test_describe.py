@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.study.benchmarks import RankRule
-from nearpeak.study.describe import Description, describe, parse_variant
+from nearpeak.study.describe import Description, describe, joined, parse_variant
 
 
 @pytest.fixture
@@ -49,6 +49,28 @@ def test_what_there_is_not_is_bad_input(description: Description, text: str, mes
     with pytest.raises(UserError) as error:
         parse_variant(description, text)
     assert message in str(error.value)
+
+
+def test_descriptions_of_two_programs_are_joined(description: Description) -> None:
+    [latency] = [one for one in description.benchmarks if one.name == "latency"]
+    own = [axis for axis in latency.axes if axis.name != "staging"]
+    calls = msgspec.structs.replace(own[0], values=["blocking", "enqueued"])
+    assert calls.name == "calls"
+    other = msgspec.structs.replace(
+        description,
+        benchmarks=[msgspec.structs.replace(latency, axes=[calls, *own[1:]], summary="another")],
+    )
+    both = joined([description, other])
+    [known] = [one for one in both.benchmarks if one.name == "latency"]
+    assert known.summary == latency.summary
+    assert known.axes[0].values == [*latency.axes[0].values, "enqueued"]
+    enqueued = parse_variant(both, "latency:calls=enqueued")
+    defaults = {axis.name: axis.default for axis in known.axes}
+    assert other.measures(enqueued, defaults)
+    assert not description.measures(enqueued, defaults)
+    # An axis that it lacks has its default there, and no other value.
+    assert not other.measures(parse_variant(both, "latency:staging=pinned"), defaults)
+    assert not other.measures(parse_variant(both, "bw"), defaults)
 
 
 def test_benchmarks_are_chosen_by_family(description: Description) -> None:

@@ -207,6 +207,32 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
     ]
 
 
+def test_nccl_is_launched_between_gpus_of_one_host_that_are_two(standins: ModuleType) -> None:
+    library = msgspec.structs.replace(
+        standins.library("nccl"), family="nccl", libmpi=Path("/nccl/libnccl.so.2")
+    )
+    contenders = [Contender(library=library, settings=Settings(env={"NCCL_ALGO": "Ring"}))]
+    paths = [standins.data_path(), standins.gpu_path(), standins.gpu_path("host-gpu near")]
+    one_gpu = standins.gpu_path("gpu-gpu same-gpu")
+    ends = tuple(msgspec.structs.replace(end, gpu="GPU-0") for end in one_gpu.ends)
+    paths.append(msgspec.structs.replace(one_gpu, ends=ends))
+    variants = [msgspec.structs.replace(latency(), buffers=one) for one in ("H,H", "D,D", "M,M")]
+    other = {**variants[1].axes, "calls": "nonblocking"}
+    variants.append(msgspec.structs.replace(variants[1], axes=other))
+    plan = make_plan(Options(launches=2), contenders, variants, paths, standins.BENCHMARKS)
+    launched = [launch for launch in plan.block(0) if launch.role == "mpi"]
+    assert {(one.path, one.buffers) for one in launched} == {("gpu-gpu nvlink", "D,D")}
+    lines = [make_command(plan, launch, TOOLS) for launch in launched]
+    where = ["--cpus", "0,1", "--devices", "GPU-0,GPU-1", "--buffers", "D,D"]
+    start = ["nearpeak-native", "nccl", *where, "--library", "/nccl/libnccl.so.2", "latency"]
+    assert all(line.argv[: len(start)] == start for line in lines)
+    assert all(line.env["NCCL_ALGO"] == "Ring" for line in lines)
+    # What is as it always is need not be said, and NCCL may lack the axis.
+    assert sorted("--calls" in line.argv for line in lines) == [False, True]
+    assert not any("--staging" in line.argv for line in lines)
+    assert any("NCCL moves data between ranks of one host" in line for line in summary(plan))
+
+
 def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: ModuleType) -> None:
     paths = [standins.data_path(), standins.gpu_path()]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]

@@ -31,8 +31,26 @@ STEAL_WARN, STEAL_BAD = 0.01, 0.10
 CAP_SYS_PTRACE = 19
 SYSTEM_UCX = "etc/ucx/ucx.conf"
 # Variables that are settings of an MPI library, or of what it stands on.
-SETTINGS = ("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "UCX_", "FI_", "I_MPI_", "MPIR_CVAR_", "MPICH_")
-NO_SETTINGS = ("I_MPI_ROOT", "FI_PROVIDER_PATH", "UCX_CONFIG_DIR", "MPICH_HOME", "MPICH_DIR")
+SETTINGS = (
+    "OMPI_MCA_",
+    "PRTE_MCA_",
+    "PMIX_MCA_",
+    "UCX_",
+    "FI_",
+    "I_MPI_",
+    "MPIR_CVAR_",
+    "MPICH_",
+    "NCCL_",
+)
+NO_SETTINGS = (
+    "I_MPI_ROOT",
+    "FI_PROVIDER_PATH",
+    "UCX_CONFIG_DIR",
+    "MPICH_HOME",
+    "MPICH_DIR",
+    "NCCL_HOME",
+    "NCCL_ROOT",
+)
 
 
 def examine(
@@ -64,10 +82,11 @@ def examine(
 
 
 def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
-    """Files that UCX and Open MPI read unasked, with settings that no study has in its records."""
+    """Files that UCX, Open MPI and NCCL read unasked, with settings that no record has."""
     found = [cwd / "ucx.conf"]
     if home := environment.get("HOME"):
         found += [Path(home) / "ucx.conf", Path(home) / ".openmpi" / "mca-params.conf"]
+        found.append(Path(home) / ".nccl.conf")
     if folder := environment.get("UCX_CONFIG_DIR"):
         found.append(Path(folder) / "ucx.conf")
     return list(dict.fromkeys(found))
