@@ -3,6 +3,7 @@
 
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,34 @@ def test_a_library_that_cannot_be_loaded_is_said_once(launch: Any) -> None:
     assert code == 2
     assert err.startswith("nearpeak-native: /nowhere/libnccl.so.2 cannot be loaded: ")
     assert err.count("\n") == 0
+
+
+def test_a_launchers_ranks_meet_over_a_socket(
+    fake_cuda: Path, fake_nccl: Path, tmp_path: Path
+) -> None:
+    with socket.create_server(("", 0)) as free:
+        port = free.getsockname()[1]
+    file = tmp_path / "records.jsonl"
+    where = ["--peer", "127.0.0.1", "--port", str(port), "--devices", "0,1"]
+    words = ["--library", str(fake_nccl), "allreduce", "latency", "--sizes", "8", *QUICK]
+    env = {
+        **os.environ,
+        "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
+        "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+        "PMI_SIZE": "2",
+    }
+    ranks = [
+        subprocess.Popen(
+            [build_native(), "nccl", *where, *words, "--jsonl", str(file)],
+            env={**env, "PMI_RANK": str(rank)},
+            stdout=subprocess.DEVNULL,
+        )
+        for rank in (0, 1)
+    ]
+    assert [rank.wait(LIMIT) for rank in ranks] == [0, 0]
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {one["benchmark"] for one in of(records, "samples")} == {"allreduce", "latency"}
+    assert not of(records, "problem")
 
 
 def test_two_ranks_on_one_gpu_are_refused(launch: Any) -> None:

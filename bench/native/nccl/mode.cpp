@@ -8,17 +8,23 @@
 
 #include "accel/kinds.hpp"
 #include "benchmark/selected.hpp"
+#include "group/socket.hpp"
 #include "native/gpu/gpu.hpp"
 #include "native/nccl/transport.hpp"
 #include "native/process.hpp"
+#include "options/launched.hpp"
 
 namespace nearpeak::nccl {
 namespace {
 
 struct Command {
   CommonOptions common;
-  std::vector<int> cpus;             // one for each rank
-  std::vector<std::string> devices;  // likewise
+  // All ranks forked here, one on each CPU,
+  std::vector<int> cpus;
+  // or this process is one of several that a launcher has started:
+  std::string peer;                  // the host of rank 0
+  int port = 0;                      // where it listens
+  std::vector<std::string> devices;  // one for each rank
   std::string buffers = "D,D";
   std::string library;  // empty: what the loader finds
   std::vector<Selected> selected;
@@ -49,9 +55,8 @@ std::string describe(const CommonOptions& common) {
   return to_json(out);
 }
 
-// Throws BadInput for what can be seen before any process is begun.
-void check(const Command& command) {
-  const auto ranks = static_cast<int>(command.cpus.size());
+// Throws BadInput for what can be seen before anything is done.
+void check(const Command& command, int ranks) {
   const Kinds kinds(command.buffers);
   if (!std::all_of(kinds.letters().begin(), kinds.letters().end(),
                    [](BufferKind kind) { return kind == BufferKind::kDevice; }))
@@ -59,16 +64,15 @@ void check(const Command& command) {
   kinds.check(ranks);
   if (static_cast<int>(command.devices.size()) != ranks)
     throw BadInput("--devices of nccl needs a device for each of the " + std::to_string(ranks) +
-                   " processes of --cpus: --devices 0,1");
+                   " processes: --devices 0,1");
   if (command.selected.empty())
     throw BadInput("name a benchmark behind the options of nccl, like allreduce");
   for (const Selected& each : command.selected) {
     const BenchmarkInfo& info = each.benchmark->info;
     if (!info.ranks.fits(ranks))
       throw BadInput(info.name + " runs on " + info.ranks.text() + ", not on " +
-                     std::to_string(ranks) + ": give other --cpus");
+                     std::to_string(ranks) + ": start others");
   }
-  check_cpus(command.cpus);
   ModeOptions options;
   options.common = command.common;
   options.check();
@@ -77,7 +81,7 @@ void check(const Command& command) {
 // One of the ranks, from its birth.
 class Rank {
  public:
-  Rank(const Command& command, SharedGroup& group) : command_(command), group_(group) {}
+  Rank(const Command& command, Group& group) : command_(command), group_(group) {}
 
   int run() {
     if (const int status = open(); status != kGood) return status;
@@ -166,7 +170,7 @@ class Rank {
   }
 
   const Command& command_;
-  SharedGroup& group_;
+  Group& group_;
   TakenDevice taken_;
   Device* device_ = nullptr;
   Api api_;
@@ -196,6 +200,10 @@ class NcclMode final : public Mode {
     app.add_option_function<std::string>(
         "--cpus", [this](const std::string& text) { command_.cpus = parse_cpus(text); },
         "the CPUs, one for each process: 0,1");
+    app.add_option("--peer", command_.peer,
+                   "a launcher has started this process: the host of rank 0");
+    app.add_option("--port", command_.port, "where rank 0 listens, with --peer")
+        ->check(CLI::Range(1, 65535));
     app.add_option_function<std::string>(
         "--devices", [this](const std::string& text) { command_.devices = split(text); },
         "the GPU of each process, by index or UUID: 0,1");
@@ -219,15 +227,38 @@ class NcclMode final : public Mode {
       each.axes[kTouch] = command_.common.touch;
       each.sizes = sizes_of(each.benchmark->info, command_.common);
     }
-    if (command_.cpus.empty()) throw BadInput("--cpus of nccl is required: --cpus 0,1");
-    check(command_);
+    if (command_.cpus.empty() == command_.peer.empty())
+      throw BadInput(
+          "nccl needs --cpus A,B to start all processes here, or --peer HOST --port N under a "
+          "launcher");
     ModeOptions options;
     options.common = command_.common;
-    return run_group(command_.cpus, options.stall_s(1),
+    const double patience_s = options.stall_s(1);
+    if (!command_.peer.empty()) return run_launched(patience_s);
+    check(command_, static_cast<int>(command_.cpus.size()));
+    check_cpus(command_.cpus);
+    return run_group(command_.cpus, patience_s,
                      [this](SharedGroup& group) { return Rank(command_, group).run(); });
   }
 
  private:
+  int run_launched(double patience_s) const {
+    const std::optional<int> rank = launched_rank();
+    const std::optional<int> ranks = launched_ranks();
+    if (!rank || !ranks)
+      throw BadInput("nccl --peer finds no rank in " + rank_variables() +
+                     ": start it with a launcher, like mpirun -n 2");
+    if (command_.port == 0) throw BadInput("nccl --peer needs --port N, the same on all ranks");
+    check(command_, *ranks);
+    if (*rank != kLeaderRank) {
+      SocketGroup group(command_.peer, command_.port, *rank, *ranks, patience_s);
+      return Rank(command_, group).run();
+    }
+    const Socket listener = listen_on("", command_.port);
+    SocketGroup group(listener, *ranks, patience_s);
+    return Rank(command_, group).run();
+  }
+
   Command command_;
   std::map<const Benchmark*, Axes> given_;
 };
