@@ -11,7 +11,7 @@ from nearpeak.identity import Case, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.observations.model import Block
 from nearpeak.results.model import CeilingValue, Cell
-from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule
+from nearpeak.study.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
@@ -23,6 +23,13 @@ BENCHMARKS = [
     Benchmark(
         "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured",
         moves=Moves(ways=2, window=True),
+    ),
+    Benchmark(
+        "allreduce", [Metric("allreduce", "us", "lower")], RankRule("at least", 2),
+        axes=[Axis("type", ["float"], "float")], traffic=Traffic(once=2, by_ranks=-2),
+    ),
+    Benchmark(
+        "bcast", [Metric("bcast", "us", "lower")], RankRule("at least", 2), traffic=Traffic(once=1)
     ),
 ]  # fmt: skip
 GPUS = ("gpu", "gpu")
@@ -48,7 +55,7 @@ def make_cell(
     **axes: str,
 ) -> Cell:
     """A cell whose launches lie up to `noise` on either side of its median."""
-    lower = benchmark == "latency"
+    lower = benchmark in ("latency", "allreduce", "bcast")
     # Not in one order for all cells: paired ratios vary too.
     turns = sum(map(ord, library + settings + buffers + place.path)) % max(launches, 1)
     steps = [2 * one / max(launches - 1, 1) - 1 for one in range(launches)]

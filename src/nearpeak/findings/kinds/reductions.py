@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of a GPU's memory far slower than moving as many bytes, by the same library and links."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import msgspec
+
+from nearpeak.findings.evidence import Kind, Seen, View, most_beaten, value, where
+from nearpeak.identity import Place, Who
+from nearpeak.results.model import Cell
+from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.buffers import in_gpu
+
+# Times slower for the bytes that it must receive. A GPU adds numbers as fast as its memory moves,
+# far faster than a link: a sum by the GPU itself costs little more than the data that it moves.
+LIMIT = 3.0
+LARGE_BYTES = 1 << 20  # of smaller messages, the steps of an operation take most of the time
+TYPE = "type"  # the axis of what combines numbers: of which type they are
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every large sum that the best of the operations that only move data beats."""
+    moving: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
+    sums: list[Cell] = []
+    for cell in view.unstaged:
+        benchmark = view.benchmarks[cell.case.benchmark]
+        if (
+            cell.case.x < LARGE_BYTES
+            or not in_gpu(cell.case.buffers)
+            or not _bytes(benchmark, cell)
+        ):
+            continue
+        if any(axis.name == TYPE for axis in benchmark.axes):
+            sums.append(cell)
+        else:
+            moving[cell.who, cell.place, cell.case.buffers, cell.case.x].append(cell)
+    for cell in sums:
+        received = _bytes(view.benchmarks[cell.case.benchmark], cell)
+        others = [
+            _scaled(one, received / _bytes(view.benchmarks[one.case.benchmark], one))
+            for one in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]
+        ]
+        if found := most_beaten(cell, others, LIMIT):
+            other, loss = found
+            sentence = (
+                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
+                f" {value(loss.better, cell)} in which {other.case.figure} moves as many bytes,"
+                f" {loss.text}."
+            )
+            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
+
+
+def _bytes(benchmark: Benchmark, cell: Cell) -> float:
+    """What at least one rank receives in it; 0 of what is no time of a collective operation."""
+    if benchmark.traffic is None or cell.unit != "us":
+        return 0.0
+    return benchmark.traffic.bytes(cell.case.x, len(cell.place.ends))
+
+
+def _scaled(cell: Cell, times: float) -> Cell:
+    """As it would be with so many times the bytes."""
+    return msgspec.structs.replace(
+        cell, launch_medians=[median * times for median in cell.launch_medians]
+    )
+
+
+KIND = Kind(
+    "reductions",
+    find,
+    "The library adds on the CPU, or by small kernels: have NCCL or RCCL do these sums.",
+)
