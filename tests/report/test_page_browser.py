@@ -7,9 +7,12 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from nearpeak.identity import Who
+from nearpeak.machine.model import Endpoint
+from nearpeak.machine.model import Path as DataPath
 from nearpeak.report.page import write_page
 from nearpeak.results.model import Results
 
@@ -283,3 +286,38 @@ def test_the_picture_on_paper(browser: "Browser", gpu: Results, tmp_path: Path) 
         assert browser.evaluate(SHOWN) == ["picture wide"]
     finally:
         browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_a_family_is_drawn_over_sizes_and_ranks(
+    browser: "Browser", collective: Results, tmp_path: Path
+) -> None:
+    two = collective.paths[0]
+    ends = (*two.ends, *(Endpoint(memory="host", cpus=[cpu], numa_node=0) for cpu in (8, 9)))
+    four = DataPath(id="host x4", summary="", transport="memory", ends=ends)
+    collective.paths.append(four)
+    for kept in (collective.cells, collective.ceilings):
+        kept += [
+            msgspec.structs.replace(one, place=four.place)
+            for one in kept
+            if one.case.benchmark == "allgather"
+        ]
+    browser.open(write_page(collective, tmp_path), 400)
+    browser.evaluate(
+        "document.querySelectorAll('section.family details').forEach((box) => { box.open = true; })"
+    )
+    browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    curves = browser.evaluate(
+        """[...document.querySelectorAll("section.family .chart")].map((node) => [node.dataset.kind,
+        node.querySelectorAll(".scatterlayer .trace .js-line").length])"""
+    )
+    assert [kind for kind, _ in curves].count("ranks") == 2  # 8 B and 1 MiB
+    assert min(lines for _, lines in curves) >= 2
+    ticks = browser.evaluate(
+        """[...document.querySelector('.chart[data-kind="ranks"]').querySelectorAll(".xtick text")]
+        .map((node) => node.textContent)"""
+    )
+    assert ticks == ["2", "4"]
+    assert browser.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
+    assert browser.complaints() == []

@@ -81,7 +81,7 @@ def title(name: str) -> str:
 def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     rank = summary.ranking(results)
     curves = sorted({cell.case.curve for cell in cells}, key=lambda one: (rank(one), one))
-    sizes = _sizes(cells)
+    sizes = _sizes(cell.case.x for cell in cells)
     shown = set(summary.first_sheet(results))
     charts: dict[tuple[Place, str], list[Curve]] = {}
     there = {(cell.place, cell.case.curve) for cell in cells}
@@ -96,7 +96,7 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
         table=_table(results, name, cells, curves, sizes),
         sentences=list(_sentences(cells)),
         charts=charts,
-        scalings=list(_scalings(results, cells, curves, sizes)),
+        scalings=list(_scalings(results, cells, curves)),
     )
 
 
@@ -112,9 +112,9 @@ def _about(results: Results, name: str) -> Iterator[str]:
         yield f"Held against {AGAINST.get(kind, kind)}{whose}."
 
 
-def _sizes(cells: Iterable[Cell]) -> list[int]:
+def _sizes(measured: Iterable[int]) -> list[int]:
     """A small, a medium and a large one of those that were measured, each once."""
-    there = sorted({cell.case.x for cell in cells if cell.case.x > 0})
+    there = sorted({x for x in measured if x > 0})
     if not there:
         return [0]
     small, medium = (
@@ -289,22 +289,22 @@ def _nearness(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _scalings(
-    results: Results, cells: Sequence[Cell], curves: Sequence[Curve], sizes: Sequence[int]
+    results: Results, cells: Sequence[Cell], curves: Sequence[Curve]
 ) -> Iterator[Scaling]:
     """The curves that were measured with several numbers of ranks."""
     known: dict[tuple[Place, Curve], set[int]] = defaultdict(set)
     for cell in cells:
         if cell.median is not None:
             known[cell.place, cell.case.curve].add(cell.case.x)
-    ends = dict.fromkeys((sizes[0], sizes[-1]))
     for places in chains(results):
         for curve in curves:
             there = [place for place in places if known[place, curve]]
             if len(there) < 2:
                 continue
             common = set.intersection(*(known[place, curve] for place in there))
-            if shown := [x for x in (ends if common != {0} else [0]) if x in common]:
-                yield Scaling(curve, there, shown)
+            if common:
+                sizes = _sizes(common)
+                yield Scaling(curve, there, sorted({sizes[0], sizes[-1]}))
 
 
 def chains(results: Results) -> list[list[Place]]:
