@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from nearpeak.identity import Case, Curve, Place, Who
-from nearpeak.numbers import count, percent, size, unit
+from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
@@ -38,6 +38,7 @@ AGAINST = {
     "measured": "the ceiling that was measured without MPI at the same size",
     "none": "nothing: what they could reach without MPI is not measured",
 }
+_TOLD = 4  # operations in a sentence
 MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
 
 
@@ -252,22 +253,34 @@ def _never_measured(
 
 def _sentences(cells: list[Cell]) -> Iterator[str]:
     """Of each place and library how near its operations come to what they are held against, at the
-    smallest and at the largest size, which is the worst there, and what failed."""
+    smallest and at the largest size, which is the worst there, what else it reaches, and what
+    failed."""
     kinds = {cell.case.buffers for cell in cells}
     groups: dict[tuple[Place, str, Who], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers, cell.who].append(cell)
     for (place, buffers, who), mine in groups.items():
-        parts = list(_nearness(mine))
+        parts = [*_nearness(mine), *_figures(mine)]
         failed: dict[str, list[str]] = defaultdict(list)
         for cell in mine:
             if cell.median is None and cell.case.figure not in failed[cell.status]:
                 failed[cell.status].append(cell.case.figure)
         parts += [f"{status}: {', '.join(names)}" for status, names in failed.items() if names]
-        if not parts:
-            done = len({cell.case.figure for cell in mine})
-            parts = [f"{count(done, 'operation')} measured, held against nothing"]
         yield f"{_where(place, buffers, kinds)}, {who.label}: {'; '.join(parts)}."
+
+
+def _figures(cells: Sequence[Cell]) -> Iterator[str]:
+    """What is held against nothing: a time at the smallest size, all else at the largest."""
+    found: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell.median is not None and cell.fraction is None:
+            found[cell.case.figure].append(cell)
+    for some in list(found.values())[:_TOLD]:
+        chosen = (min if some[0].better == "lower" else max)(some, key=lambda one: one.case.x)
+        at = f" at {size(chosen.case.x)}" if chosen.case.x else ""
+        yield f"{chosen.case.figure} {number(chosen.median)} {unit(chosen.unit)}{at}"
+    if len(found) > _TOLD:
+        yield f"{len(found) - _TOLD} more in the table"
 
 
 def _nearness(cells: Sequence[Cell]) -> Iterator[str]:

@@ -163,7 +163,9 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     """The two tables; those of all pairs, which are many, are folded under a summary."""
     for of_pairs, rows in _by_pairs(summary.table_one(results)):
         yield tables.table_one(rows, folded="Table 1 of all pairs" if of_pairs else "")
-    measured = "; ".join(map(names.label, summary.default_curves(results)))
+    first = set(summary.first_sheet(results))
+    shown = [curve for curve in summary.default_curves(results) if curve in first]
+    measured = "; ".join(map(names.label, shown))
     about = wording.windows(results) + (f" Measured as: {measured}." if measured else "")
     order = summary.figures(results)
     for of_pairs, some in _by_pairs(groups):
