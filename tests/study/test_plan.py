@@ -551,6 +551,8 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
         ("host-all 4",): few,
         ("host-all 4", "allreduce"): few,
     }
+    tight = make_plan(Options(budget_seconds=1), [standins.contender()], variants, paths, known)
+    assert summary(tight)[-1].endswith("; --benchmarks latency,bw measures less")
     asked = make_plan(ASKED, [standins.contender()], variants, paths, known)
     assert (asked.budget_seconds, asked.few_sizes) == (None, [])
     assert {one.path for one in asked.launches} > {path for path, *_ in found}

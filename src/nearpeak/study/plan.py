@@ -396,7 +396,15 @@ def summary(plan: Plan) -> list[str]:
             f"on PATH; {HINT}"
         )
     if expected_blocks(plan) < LOOKS[0]:
-        lines.append(f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval")
+        less = dict.fromkeys(
+            variant.benchmark
+            for variant in plan.variants
+            if plan.few_sizes and plan.benchmark(variant).ceiling == "measured"
+        )
+        lines.append(
+            f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval"
+            + (f"; --benchmarks {','.join(less)} measures less" if less else "")
+        )
     return lines
 
 
