@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-GRIDS = ["milc", "nas_lu", "nas_mg", "vector", "wrf"]
+GRIDS = ["contiguous", "milc", "nas_lu", "nas_mg", "vector", "wrf"]
 IRREGULAR = ["hindexed", "lammps", "specfem"]
 ALL = sorted([*GRIDS, *IRREGULAR])
 PACKS = ["direct", "mpi", "kernel"]
@@ -36,12 +36,22 @@ def test_every_shape_given_to_mpi(launcher: Any) -> None:
 
 @one_library
 @pytest.mark.parametrize(
-    ("pack", "block", "face"), [("direct", "512", "y"), ("mpi", "1", "z"), ("kernel", "4", "y")]
+    ("pack", "block", "face", "pair"),
+    [
+        ("direct", "512", "y", ("vector", "struct")),
+        ("mpi", "1", "z", ("struct", "indexed")),
+        ("kernel", "4", "y", ("indexed", "contiguous")),
+    ],
 )
 def test_every_way_to_pack_in_buffers_that_rotate(
-    launcher: Any, pack: str, block: str, face: str
+    launcher: Any, pack: str, block: str, face: str, pair: tuple[str, str]
 ) -> None:
-    words = each(pack, vector=("--block", block), nas_mg=("--face", face))
+    own = {
+        "vector": ("--block", block),
+        "nas_mg": ("--face", face),
+        "contiguous": ("--first", pair[0], "--second", pair[1]),
+    }
+    words = each(pack, **own)
     state = ("--reuse", "rotating", "--touch", "sender", "--offset", "16")
     done = launcher.run(*words, "--sizes", "1000,100000", *state, *QUICK)
     assert done.measured() == set(ALL)

@@ -5,11 +5,12 @@ import os
 import sys
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.study.describe import Description, describe
-from nearpeak.study.model import Awareness
+from nearpeak.study.model import Awareness, Variant
 from nearpeak.study.variants import Awarenesses, choose_variants
 
 
@@ -120,6 +121,23 @@ def test_a_library_is_judged_by_the_benchmark_itself(
     known = Awarenesses(found, described)
     assert known.takes(standins.contender("a"), latency)
     assert not known.takes(standins.contender("a"), allreduce)
+
+
+def test_what_the_program_packs_itself_is_judged_by_what_bounds_it(
+    standins: ModuleType, described: Description
+) -> None:
+    (latency,) = (one for one in described.benchmarks if one.name == "latency")
+    vector = msgspec.structs.replace(latency, name="vector", bound_by="latency")
+    described = msgspec.structs.replace(described, benchmarks=[*described.benchmarks, vector])
+    known = Awarenesses([tried("a", "crashed", operation="vector")], described)
+    takes = {
+        pack: known.takes(
+            standins.contender("a"),
+            Variant(benchmark="vector", axes={"pack": pack}, buffers="D,D"),
+        )
+        for pack in ("direct", "mpi", "kernel")
+    }
+    assert takes == {"direct": False, "mpi": False, "kernel": True}
 
 
 def test_ranks_that_no_path_has_are_bad_input(standins: ModuleType, described: Description) -> None:

@@ -106,7 +106,7 @@ class Lost(msgspec.Struct, kw_only=True):
     who: Who
     place: Place
     case: Case
-    status: str  # "crashed", "hung", "wrong data", "failed"
+    status: str  # "crashed", "hung", "wrong data", "failed", "aborted: too slow"
 
 
 class Missing(msgspec.Struct, kw_only=True):

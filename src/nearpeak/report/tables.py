@@ -20,8 +20,8 @@ IDEAL = (
     " went on beside the longer. "
 )
 BOUND = (
-    "Collective operations stand beside a bound: by what the links carry they take at least as long"
-    " as the row 'bound' says, and perhaps longer. "
+    "Collective operations stand beside a bound, and so do datatypes: by what the links carry they"
+    " take at least as long as the row 'bound' says, and perhaps longer. "
 )
 
 

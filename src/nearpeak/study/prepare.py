@@ -32,7 +32,7 @@ from nearpeak.study.describe import Description, closest, describe, joined
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import DEVIATION, VIRTUAL_DEVIATION, fits, make_plan
-from nearpeak.study.variants import Awarenesses, choose_variants, unfit
+from nearpeak.study.variants import Awarenesses, choose_variants, tried_as, unfit
 
 HOST_SECONDS = 20.0  # for a host to answer
 
@@ -134,7 +134,9 @@ def try_buffers(
     assert between is not None
     ranks = len(between.ends)
     chosen = [named(described.benchmarks, name) for name in dict.fromkeys(
-        variant.benchmark for variant in variants if in_gpu(variant.buffers)
+        tried_as(named(described.benchmarks, variant.benchmark), variant)
+        for variant in variants
+        if in_gpu(variant.buffers)
     )]  # fmt: skip
     operations = [one.name for one in chosen if one.ranks.fits(ranks)]
     operations += [operation.name for operation in described.operations]

@@ -15,6 +15,8 @@ from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant,
 from nearpeak.study.plan import fits, is_usual
 from nearpeak.study.trials import GOOD, NOT_TRIED
 
+PACK, OWN_KERNEL = "pack", "kernel"  # an axis of datatypes, and the value of those that we pack
+
 
 def choose_variants(
     described: Description,
@@ -63,6 +65,13 @@ def unfit(buffers: str, paths: Sequence[Path]) -> str:
     return f"fit none of the paths {names}: choose others"
 
 
+def tried_as(benchmark: Benchmark, variant: Variant) -> str:
+    """The operation that tells whether a library can be handed a variant's buffers: its benchmark;
+    where the program packs a datatype itself, a message of bytes that lie together."""
+    packs = variant.axes.get(PACK) == OWN_KERNEL
+    return benchmark.bound_by if packs and benchmark.bound_by is not None else benchmark.name
+
+
 class Awarenesses:
     """What is known of the contenders' way with device buffers, and what follows for a plan."""
 
@@ -76,7 +85,8 @@ class Awarenesses:
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
-        return (contender.who, variant.buffers, variant.benchmark) not in self._wrong
+        operation = tried_as(self._benchmarks[variant.benchmark], variant)
+        return (contender.who, variant.buffers, operation) not in self._wrong
 
     def with_staging(
         self, contenders: Sequence[Contender], variants: Sequence[Variant]
