@@ -57,6 +57,12 @@ def seconds(plan: Plan, blocks: int) -> float:
     return (2 * first + (blocks - 2) * later) / 0.9
 
 
+def test_a_benchmark_without_any_of_the_sizes_is_bad_input(standins: ModuleType) -> None:
+    bw = Variant(benchmark="bw", axes=latency().axes)
+    with pytest.raises(UserError, match="bw has sizes from 1, and 0 has none of them"):
+        plan_for(standins, latency(), bw, sizes=[0])
+
+
 def test_every_block_holds_every_launch_and_a_ceiling_of_each_path(standins: ModuleType) -> None:
     plan = plan_for(standins, seed=3)
     assert plan.looks == [6, 9, 12]

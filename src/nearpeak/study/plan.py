@@ -153,12 +153,26 @@ def make_plan(
         deviation=deviation,
     )
     plan.few_sizes = _few(plan, options)
+    _check_sizes(plan)
     plan.launches = [one for path in plan.paths for one in _launches(plan, runs, path)]
     plan.plateaus = _plateaus(plan)
     if plan.budget_seconds is not None:
         fit(plan, options)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
+
+
+def _check_sizes(plan: Plan) -> None:
+    """UserError for a benchmark that would be measured at none of the sizes."""
+    for variant in plan.variants:
+        benchmark = plan.benchmark(variant)
+        if benchmark.sizes(plan.sizes):
+            continue
+        most = f" to {format_bytes(benchmark.largest)}" if benchmark.largest is not None else ""
+        raise UserError(
+            f"{benchmark.name} has sizes from {format_bytes(benchmark.smallest)}{most}, and "
+            f"{format_sizes(plan.sizes)} has none of them: give --sizes some, or leave it out"
+        )
 
 
 def _with_ceilings(
