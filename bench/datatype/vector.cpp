@@ -18,7 +18,8 @@ Shape vector(const CaseContext& context) {
 const Register entry(
     datatype({.name = "vector",
               .summary = "time of one message of equal blocks one way, one block every 512 bytes: "
-                         "MPI_Type_vector"},
+                         "MPI_Type_vector",
+              .usual = true},
              vector,
              {{"block",
                {"8", "1", "2", "4", "16", "32", "64", "128", "256", "512"},

@@ -166,7 +166,7 @@ def _check_sizes(plan: Plan) -> None:
     """UserError for a benchmark that would be measured at none of the sizes."""
     for variant in plan.variants:
         benchmark = plan.benchmark(variant)
-        if benchmark.sizes(plan.sizes):
+        if plan.sizes_of(benchmark):
             continue
         most = f" to {format_bytes(benchmark.largest)}" if benchmark.largest is not None else ""
         raise UserError(

@@ -31,7 +31,7 @@ from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, closest, describe, joined
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import DEVIATION, VIRTUAL_DEVIATION, fits, make_plan
+from nearpeak.study.plan import DEVIATION, SIZES, VIRTUAL_DEVIATION, fits, make_plan
 from nearpeak.study.variants import Awarenesses, choose_variants, tried_as, unfit
 
 HOST_SECONDS = 20.0  # for a host to answer
@@ -70,7 +70,7 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     build_native()
     programs = Programs([contender.library for contender in contenders])
     described = programs.described
-    named_so = [*described.of_families(options.operations), *options.benchmarks]
+    named_so = [*_of_families(described, options), *options.benchmarks]
     wanted = named_so or described.defaults
     usual = options.nothing_asked
     asked = choose_variants(described, wanted, options.buffers, paths, usual)
@@ -94,6 +94,13 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         raise UserError(f"{names} can measure nothing of what was asked for: choose others")
     plan.awareness = tried
     return machine, plan
+
+
+def _of_families(described: Description, options: Options) -> list[str]:
+    """The benchmarks of the families asked for, but those that have none of the sizes."""
+    names = described.of_families(options.operations)
+    sizes = options.sizes or SIZES
+    return [one for one in names if named(described.benchmarks, one).sizes(sizes)] or names
 
 
 def _is_used(path: Path, variants: Sequence[Variant], described: Description) -> bool:
