@@ -18,7 +18,7 @@ from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import axes_words, reference
+from nearpeak.results.names import axes_words, reference, status
 from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.model import Awareness
 from nearpeak.study.trials import GOOD, NOT_TRIED
@@ -207,7 +207,7 @@ def _row(
 
 def _value(cell: Cell) -> Value:
     if cell.median is None:
-        return Value(cell.status, "text", tone="bad")
+        return Value(status(cell), "text", tone="bad")
     if cell.fraction is None:
         return Value(cell.median)
     return Value(
