@@ -133,27 +133,20 @@ class ByKernel final : public Road {
 
 // What a buffer holds from its first byte to its last: gaps that never change, and between them the
 // payload of a rank in a round.
-class Image {
- public:
-  Image(std::size_t extent, std::uint64_t gaps) : data_(SlotBuffer::stride(extent)) {
-    spoil(data_.data(), {.bytes = 0, .stride = data_.size(), .count = 1}, gaps);
+std::vector<unsigned char> image(const std::vector<Piece>& pieces, std::uint64_t gaps,
+                                 const Payload& payload) {
+  std::vector<unsigned char> all(SlotBuffer::stride(extent_of(pieces)));
+  spoil(all.data(), {.bytes = 0, .stride = all.size(), .count = 1}, gaps);
+  const std::size_t bytes = bytes_of(pieces);
+  std::vector<unsigned char> whole(bytes);
+  fill(whole.data(), {.bytes = bytes, .stride = bytes, .count = 1}, payload);
+  const unsigned char* from = whole.data();
+  for (const Piece& piece : pieces) {
+    std::memcpy(&all[piece.offset], from, piece.bytes);
+    from += piece.bytes;
   }
-
-  void write(const std::vector<Piece>& pieces, const Payload& payload) {
-    const std::size_t bytes = bytes_of(pieces);
-    std::vector<unsigned char> whole(bytes);
-    fill(whole.data(), {.bytes = bytes, .stride = bytes, .count = 1}, payload);
-    const unsigned char* from = whole.data();
-    for (const Piece& piece : pieces) {
-      std::memcpy(&data_[piece.offset], from, piece.bytes);
-      from += piece.bytes;
-    }
-  }
-  const std::vector<unsigned char>& data() const { return data_; }
-
- private:
-  std::vector<unsigned char> data_;
-};
+  return all;
+}
 
 // Slots of the whole extent: the buffer's, as --reuse asks, if they fit into the host's memory.
 std::size_t slots_for(const CaseContext& context, std::size_t extent) {
@@ -161,7 +154,7 @@ std::size_t slots_for(const CaseContext& context, std::size_t extent) {
   const auto all =
       context.group.gather(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
   const std::size_t slots = *std::max_element(all.begin(), all.end());
-  constexpr std::size_t kImages = 2;
+  constexpr std::size_t kImages = 2;  // while what has arrived is looked at
   const std::size_t in_host = kImages + (on_device(context.kind) ? 0 : 2 * slots);
   const std::string why = why_too_much(context.group, in_host * SlotBuffer::stride(extent));
   if (!why.empty()) throw Unfit(why);
@@ -193,8 +186,6 @@ class DatatypeCase final : public Case {
         extent_(extent_of(pieces_)),
         slots_(slots_for(context, extent_)),
         writes_(context.axis(kTouch) == "sender"),
-        sent_(extent_, kOutGaps),
-        received_(extent_, kInGaps),
         out_(context.memory, extent_, slots_, context.offset),
         in_(context.memory, extent_, slots_, context.offset),
         road_(road()),
@@ -213,15 +204,13 @@ class DatatypeCase final : public Case {
   void begin_round(std::uint64_t round, Part) override {
     next_ = 0;
     in_.spoil(kInGaps, 0, 1);
-    sent_.write(pieces_, {seed_of(context_.group.rank()), round});
-    const auto& data = sent_.data();
+    const auto data = image(pieces_, kOutGaps, {seed_of(context_.group.rank()), round});
     for (std::size_t slot = 0; slot < (round == 0 ? slots_ : 1); ++slot)
       out_.memory().from_host(out_.slot(slot), data.data(), data.size());
   }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
-    received_.write(pieces_, {seed_of(peer_), round});
-    const auto& expected = received_.data();
+    const auto expected = image(pieces_, kInGaps, {seed_of(peer_), round});
     std::vector<unsigned char> got(expected.size());
     in_.memory().to_host(got.data(), in_.slot(0), got.size());
     const auto [here, there] = std::mismatch(got.begin(), got.end(), expected.begin());
@@ -293,8 +282,6 @@ class DatatypeCase final : public Case {
   const std::size_t extent_;
   const std::size_t slots_;
   const bool writes_;
-  Image sent_;
-  mutable Image received_;
   SlotBuffer out_;
   SlotBuffer in_;
   const std::unique_ptr<Road> road_;
