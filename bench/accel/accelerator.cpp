@@ -37,6 +37,20 @@ const Backend& find_backend(const std::string& name) {
   throw BadInput("unknown backend '" + name + "' in --devices: give one of " + known);
 }
 
+std::unique_ptr<Accelerator> load_accelerator(const std::string& backend) {
+  const std::vector<std::string> names =
+      backend.empty() ? std::vector<std::string>{"cuda", "hip"} : std::vector{backend};
+  std::string why;
+  for (const std::string& name : names) {
+    try {
+      return find_backend(name).load();
+    } catch (const BackendUnavailable& error) {
+      why += (why.empty() ? "" : "; ") + name + " has none: " + error.what();
+    }
+  }
+  throw BackendUnavailable(why);
+}
+
 std::string uuid_text(const unsigned char (&uuid)[16]) {
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {

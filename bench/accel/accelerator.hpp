@@ -46,7 +46,7 @@ class BackendUnavailable : public std::runtime_error {
 struct DeviceInfo {
   int index = 0;
   std::string name;
-  std::string uuid;  // "GPU-" and 8-4-4-4-12 hexadecimal digits
+  std::string uuid;  // "GPU-" and hexadecimal digits as the vendor's tools show them
   std::string pci;   // "00000000:17:00.0", or empty where the driver does not tell
   std::uint64_t memory_bytes = 0;
   std::uint64_t l2_bytes = 0;  // 0: unknown
@@ -245,5 +245,8 @@ struct RegisterBackend {
 const std::vector<Backend>& backends();  // by name
 // Throws BadInput that names those there are.
 const Backend& find_backend(const std::string& name);
+// Loads the backend of this name, or, where it is empty, the first of the GPU vendors' that can be
+// used: cuda, hip. Throws BackendUnavailable, "cuda has none: ..."
+std::unique_ptr<Accelerator> load_accelerator(const std::string& backend);
 
 }  // namespace nearpeak

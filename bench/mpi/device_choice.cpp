@@ -30,9 +30,10 @@ int find_device(const Accelerator& accelerator, const std::string& text) {
   try {
     return accelerator.find_device(text);
   } catch (const BadInput& error) {
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    if (visible == nullptr) throw;
-    throw BadInput(std::string(error.what()) + "; CUDA_VISIBLE_DEVICES is '" + visible + "'");
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+      if (const char* visible = std::getenv(name))
+        throw BadInput(std::string(error.what()) + "; " + name + " is '" + visible + "'");
+    throw;
   }
 }
 
@@ -69,10 +70,10 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   if (spec.none)
     throw BadInput("buffers other than H need a device, and --devices gives this rank none");
   try {
-    accelerator_ = find_backend(spec.backend).load();
+    accelerator_ = load_accelerator(spec.backend);
   } catch (const BackendUnavailable& error) {
-    throw BackendUnavailable("buffers other than H need a device, and " + spec.backend +
-                             " has none: " + error.what());
+    throw BackendUnavailable(std::string("buffers other than H need a device, and ") +
+                             error.what());
   }
   int index = 0;
   if (spec.device.empty())

@@ -372,16 +372,16 @@ std::vector<GpuMethod> gpu_methods() {
 
 TakenDevice take_device(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const Backend& backend =
-      find_backend(colon == std::string::npos ? "cuda" : text.substr(0, colon));
+  const bool named = colon != std::string::npos;
+  TakenDevice taken;
   try {
-    TakenDevice taken{backend.load()};
-    taken.device = &taken.accelerator->device(
-        taken.accelerator->find_device(colon == std::string::npos ? text : text.substr(colon + 1)));
-    return taken;
+    taken.accelerator = load_accelerator(named ? text.substr(0, colon) : "");
   } catch (const BackendUnavailable& error) {
-    throw BackendUnavailable("no device can be used: " + backend.name + ": " + error.what());
+    throw BackendUnavailable(std::string("no device can be used: ") + error.what());
   }
+  taken.device = &taken.accelerator->device(
+      taken.accelerator->find_device(named ? text.substr(colon + 1) : text));
+  return taken;
 }
 
 int run_gpu(const GpuOptions& given, std::vector<GpuMethod> methods) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake CUDA driver (fake_cuda.cpp) in place of the real one, and programs run by tests.
+// The fakes of GPU drivers (fake_cuda.cpp, fake_hip.cpp) in place of the real ones, and programs
+// run by tests.
 #pragma once
 
 #include <dlfcn.h>
@@ -48,6 +49,8 @@ class FakeCuda {
       : library_("NEARPEAK_CUDA_LIBRARY", library),
         settings_("NEARPEAK_FAKE_CUDA", settings),
         nvrtc_("NEARPEAK_NVRTC_LIBRARY", nvrtc),
+        hip_("NEARPEAK_HIP_LIBRARY", "/nowhere/libamdhip64.so"),
+        openacc_("NEARPEAK_OPENACC_LIBRARY", "/nowhere/libgomp.so"),
         opencl_("NEARPEAK_OPENCL_LIBRARY", "/nowhere/libOpenCL.so") {}
   ~FakeCuda() { CHECK(live() == 0); }
 
@@ -66,7 +69,34 @@ class FakeCuda {
   Variable library_;
   Variable settings_;
   Variable nvrtc_;
+  Variable hip_;
+  Variable openacc_;
   Variable opencl_;
+};
+
+// The same under HIP's names.
+class FakeHip {
+ public:
+  explicit FakeHip(const std::string& settings = "", const std::string& hiprtc = FAKE_HIP)
+      : library_("NEARPEAK_HIP_LIBRARY", FAKE_HIP),
+        settings_("NEARPEAK_FAKE_CUDA", settings),
+        hiprtc_("NEARPEAK_HIPRTC_LIBRARY", hiprtc) {}
+  ~FakeHip() { CHECK(live() == 0); }
+
+  static std::unique_ptr<nearpeak::Accelerator> load() { return load_backend("hip"); }
+
+  static int live() {
+    void* handle = dlopen(FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(handle != nullptr);
+    const int count = reinterpret_cast<int (*)()>(dlsym(handle, "fake_hip_live"))();
+    dlclose(handle);
+    return count;
+  }
+
+ private:
+  Variable library_;
+  Variable settings_;
+  Variable hiprtc_;
 };
 
 // The exit status of a program, -1 where it cannot be started.

@@ -500,6 +500,12 @@ EXPORT int cuCtxSetCurrent(void* context) {
   return kGood;
 }
 
+EXPORT int cuCtxGetDevice(int* device) {
+  BEGIN_CONTEXT_CALL();
+  *device = current->number;
+  return kGood;
+}
+
 EXPORT int cuMemAlloc_v2(void** memory, std::size_t bytes) {
   BEGIN_CONTEXT_CALL();
   return allocate(Kind::kDevice, bytes, memory);

@@ -39,9 +39,15 @@ std::string devices(const std::string& arguments) {
   return text;
 }
 
-constexpr const char* kNoOpenCl =
-    "opencl: not taken: /nowhere/libOpenCL.so cannot be loaded: /nowhere/libOpenCL.so: cannot open "
-    "shared object file: No such file or directory\n";
+// That of a backend whose library FakeCuda has sent away.
+std::string not_taken(const std::string& backend, const std::string& library) {
+  return backend + ": not taken: /nowhere/" + library + " cannot be loaded: /nowhere/" + library +
+         ": cannot open shared object file: No such file or directory\n";
+}
+
+const std::string kNoOthers = not_taken("hip", "libamdhip64.so") +
+                              not_taken("openacc", "libgomp.so") +
+                              not_taken("opencl", "libOpenCL.so");
 
 }  // namespace
 
@@ -53,12 +59,12 @@ TEST_CASE("devices are listed") {
       "cuda 1  Fake GPU B  GPU-01112131-4151-6171-8191-a1b1c1d1e1f1  00000010:18:00.0  "
       "memory 1073741824 B  L2 1048576 B  unusable: its compute mode is 'prohibited'\n";
   CHECK(devices("") == list);
-  CHECK(devices("--verbose") == "cuda: driver for CUDA 12.4\n" + list + kNoOpenCl);
+  CHECK(devices("--verbose") == "cuda: driver for CUDA 12.4\n" + list + kNoOthers);
 }
 
 TEST_CASE("a machine without accelerators is no error") {
   const FakeCuda fake("devices=0");
   CHECK(devices("") == "no accelerator; --verbose says why\n");
   CHECK(devices("--verbose") ==
-        std::string("cuda: not taken: the driver has no device\n") + kNoOpenCl);
+        std::string("cuda: not taken: the driver has no device\n") + kNoOthers);
 }
