@@ -4,7 +4,7 @@
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,14 +43,14 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         hosts.__exit__(None, None, None)
 
 
-def fake_library(folder: Path, name: str, *flags: str) -> Path:
-    """Compiles a stand-in for a vendor's library, bench/tests/accel/NAME.cpp."""
+def fake_library(folder: Path, name: str, *flags: str, parts: Sequence[str] = ()) -> Path:
+    """Compiles a stand-in for a vendor's library, bench/tests/accel/NAME.cpp and its parts."""
     from nearpeak.libraries.build import compiler, sources
 
     built = folder / f"lib{name}.so"
-    source = sources() / "tests" / "accel" / f"{name}.cpp"
+    files = [str(sources() / "tests" / "accel" / f"{part}.cpp") for part in (name, *parts)]
     flags = ("-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *flags)
-    subprocess.run([*compiler(), *flags, str(source), "-o", str(built), "-ldl"], check=True)
+    subprocess.run([*compiler(), *flags, *files, "-o", str(built), "-ldl"], check=True)
     return built
 
 
@@ -75,6 +75,17 @@ def fake_nccl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An NCCL for the fake driver, for --library and --mpi."""
     made = fake_library(tmp_path_factory.mktemp("fake-nccl"), "fake_nccl")
     return made.rename(made.with_name("libnccl.so.2"))
+
+
+@pytest.fixture(scope="session")
+def fake_hip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both under HIP's names, for NEARPEAK_HIP_LIBRARY and NEARPEAK_HIPRTC_LIBRARY."""
+    from nearpeak.libraries.build import compiler
+
+    words = ",".join(f'"{word}"' for word in compiler())
+    folder = tmp_path_factory.mktemp("fake-hip")
+    parts = ("fake_cuda", "fake_nvrtc")
+    return fake_library(folder, "fake_hip", f"-DCXX_COMPILER={words}", parts=parts)
 
 
 @pytest.fixture(scope="session")
