@@ -17,7 +17,7 @@ namespace nearpeak {
 // What --devices asks of one rank: "1", "GPU-...", "opencl:0", "-".
 struct DeviceSpec {
   std::string backend;  // empty: as load_accelerator() has it
-  std::string device;  // an index or a UUID; empty: the local rank modulo the number of devices
+  std::string device;   // an index or a UUID; empty: the local rank modulo the number of devices
   bool none = false;
 };
 
