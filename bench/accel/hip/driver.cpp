@@ -163,6 +163,7 @@ HipDriver::HipDriver() {
   need(library, unregister_host, "hipHostUnregister");
   need(library, find_on_device, "hipHostGetDevicePointer");
   need(library, find_allocation, "hipMemGetAddressRange");
+  need(library, count_free, "hipMemGetInfo");
   need(library, copy, "hipMemcpyAsync");
   library.find(memcpy_async, copy.name);
   copy.function = copy_any;

@@ -42,6 +42,7 @@ class NvidiaDevice final : public Device {
   Memory& memory(BufferKind kind) override {
     return kind == BufferKind::kDevice ? memory_ : cuda_.memory(kind);
   }
+  std::uint64_t used_bytes() override { return cuda_.used_bytes(); }
   void copy(void* to, const void* from, std::size_t bytes) override { cuda_.copy(to, from, bytes); }
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
     cuda_.copy_async(to, from, bytes, stream);

@@ -33,6 +33,7 @@ struct Handle64 {
     (void** on_device, void* memory, unsigned flags), (on_device, memory, flags))                 \
   X(hipMemGetAddressRange, cuMemGetAddressRange_v2,                                               \
     (void** base, std::size_t* bytes, void* memory), (base, bytes, memory))                       \
+  X(hipMemGetInfo, cuMemGetInfo_v2, (std::size_t* free, std::size_t* all), (free, all))           \
   X(hipStreamCreateWithFlags, cuStreamCreate, (void** stream, unsigned flags), (stream, flags))   \
   X(hipStreamDestroy, cuStreamDestroy_v2, (void* stream), (stream))                               \
   X(hipStreamSynchronize, cuStreamSynchronize, (void* stream), (stream))                          \
