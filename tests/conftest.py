@@ -109,6 +109,12 @@ def by_hand() -> ModuleType:
     return load_helper("finding_cells", Path(__file__).parent / "findings" / "cells.py")
 
 
+@pytest.fixture(scope="session")
+def standins() -> ModuleType:
+    """Stand-ins for launches (tests/study/standins.py)."""
+    return load_helper("study_standins", Path(__file__).parent / "study" / "standins.py")
+
+
 @pytest.fixture
 def make_study(tmp_path: Path) -> Callable[..., Any]:
     """Makes a study folder by hand; called with the names of the libraries

@@ -1,27 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the study's tests: stand-ins for launches (standins.py)."""
+"""Fixtures of the study's tests."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def standins() -> ModuleType:
-    """The module standins.py (tests are no package)."""
-    if "study_standins" not in sys.modules:
-        file = Path(__file__).with_name("standins.py")
-        spec = importlib.util.spec_from_file_location("study_standins", file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["study_standins"] = module
-        spec.loader.exec_module(module)
-    return sys.modules["study_standins"]
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def sizes(self) -> list[int]:
-        """Bytes of the messages whose data is checked."""
+        """Bytes of the messages whose data is checked in plain memory."""
         return {"quick": QUICK_SIZES, "default": SIZES, "full": FULL_SIZES}[self.depth]
 
 
@@ -64,7 +64,7 @@ def operations(described: Description, chosen: Chosen) -> list[Operation]:
             raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(words))}")
     wanted = set(chosen.operations) or words
     found = [one for one in known if wanted & {one.name, one.family}]
-    return sorted(found, key=lambda one: ("pt2pt collective rma".find(one.family), one.family))
+    return sorted(found, key=lambda one: (not one.family.startswith("pt2pt"), one.family))
 
 
 def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
@@ -86,7 +86,9 @@ def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> li
         found += [
             Memory(buffers=kind, allocator=one.name, summary=one.summary)
             for one in described.allocators
-            if one.name in wanted and _fits(one, [kind])
+            if one.name in wanted
+            and _fits(one, [kind])
+            and (_alike(kind) or chosen.allocators or chosen.depth == "full")
         ]
     return found
 
@@ -101,7 +103,7 @@ def cases(
     found = []
     for memory, operation in itertools.product(where, tried):
         odd = _offset(described, operation.name)
-        usual = memory.allocator == PLAIN
+        usual = memory.allocator == PLAIN and _alike(memory.buffers)
         for offset, check in itertools.product((0, odd), (DATA, CHURN, LEAK)):
             plainest = offset == 0 and check == DATA
             near = offset == 0 or check == DATA
@@ -112,6 +114,13 @@ def cases(
             found.append(Case(memory.buffers, operation.name, memory.allocator, offset, check))
     threaded = {one.name for one in described.benchmarks if one.threads}
     return sorted(found, key=lambda case: (not is_first(case), case.operation in threaded))
+
+
+def sizes_of(case: Case, chosen: Chosen) -> list[int]:
+    """Bytes of the messages of a case: of all sizes in plain memory, of few in others."""
+    if chosen.depth == "default" and not is_first(case):
+        return QUICK_SIZES
+    return chosen.sizes
 
 
 def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]:
@@ -141,6 +150,10 @@ _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed
 def is_first(case: Case) -> bool:
     """Whether others rest on it: data in plain memory, as it was allocated."""
     return case.allocator == PLAIN and case.offset == 0 and case.check == DATA
+
+
+def _alike(buffers: str) -> bool:
+    return len(set(buffers.split(","))) == 1
 
 
 def _fits(allocator: Allocator, kinds: Iterable[str]) -> bool:

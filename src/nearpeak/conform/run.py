@@ -167,7 +167,7 @@ class Run:
 
         job = Job(
             cases,
-            self._chosen.sizes,
+            lambda case: plan.sizes_of(case, self._chosen),
             launch,
             self._shell_line,
             lambda outcome: self._record(contender, outcome, tell),

@@ -36,7 +36,9 @@ def try_contender(
 
     left = wanted
     while left:
-        job = Job(left, SIZES, launch, shell_line, lambda one: found.update({one.case: one}))
+        job = Job(
+            left, lambda _: SIZES, launch, shell_line, lambda one: found.update({one.case: one})
+        )
         left = job.run(LIMIT_SECONDS)
     return [
         Awareness(

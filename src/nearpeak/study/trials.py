@@ -97,14 +97,14 @@ class _Line(msgspec.Struct, tag_field="record", tag="probe"):
 class Job:
     """One launch for some cases, in their order.
 
-    `launch` makes the command line of ranks with these words behind `probe`; `tell` is called with
-    every outcome as it is known.
+    `sizes` of a case's messages are in bytes; `launch` makes the command line of ranks with these
+    words behind `probe`; `tell` is called with every outcome as it is known.
     """
 
     def __init__(
         self,
         cases: Sequence[Case],
-        sizes: Sequence[int],
+        sizes: Callable[[Case], Sequence[int]],
         launch: Callable[[list[str]], CommandLine],
         shell_line: Callable[[CommandLine], str],
         tell: Callable[[Outcome], None],
@@ -123,7 +123,7 @@ class Job:
         """Runs it to its end; what is left for another job, always less than before."""
         with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
             chosen, lines, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
-            chosen.write_text("".join(f"{one.line(self._sizes)}\n" for one in self._cases))
+            chosen.write_text("".join(f"{one.line(self._sizes(one))}\n" for one in self._cases))
             running = self._launch(["--cases", str(chosen), "--jsonl", str(lines)])
             outcome = run_tree(
                 running.argv,
@@ -136,6 +136,8 @@ class Job:
             left = [case for case in self._cases if case not in self._told]
             if not left:
                 return []
+            if self._begun is None and self._told:
+                return left  # what was refused has ended it
             if self._begun is None:
                 # It did not come to try anything: neither would it in another job. Without a word
                 # of the program's own it is the library that did not start.
@@ -189,8 +191,8 @@ class Job:
 
     def _end(self, outcome: Outcome) -> None:
         now = time.monotonic()
-        sizes = self._sizes if outcome.size_bytes is None else (outcome.size_bytes,)
-        line = self._launch(outcome.case.words(sizes))
+        case, size = outcome.case, outcome.size_bytes
+        line = self._launch(case.words(self._sizes(case) if size is None else (size,)))
         self._told.add(outcome.case)
         self._tell(
             msgspec.structs.replace(

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run with stand-ins for launches: everything has an end, and nothing is lost."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from nearpeak.conform import run
+from nearpeak.conform.build import build, to_json
+from nearpeak.conform.journal import Journal
+from nearpeak.conform.model import Conformance
+from nearpeak.conform.plan import Chosen
+from nearpeak.conform.schema import schema
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Machine
+from nearpeak.report.conformed import words
+from nearpeak.report.conformed.page import render
+from nearpeak.report.conformed.terminal import print_conformance
+from nearpeak.study.describe import Allocator, Description
+from nearpeak.study.trials import Case, Outcome
+
+CHOSEN = Chosen(operations=["latency", "bw", "put"], buffers=["D,D"], limit_seconds=5)
+
+
+def describe(standins: ModuleType) -> Description:
+    answer = subprocess.run(
+        [sys.executable, standins.FAKE, "--describe"], check=True, capture_output=True
+    )
+    described = msgspec.json.decode(answer.stdout, type=Description)
+    allocators = [Allocator("vmm", "D", "mapped"), Allocator("huge", "H")]
+    return msgspec.structs.replace(described, allocators=allocators)
+
+
+def machine() -> Machine:
+    return Machine(
+        schema=2, hostname="<h>", architecture="", cpu_model="", kernel="", source="sysfs",
+        virtual=True, cores=[], caches=[], numa_nodes=[], nics=[], allowed_cpus=[],
+    )  # fmt: skip
+
+
+class Runner:
+    """Runs into a folder with a library that fails as `mode` says."""
+
+    def __init__(self, standins: ModuleType, folder: Path) -> None:
+        self.standins = standins
+        self.folder = folder
+        self.described = describe(standins)
+        self.tools = standins.make_tools(folder)
+
+    def run(self, mode: str = "", chosen: Chosen | None = CHOSEN) -> Conformance:
+        """Without `chosen` it goes on."""
+        out = self.folder / "out"
+        journal = Journal(out) if chosen is None else None
+        asked = chosen or Journal(out).begin.chosen
+        where = run.places([self.standins.gpu_path(), self.standins.data_path()], asked)
+        if journal is None:
+            journal = Journal(out, run.begin(machine(), asked, self.described, list(where)))
+        trials = run.Run(journal, self.described, where, self.tools, self.standins.fake_shell_line)
+        trials.try_library(self.standins.contender("lib", mode), lambda *_: None)
+        journal.close()
+        return build(journal.records)
+
+
+@pytest.fixture
+def runner(standins: ModuleType, tmp_path: Path) -> Runner:
+    return Runner(standins, tmp_path)
+
+
+def statuses(found: Conformance) -> Counter[str]:
+    return Counter(one.status for one in found.libraries[0].outcomes)
+
+
+def of(found: Conformance, operation: str, allocator: str = "plain", offset: int = 0) -> Outcome:
+    case = Case("D,D", operation, allocator, offset)
+    return next(one for one in found.libraries[0].outcomes if one.case == case)
+
+
+def test_all_is_done(runner: Runner) -> None:
+    found = runner.run()
+    # Of each operation: data, at an odd offset too, churn, leak; with vmm data.
+    assert statuses(found) == {"ok": 3 * 5}
+    assert found.complete
+    assert not found.failed
+    assert [words.memory_label(one) for one in found.memories] == ["D", "D vmm"]
+    assert words.conclusion(found) == "15 cases, none failed"
+
+
+@pytest.mark.parametrize(
+    ("mode", "status"),
+    [("crash", "crashed"), ("hang", "hung"), ("refuse", "refused")],
+)
+def test_what_ends_its_job_ends_no_other(runner: Runner, mode: str, status: str) -> None:
+    chosen = msgspec.structs.replace(CHOSEN, limit_seconds=1)
+    found = runner.run(f"probe D,D bw {mode}", chosen)
+    assert statuses(found) == {"ok": 10, status: 1, "not tried": 4}
+    bad = of(found, "bw")
+    assert (bad.status, bad.size_bytes) == (status, 8)
+    assert of(found, "bw", "vmm").message == (
+        f"bw {'was refused' if status == 'refused' else status} with plain buffers already: "
+        "--full tries it all the same"
+    )
+    assert found.complete
+    assert found.failed
+    [line] = [shlex.split(bad.command)]
+    assert line[line.index("probe") + 1 :] == [
+        *("--buffers", "D,D", "--operations", "bw", "--sizes", "8"),
+        *("--devices", "GPU-0,GPU-1"),
+    ]
+
+
+def test_full_tries_everything(runner: Runner) -> None:
+    chosen = replace_operations(CHOSEN, ["bw"], "full")
+    found = runner.run("probe D,D bw crash", chosen)
+    assert statuses(found) == {"crashed": 2 * 2 * 3}
+
+
+def test_quick_tries_plain_memory_alone(runner: Runner) -> None:
+    found = runner.run(chosen=replace_operations(CHOSEN, ["bw", "put"], "quick"))
+    assert statuses(found) == {"ok": 2}
+
+
+def replace_operations(chosen: Chosen, operations: list[str], depth: Any) -> Chosen:
+    return msgspec.structs.replace(chosen, operations=operations, depth=depth)
+
+
+def test_wrong_data_goes_on_in_the_same_job(runner: Runner) -> None:
+    found = runner.run("probe D,D bw wrong")
+    assert statuses(found) == {"wrong data": 5, "ok": 10}
+
+
+def test_a_run_that_was_cut_off_is_completed(runner: Runner) -> None:
+    whole = runner.run("probe D,D bw crash")
+    file = runner.folder / "out" / "conform.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:5]) + lines[5][:20])
+    again = runner.run("probe D,D bw crash", None)
+    assert statuses(again) == statuses(whole)
+    assert again.complete
+    assert b"".join(file.read_bytes().splitlines(keepends=True)[:5]) == b"".join(lines[:5])
+
+
+def test_a_library_that_does_not_start_has_failed_once(runner: Runner) -> None:
+    found = runner.run("probe no start")
+    assert statuses(found) == {"failed": 3, "not tried": 12}
+    assert of(found, "bw").message == "MPI_Init failed"
+
+
+def test_without_a_device_nothing_is_said_of_the_library(runner: Runner) -> None:
+    assert statuses(runner.run("probe no device")) == {"not tried": 15}
+
+
+def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
+    runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = runner.run("probe D,D bw crash")
+    put = of(found, "put")
+    found.libraries[0].outcomes[found.libraries[0].outcomes.index(put)] = msgspec.structs.replace(
+        put, status="refused", message="<script>alert(1)</script>"
+    )
+    jsonschema.validate(json.loads(to_json(found)), schema())
+    page = render(found)
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "&lt;h&gt;" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "probe --buffers D,D --operations bw --sizes 8" in page
+    print_conformance(found, Path("conform.html"))
+    told = capsys.readouterr().out
+    assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
+    assert "15 cases, 2 of them failed; conform.html" in told
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"operations": ["latncy"]}, "--operations: unknown 'latncy'; did you mean 'latency'?"),
+        ({"allocators": ["vmn"]}, "--allocators: 'vmn' gives no buffers D,D; did you mean 'vmm'?"),
+        ({"buffers": ["D,H,H"]}, "--buffers D,H,H: there is no place for them"),
+    ],
+)
+def test_bad_input_writes_nothing(runner: Runner, fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        runner.run(chosen=msgspec.structs.replace(CHOSEN, **fields))
+    assert str(error.value).startswith(said)
+    assert not (runner.folder / "out").exists()
+
+
+def test_a_folder_is_new_or_has_a_run(runner: Runner, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"conform\.jsonl cannot be read"):
+        Journal(tmp_path / "none")
+    runner.run()
+    with pytest.raises(UserError, match=r"has a conform\.jsonl already: complete it with"):
+        runner.run()
+    (runner.folder / "out" / "conform.jsonl").write_text("{}\n")
+    with pytest.raises(UserError, match="cannot be believed"):
+        Journal(runner.folder / "out")
