@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "accel/allocators.hpp"
 #include "accel/resident.hpp"
 #include "tests/accel/fake.hpp"
 
@@ -209,4 +210,21 @@ TEST_CASE("opens memory of another process") {
   const SlotLayout layout{.bytes = kOpenedBytes, .stride = kOpenedBytes, .count = 1};
   CHECK_FALSE(device.memory(BufferKind::kDevice)
                   .find_mismatch(opened->data(), layout, {kSeed}, Part::kAll));
+}
+
+TEST_CASE("a real device: every allocator gives memory that is filled and verified") {
+  CHECK(on_every_device([](const std::string& name, Device& device) {
+          for (const AllocatorInfo& info : find_backend(name).allocators) {
+            Memory& memory = memory_from(info.name, info.kind, &device);
+            for (const std::size_t bytes : kSizes) {
+              SlotBuffer out(memory, bytes, 1, 1);
+              SlotBuffer in(memory, bytes, 1, 1);
+              out.fill({kSeed});
+              in.spoil(kSeed);
+              device.copy(in.slot(0), out.slot(0), SlotBuffer::stride(bytes));
+              if (!expect(!in.find_mismatch({kSeed}), info.name.c_str(), device)) return false;
+            }
+          }
+          return true;
+        }) >= 0);
 }

@@ -114,7 +114,6 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform.journal import Journal, check_new
     from nearpeak.conform.progress import Progress
     from nearpeak.machine.discover import discover
-    from nearpeak.machine.paths import discover_paths
     from nearpeak.report.conformed.words import finding
     from nearpeak.study import prepare
     from nearpeak.study.options import Options, library_choice
@@ -131,7 +130,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     for contender in contenders:
         run.check_library(contender)
     machine = discover()
-    where = run.places(discover_paths(machine)[0], chosen)
+    where = run.places(prepare.discover_paths(machine)[0], chosen)
     described = prepare.Programs([one.library for one in contenders]).described
     if journal is None:
         journal = Journal(folder, run.begin(machine, chosen, described, list(where)))

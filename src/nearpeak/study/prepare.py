@@ -42,6 +42,7 @@ __all__ = [
     "check_hosts",
     "choose_contenders",
     "describe_library",
+    "discover_paths",
     "environment",
     "find_libraries",
     "fitting_path",

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak conform`: its folder, exit status and bad input."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    code, out, err = nearpeak("conform", "--mpi", "one", "--operations", "latency,put", "-o", "c")
+    assert (code, err) == (0, "")
+    # On the host alone: of each data, at an odd offset too, churn, leak.
+    assert "one 1: 8 ok" in out
+    assert out.splitlines()[-1] == "8 cases, none failed; c/conform.html"
+    found = json.loads((tmp_path / "c" / "conform.json").read_text())
+    assert {one["status"] for one in found["libraries"][0]["outcomes"]} == {"ok"}
+    assert (tmp_path / "c" / "conform.html").read_text().startswith("<!DOCTYPE html>")
+    lines = (tmp_path / "c" / "conform.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "c" / "conform.jsonl").write_text("".join(lines[:-3]))
+    code, out, _ = nearpeak("conform", "--resume", "-o", "c")
+    assert (code, out.splitlines()[-1]) == (0, "8 cases, none failed; c/conform.html")
+
+
+def test_what_fails_is_told_and_the_status_is_1(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE", "probe H,H put crash")
+    code, out, _ = nearpeak("conform", "--mpi", "two@default", "--operations", "latency,put")
+    assert code == 1
+    assert "two: put, H,H, 8 B: crashed: ended by SIGSEGV" in out
+    assert out.splitlines()[-1] == "8 cases, 1 of them failed; conform/conform.html"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--quick", "--full"), "--quick and --full exclude each other: give one of them"),
+        (
+            ("--resume", "--mpi", "one"),
+            "--resume takes every option from the run that it completes",
+        ),
+        (("--resume",), "conform/conform.jsonl cannot be read"),
+        (("--mpi", "scam"), "unknown MPI library 'scam'"),
+        (("--mpi", "ceiling"), "ceiling is no MPI library: choose others with --mpi"),
+        (("--mpi", "one", "--buffers", "D"), "--buffers D,D: there is no place for them"),
+        (("--mpi", "one", "--operations", "bandwidth"), "--operations: unknown 'bandwidth'"),
+        (("--mpi", "one", "--limit", "soon"), "'soon'"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(
+    nearpeak: Nearpeak, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    code, out, err = nearpeak("conform", *words)
+    assert (code, out) == (2, "")
+    [line] = err.splitlines()
+    assert line.startswith("nearpeak: ")
+    assert said in line
+    assert not (tmp_path / "conform").exists()
