@@ -247,7 +247,7 @@ class Attempt {
   ProbeOutcome at_size(std::size_t bytes, const Axes& axes, ProbeOutcome (Attempt::*action)()) {
     size_ = bytes;
     axes_ = axes;
-    if (group_.leads()) tell(runner_.writer(), {.status = "begun", .size_bytes = bytes});
+    begin();
     group_.barrier();
     try {
       return (this->*action)();
@@ -256,7 +256,13 @@ class Attempt {
     }
   }
 
+  // Also where it takes long, so that it is not taken for hanging.
+  void begin() const {
+    if (group_.leads()) tell(runner_.writer(), {.status = "begun", .size_bytes = size_});
+  }
+
   std::unique_ptr<Runner::Tried> make() {
+    if (++made_ % kToldEvery == 0) begin();
     return runner_.make(
         tried_.benchmark,
         context_of(command_, devices_, trial_.kinds, group_, *size_, axes_, trial_.allocator),
@@ -370,6 +376,7 @@ class Attempt {
   // Of churn and leak: beyond every library's threshold for handles of other processes' memory.
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
   static constexpr int kTurns = 64;
+  static constexpr int kToldEvery = 8;  // of those that are made
   static constexpr int kWarmUp = 32;
   static constexpr int kInterval = 16;
   static constexpr double kLeastLeak =
@@ -383,6 +390,7 @@ class Attempt {
   const Tried tried_;
   std::optional<std::size_t> size_;
   Axes axes_;
+  int made_ = 0;
 };
 
 }  // namespace
