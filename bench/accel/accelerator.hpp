@@ -85,6 +85,7 @@ class Stream {
   virtual bool finished() { throw AcceleratorError("streams of this backend cannot be asked"); }
   // The driver's own handle, for libraries that put work into it; null where there is none.
   virtual void* native() { return nullptr; }
+  virtual std::string native_type() const { return ""; }  // as its manual has it: "cudaStream_t"
 };
 
 // A point in a stream.

@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "mpi/errors.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -21,30 +23,6 @@ const std::map<std::string, MPI_Datatype>& mpi_types() {
   };
   return types;
 }
-
-// Errors of MPI calls as their results, while it lives: calls without a communicator raise them on
-// MPI_COMM_WORLD, and since MPI 4 on MPI_COMM_SELF.
-class ErrorsReturned {
- public:
-  ErrorsReturned() {
-    for (std::size_t i = 0; i < comms_.size(); ++i) {
-      MPI_Comm_get_errhandler(comms_[i], &before_[i]);
-      MPI_Comm_set_errhandler(comms_[i], MPI_ERRORS_RETURN);
-    }
-  }
-  ~ErrorsReturned() {
-    for (std::size_t i = 0; i < comms_.size(); ++i) {
-      MPI_Comm_set_errhandler(comms_[i], before_[i]);
-      MPI_Errhandler_free(&before_[i]);
-    }
-  }
-  ErrorsReturned(const ErrorsReturned&) = delete;
-  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
-
- private:
-  const std::array<MPI_Comm, 2> comms_{MPI_COMM_WORLD, MPI_COMM_SELF};
-  std::array<MPI_Errhandler, 2> before_{};
-};
 
 // Whether the library that was loaded adds up numbers of a type, which its mpi.h may have from
 // another.

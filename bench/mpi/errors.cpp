@@ -15,11 +15,15 @@ std::function<void(const std::string&)>& refused_to() {
   return function;
 }
 
-void end_with(int error) {
+std::string words_of(int error) {
   char words[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (MPI_Error_string(error, words, &length) != MPI_SUCCESS) words[0] = '\0';
-  const std::string text = words[0] != '\0' ? words : "error " + std::to_string(error);
+  return words[0] != '\0' ? words : "error " + std::to_string(error);
+}
+
+void end_with(int error) {
+  const std::string text = words_of(error);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::string told = "rank " + std::to_string(rank) + ": MPI returned " + text;
@@ -43,6 +47,11 @@ void on_error(MPI_Comm comm, std::function<void(const std::string& words)> refus
   for (MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
     MPI_Comm_set_errhandler(each, handler);
   MPI_Errhandler_free(&handler);
+}
+
+std::string error_text(int error) {
+  const std::string words = words_of(error);
+  return words.substr(0, words.find('\n'));
 }
 
 void watch_errors(MPI_Win window) {

@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -17,5 +19,32 @@ void on_error(MPI_Comm comm, std::function<void(const std::string& words)> refus
 // The same for calls on a window, which has a handler of its own. Nothing where on_error() was not
 // called.
 void watch_errors(MPI_Win window);
+
+// Errors of MPI calls as their results, while it lives: calls without a communicator raise them on
+// MPI_COMM_WORLD, and since MPI 4 on MPI_COMM_SELF.
+class ErrorsReturned {
+ public:
+  ErrorsReturned() {
+    for (std::size_t i = 0; i < comms_.size(); ++i) {
+      MPI_Comm_get_errhandler(comms_[i], &before_[i]);
+      MPI_Comm_set_errhandler(comms_[i], MPI_ERRORS_RETURN);
+    }
+  }
+  ~ErrorsReturned() {
+    for (std::size_t i = 0; i < comms_.size(); ++i) {
+      MPI_Comm_set_errhandler(comms_[i], before_[i]);
+      MPI_Errhandler_free(&before_[i]);
+    }
+  }
+  ErrorsReturned(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+
+ private:
+  const std::array<MPI_Comm, 2> comms_{MPI_COMM_WORLD, MPI_COMM_SELF};
+  std::array<MPI_Errhandler, 2> before_{};
+};
+
+// The library's own words, in one line.
+std::string error_text(int error);
 
 }  // namespace nearpeak

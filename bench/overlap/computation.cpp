@@ -65,10 +65,17 @@ std::uint64_t steps_for(Group& group, double target_us, Action action) {
   return fewer + static_cast<std::uint64_t>(share * static_cast<double>(fewer));
 }
 
+// One block on each multiprocessor, so that there is room for kernels of others.
+std::unique_ptr<DeviceWork> device_work(const CaseContext& context) {
+  if (!computes_on_device(context)) return nullptr;
+  return std::make_unique<DeviceWork>(*context.device,
+                                      context.device->kernels()->multiprocessors());
+}
+
 }  // namespace
 
-DeviceWork::DeviceWork(Device& device)
-    : shape_{.blocks = device.kernels()->multiprocessors(), .threads = kThreads},
+DeviceWork::DeviceWork(Device& device, unsigned blocks)
+    : shape_{.blocks = blocks, .threads = kThreads},
       stream_(device.new_stream()),
       kernel_(device.kernels()->arithmetic().kernel("compute")),
       sums_(device.memory(BufferKind::kDevice), shape_.blocks * kThreads * sizeof(std::uint32_t),
@@ -97,8 +104,7 @@ double DeviceWork::own_us() const {
 Computation::Computation(const CaseContext& context)
     : on_cpu_(context.axis(kCompute) != "gpu"),
       tests_(context.axis(kTests) == "some"),
-      device_(context.axis(kCompute) == "cpu" ? nullptr
-                                              : std::make_unique<DeviceWork>(*context.device)),
+      device_(device_work(context)),
       cpu_steps_(on_cpu_ ? kFewestSteps : 0),
       device_steps_(device_ != nullptr ? kFewestSteps : 0) {}
 
@@ -138,11 +144,11 @@ void Computation::wait(Communication* beside) {
     if (beside != nullptr) beside->test();
 }
 
-std::string why_no_computation(const CaseContext& context) {
-  const std::string& where = context.axis(kCompute);
-  if (where == "cpu") return "";
+bool computes_on_device(const CaseContext& context) { return context.axis(kCompute) != "cpu"; }
+
+std::string why_no_device_work(const CaseContext& context) {
   if (context.device == nullptr)
-    return "--compute " + where + " needs a device on each rank, and rank " +
+    return "a kernel needs a device on each rank, and rank " +
            std::to_string(context.group.rank()) + " has none: see --buffers and --devices";
   if (std::string why = why_no_kernels(*context.device); !why.empty()) return why;
   try {

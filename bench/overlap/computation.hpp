@@ -19,14 +19,15 @@ class Communication {
   virtual void finish() = 0;
 };
 
-// Work for a device: one block on each multiprocessor, so that there is room for kernels of others.
+// Work for a device, in order on a stream of its own.
 class DeviceWork {
  public:
-  explicit DeviceWork(Device& device);
+  DeviceWork(Device& device, unsigned blocks);
 
   void begin(std::uint64_t steps);
   bool finished() { return stream_->finished(); }
   void finish() { stream_->synchronize(); }
+  Stream& stream() { return *stream_; }
   // From the beginning of its first block to the end of its last one, by the device's clock; once
   // the work is done.
   double own_us() const;
@@ -64,8 +65,11 @@ class Computation {
   std::uint64_t device_steps_;
 };
 
-// Why this rank cannot compute as the axis `compute` says; empty where it can.
-std::string why_no_computation(const CaseContext& context);
+// Why the device of this rank cannot compute; empty where it can.
+std::string why_no_device_work(const CaseContext& context);
+
+// As the axis `compute` says.
+bool computes_on_device(const CaseContext& context);
 
 Axis compute_axis();
 Axis tests_axis();

@@ -20,7 +20,8 @@ double timed_ns(Group& group, Action action) {
 }  // namespace
 
 Beside::Beside(const CaseContext& context) : group_(context.group) {
-  const std::string why = group_.first_reason(why_no_computation(context));
+  const std::string why =
+      group_.first_reason(computes_on_device(context) ? why_no_device_work(context) : "");
   if (!why.empty()) throw Unfit(why);
   on_every_rank(group_, [&] { computation_ = std::make_unique<Computation>(context); });
   phases_ns_.resize(phases().size());

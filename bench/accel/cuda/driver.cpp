@@ -107,6 +107,7 @@ CudaDriver::CudaDriver() {
     need(library, get_uuid, "cuDeviceGetUuid");
   get_uuid.name = "cuDeviceGetUuid";
   need(library, get_attribute, "cuDeviceGetAttribute");
+  stream_type = "cudaStream_t";
   attributes = {.multiprocessors = 16,
                 .compute_mode = 20,
                 .l2_bytes = 38,

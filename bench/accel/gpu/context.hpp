@@ -71,6 +71,7 @@ class Context {
 
   int index() const { return index_; }
   DeviceNumber number() const { return number_; }
+  const char* stream_type() const { return driver_.stream_type; }
 
   // One of Attributes.
   int attribute(int which) const {

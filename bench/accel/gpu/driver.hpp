@@ -91,6 +91,7 @@ class Driver {
   Call<Uuid*, DeviceNumber> get_uuid;
   Call<int*, int, DeviceNumber> get_attribute;
   Attributes attributes{};
+  const char* stream_type = "";  // what its manual calls a StreamHandle
 
   Call<void**, std::size_t> allocate;
   Call<void*> free;

@@ -27,6 +27,7 @@ class GpuStream final : public Stream {
   void synchronize() override { context_.call(&Driver::synchronize_stream, handle_); }
   bool finished() override { return context_.ready(&Driver::query_stream, handle_); }
   void* native() override { return handle_; }
+  std::string native_type() const override { return context_.stream_type(); }
   StreamHandle handle() const { return handle_; }
 
  private:

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ping-pong of messages that a device has worked on before: as in most programs, which wait for its
+// stream before they send. Beside it the same without the work, in the same launch.
+#include "mpi/mpi_group.hpp"
+#include "overlap/computation.hpp"
+#include "pt2pt/pair_case.hpp"
+#include "stream/enqueued.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr const char* kWork = "work";
+constexpr const char* kOrder = "order";
+constexpr std::uint64_t kSteps = 16;     // of a kernel: as short as one can be
+constexpr std::uint64_t kEnqueued = 32;  // round trips that a stream has before it is waited for
+constexpr int kTag = 5;
+
+// What the messages of one end go by.
+class Channel {
+ public:
+  // Collective. Throws Unfit on all ranks.
+  explicit Channel(const CaseContext& context)
+      : comm_(comm_of(context.group)),
+        peer_(1 - context.group.rank()),
+        bytes_(static_cast<int>(context.bytes)),
+        kernel_(context.axis(kWork) == "kernel") {
+    Group& group = context.group;
+    const std::string why = group.first_reason(why_no_device_work(context));
+    if (!why.empty()) throw Unfit(why);
+    on_every_rank(group, [&] { work_ = std::make_unique<DeviceWork>(*context.device, 1); });
+    if (context.axis(kOrder) == "enqueued")
+      enqueued_ = std::make_unique<StreamComm>(group, comm_, work_->stream());
+  }
+
+  bool enqueues() const { return enqueued_ != nullptr; }
+  void work() {
+    if (kernel_) work_->begin(kSteps);
+  }
+  void wait() { work_->finish(); }
+  void send(const SlotBuffer& from, std::size_t slot) {
+    MPI_Send(from.slot(slot), bytes_, MPI_BYTE, peer_, kTag, comm_);
+  }
+  void receive(const SlotBuffer& to, std::size_t slot) {
+    MPI_Recv(to.slot(slot), bytes_, MPI_BYTE, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+  }
+  void enqueue_send(const SlotBuffer& from, std::size_t slot) {
+    enqueued_->send(from.slot(slot), bytes_, peer_);
+  }
+  void enqueue_receive(const SlotBuffer& to, std::size_t slot) {
+    enqueued_->receive(to.slot(slot), bytes_, peer_);
+  }
+
+ private:
+  const MPI_Comm comm_;
+  const int peer_;
+  const int bytes_;
+  const bool kernel_;
+  std::unique_ptr<DeviceWork> work_;
+  std::unique_ptr<StreamComm> enqueued_;
+};
+
+struct Ends {
+  Ends(const CaseContext& context, const Messages& messages)
+      : channel(context), slots(messages, context.memory, context.memory, context.offset) {}
+  Channel channel;
+  Slots slots;
+};
+
+class StreamPingPong final : private Ends, public PairCase<Channel> {
+ public:
+  StreamPingPong(const CaseContext& context, const Messages& messages)
+      : Ends(context, messages),
+        PairCase(context, messages, slots.both(), channel),
+        phases_ns_(phases().size()) {}
+
+  void begin_round(std::uint64_t round, Part part) override {
+    PairCase::begin_round(round, part);
+    verifies_ = round > 0;
+  }
+
+  void run(std::uint64_t n) override {
+    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+    const std::int64_t begin = now_ns();
+    if (channel.enqueues())
+      enqueued(n);
+    else
+      synchronised(n);
+    const std::int64_t middle = now_ns();
+    phases_ns_[kWithWork] = static_cast<double>(middle - begin);
+    if (verifies_) return;  // what arrived is that of the work
+    alone(n);
+    phases_ns_[kAlone] = static_cast<double>(now_ns() - middle);
+  }
+
+  std::vector<double> values(const Times& times) const override {
+    return {times.phases_us[kWithWork] / 2, times.phases_us[kAlone] / 2};
+  }
+  std::vector<std::string> phases() const override {
+    if (channel.enqueues()) return {"with work", "alone"};
+    return {"with work", "alone", "synchronise"};
+  }
+  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+
+ private:
+  enum Phase : std::size_t { kWithWork, kAlone, kSynchronise };
+
+  void synchronised(std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (!is_first()) channel.receive(slots.in, slot(0));
+      const std::int64_t begin = now_ns();
+      channel.work();
+      channel.wait();
+      phases_ns_[kSynchronise] += static_cast<double>(now_ns() - begin);
+      channel.send(slots.out, slot(0));
+      if (is_first()) channel.receive(slots.in, slot(0));
+      next_window();
+    }
+  }
+  void enqueued(std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (!is_first()) channel.enqueue_receive(slots.in, slot(0));
+      channel.work();
+      channel.enqueue_send(slots.out, slot(0));
+      if (is_first()) channel.enqueue_receive(slots.in, slot(0));
+      next_window();
+      if (i % kEnqueued == kEnqueued - 1) channel.wait();
+    }
+    channel.wait();
+  }
+  void alone(std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (!is_first()) channel.receive(slots.in, slot(0));
+      channel.send(slots.out, slot(0));
+      if (is_first()) channel.receive(slots.in, slot(0));
+      next_window();
+    }
+  }
+
+  bool verifies_ = false;
+  std::vector<double> phases_ns_;
+};
+
+std::unique_ptr<Case> make(const CaseContext& context) {
+  const int rank = context.group.rank();
+  const Messages messages{.bytes = context.bytes,
+                          .window = 1,
+                          .slots = slots_for(context, 1),
+                          .sends = true,
+                          .receives = true,
+                          .rank = rank,
+                          .peer = 1 - rank};
+  return std::make_unique<StreamPingPong>(context, messages);
+}
+
+const Register entry(
+    {.info =
+         {.name = "stream_latency",
+          .summary = "time of one message one way that waits for a stream of the device before "
+                     "it is sent, and the same without: half the round trip of a ping-pong",
+          .metrics = {{"stream_latency", "us", "lower"}, {"alone", "us", "lower"}},
+          .smallest = 1,
+          .axes = {{kWork,
+                    {"kernel", "none"},
+                    "what the stream has before each message: the shortest kernel, or nothing"},
+                   {kOrder,
+                    {"synchronised", "enqueued"},
+                    "who keeps the order: the program waits for the stream and sends; or it gives "
+                    "the message to the stream too (MPIX_Send_enqueue)"}},
+          .moves = {.ways = 4}},
+     .make = make});
+
+}  // namespace
+}  // namespace nearpeak
