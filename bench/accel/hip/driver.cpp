@@ -147,6 +147,7 @@ HipDriver::HipDriver() {
   need(library, get_memory_bytes, "hipDeviceTotalMem");
   need(library, get_uuid, "hipDeviceGetUuid");
   need(library, get_attribute, "hipDeviceGetAttribute");
+  stream_type = "hipStream_t";
   attributes = {.multiprocessors = 63,
                 .compute_mode = 6,
                 .l2_bytes = 19,

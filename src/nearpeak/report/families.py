@@ -35,6 +35,9 @@ TITLES = {
 AGAINST = {
     "bound": "a bound, the least time in which their links could move what they move: the best that"
     " can be done may be far from 100 %",
+    "ideal": "1, where the shorter of communication and computation costs no time; 2 is one after"
+    " the other. Below it stands the overlap: the share of the shorter that went on beside the"
+    " longer",
     "measured": "the ceiling that was measured without MPI at the same size",
     "none": "nothing: what they could reach without MPI is not measured",
 }
@@ -107,7 +110,7 @@ def _about(results: Results, name: str) -> Iterator[str]:
     measured = {cell.case.benchmark for cell in results.cells}
     for one in results.benchmarks:
         if one.family == name and one.name in measured:
-            found[one.ceiling].append(one.name)
+            found[one.ceiling if one.bound is None else "ideal"].append(one.name)
     for kind, operations in found.items():
         whose = "" if len(found) == 1 else f" ({', '.join(operations)})"
         yield f"Held against {AGAINST.get(kind, kind)}{whose}."
@@ -208,6 +211,8 @@ def _row(
 def _value(cell: Cell) -> Value:
     if cell.median is None:
         return Value(status(cell), "text", tone="bad")
+    if cell.overlap is not None:
+        return Value(cell.median, detail=f"overlap {percent(cell.overlap.hidden.value)} %")
     if cell.fraction is None:
         return Value(cell.median)
     return Value(
@@ -288,17 +293,24 @@ def _nearness(cells: Sequence[Cell]) -> Iterator[str]:
     there = sorted({cell.case.x for cell in held if cell.case.x > 0})
     for x in dict.fromkeys((there[0], there[-1]) if there else ()):
         here = [cell for cell in held if cell.case.x == x]
-        found = sorted((cell.fraction or 0.0, cell.case.figure) for cell in here)
-        of = " or ".join(sorted({reference(cell.ceiling) for cell in here}))
+        hide = all(cell.overlap is not None for cell in here)
+        found = sorted((_share(cell), cell.case.figure) for cell in here)
+        of = "shorter time" if hide else " or ".join(sorted({reference(c.ceiling) for c in here}))
         part, worst = found[0]
         if len(found) == 1:
-            yield f"at {size(x)} {worst} reaches {percent(part)} % of the {of}"
+            does = "hides" if hide else "reaches"
+            yield f"at {size(x)} {worst} {does} {percent(part)} % of the {of}"
             continue
         yield (
-            f"at {size(x)} half of {count(len(found), 'operation')} reach "
+            f"at {size(x)} half of {count(len(found), 'operation')} {'hide' if hide else 'reach'} "
             f"{percent(median(one for one, _ in found))} % of the {of} or more, {worst} the least "
             f"({percent(part)} %)"
         )
+
+
+def _share(cell: Cell) -> float:
+    """The overlap, or the fraction of what it is held against."""
+    return cell.overlap.hidden.value if cell.overlap is not None else cell.fraction or 0.0
 
 
 def _scalings(

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that wait for a stream of the device, and those that are given to it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--buffers", "D", "--sizes", "1004", "--slot-ms", "1", "--least-samples", "3")
+NAME = "stream_latency"
+# The library has them; without CUDA it says so.
+pytestmark = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+
+
+@pytest.fixture
+def run(launcher: Any, fake_nvrtc: Path, faulty: Path) -> Any:
+    """Launches with devices; the library's messages of streams are those of faulty_stream.cpp."""
+
+    def start(*words: str, fault: str = "none", preload: bool = True) -> Any:
+        env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAULT": fault}
+        if preload:
+            env["LD_PRELOAD"] = str(faulty)
+        return launcher.run(NAME, *words, *QUICK, fake="reachable=1", env=env)
+
+    return start
+
+
+def test_a_message_that_waits_for_a_kernel_beside_one_that_does_not(run: Any) -> None:
+    done = run("--reuse", "rotating", preload=False)
+    assert done.measured() == {NAME}
+    assert {one["metric"] for one in done.of("samples")} == {NAME, "alone"}
+    assert {tuple(one["phases"]) for one in done.of("samples")} == {
+        ("with work", "alone", "synchronise")
+    }
+
+
+def test_messages_that_are_given_to_the_stream(run: Any) -> None:
+    done = run("--order", "enqueued", "--work", "none")
+    assert done.measured() == {NAME}
+    assert {tuple(one["phases"]) for one in done.of("samples")} == {("with work", "alone")}
+
+
+def test_a_library_without_them_says_why(run: Any) -> None:
+    done = run("--order", "enqueued", preload=False)
+    assert done.code == 0
+    [problem] = done.of("problem")
+    assert problem["status"] == "skipped"
+    assert problem["message"] == "the library was built without cudaStream_t"
+
+
+def test_what_a_stream_leaves_out_is_caught(run: Any) -> None:
+    done = run("--order", "enqueued", fault="dropped")
+    assert done.code == 3, done.err
+    [problem] = done.of("problem")
+    assert (problem["status"], problem["rank"]) == ("wrong data", 1)
