@@ -270,7 +270,7 @@ def _sentences(cells: list[Cell]) -> Iterator[str]:
         for cell in mine:
             if cell.median is None and cell.case.figure not in failed[cell.status]:
                 failed[cell.status].append(cell.case.figure)
-        parts += [f"{status}: {', '.join(names)}" for status, names in failed.items() if names]
+        parts += [f"{how}: {', '.join(names)}" for how, names in failed.items() if names]
         yield f"{_where(place, buffers, kinds)}, {who.label}: {'; '.join(parts)}."
 
 
