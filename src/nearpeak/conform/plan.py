@@ -99,7 +99,13 @@ def cases(
     tried: Sequence[Operation],
     where: Sequence[Memory],
 ) -> list[Case]:
-    """All cases, what others rest on first: the data of each operation in plain memory."""
+    """All cases, what others rest on first: the data of each operation in plain memory.
+
+    Where no operations were asked for, more than that is tried of those alone that studies measure
+    by default, and of what no benchmark measures: otherwise it would take an hour.
+    """
+    usual_ones = {one.name for one in described.benchmarks if one.default}
+    usual_ones |= {one.name for one in described.operations}
     found = []
     for memory, operation in itertools.product(where, tried):
         odd = _offset(described, operation.name)
@@ -111,7 +117,10 @@ def cases(
                 continue
             if chosen.depth == "default" and not (plainest or (usual and near)):
                 continue
-            found.append(Case(memory.buffers, operation.name, memory.allocator, offset, check))
+            case = Case(memory.buffers, operation.name, memory.allocator, offset, check)
+            thorough = chosen.depth == "full" or chosen.operations or operation.name in usual_ones
+            if thorough or is_first(case):
+                found.append(case)
     threaded = {one.name for one in described.benchmarks if one.threads}
     return sorted(found, key=lambda case: (not is_first(case), case.operation in threaded))
 

@@ -118,7 +118,7 @@ def _cut(text: str, start: int) -> str:
 
 
 def _machine(machine: Machine) -> dict[str, str]:
-    sizes = [node.memory_bytes for node in machine.numa_nodes if node.memory == "host"]
+    sizes = [node.memory_bytes or 0 for node in machine.numa_nodes if node.memory == "host"]
     provenance = machine.provenance
     return _known(
         {
@@ -128,7 +128,8 @@ def _machine(machine: Machine) -> dict[str, str]:
             "cpu": machine.cpu_model,
             "cpus": format_list(machine.allowed_cpus),
             "kernel": machine.kernel,
-            "memory": f"{sum(size or 0 for size in sizes) / 2**30:.0f} GiB",
+            # That of a virtual machine may grow while it runs.
+            "memory": None if machine.virtual else f"{sum(sizes) / 2**30:.0f} GiB",
             "virtual": "yes" if machine.virtual else "no",
             **{f"gpu {gpu.uuid}": gpu.name for gpu in machine.gpus},
             "microcode": provenance.microcode,

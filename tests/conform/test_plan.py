@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cases are tried."""
+
+from collections import Counter
+
+from nearpeak.conform import plan
+from nearpeak.conform.plan import Chosen
+from nearpeak.study.benchmarks import Axis, Benchmark, Metric, RankRule
+from nearpeak.study.describe import Allocator, Description, Operation
+
+
+def benchmark(name: str, default: bool) -> Benchmark:
+    return Benchmark(
+        name=name,
+        family="pt2pt",
+        summary="",
+        metrics=[Metric(name=name, unit="us", better="lower")],
+        ranks=RankRule(rule="exactly", count=2),
+        axes=list[Axis](),
+        default=default,
+    )
+
+
+DESCRIBED = Description(
+    schema=3,
+    program="nearpeak-mpi",
+    version="",
+    benchmarks=[benchmark("latency", True), benchmark("fan", False)],
+    operations=[Operation("put")],
+    allocators=[Allocator("vmm", "D")],
+)
+
+
+def tried(chosen: Chosen) -> Counter[str]:
+    operations = plan.operations(DESCRIBED, chosen)
+    where = plan.memories(DESCRIBED, chosen, ["D,D"])
+    return Counter(one.operation for one in plan.cases(DESCRIBED, chosen, operations, where))
+
+
+def test_by_default_all_ways_are_tried_of_what_is_measured_by_default() -> None:
+    # Data, at an odd offset too, churn, leak; with vmm data.
+    assert tried(Chosen()) == {"latency": 5, "put": 5, "fan": 1}
+
+
+def test_what_is_named_is_tried_in_all_ways() -> None:
+    assert tried(Chosen(operations=["fan"])) == {"fan": 5}
+
+
+def test_full_is_all_ways_of_everything() -> None:
+    assert tried(Chosen(depth="full")) == dict.fromkeys(["latency", "put", "fan"], 2 * 2 * 3)
