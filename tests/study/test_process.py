@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.study.awareness import Growth
 from nearpeak.study.process import run_tree
+from nearpeak.study.trials import Growth
 
 TALKS = "import time\nfor _ in range(8): print('.', flush=True); time.sleep(0.5)"
 
