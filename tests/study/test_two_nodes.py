@@ -28,7 +28,8 @@ def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
     build_native()
     file = tmp_path / "study.toml"
     file.write_text(
-        'mpi = ["openmpi", "mpich"]\nsizes = "8,64K"\nslot_ms = 5\nlaunches = 2\nseed = 1\n'
+        'mpi = ["openmpi", "mpich"]\nbenchmarks = ["latency", "bw", "bibw"]\n'
+        'sizes = "8,64K"\nslot_ms = 5\nlaunches = 2\nseed = 1\n'
         'window = 4\nin_flight = "1M"\n'  # the hosts' network is the CPU
     )
     folder = tmp_path / "study"
