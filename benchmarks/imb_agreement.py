@@ -15,6 +15,9 @@ slowest time: that is never below it, as another rank may be last each time.
 With --benchmark put_latency (get_latency, acc_latency, get_acc_latency) it is IMB-RMA, whose
 operations are each followed by a flush, as ours are by default.
 
+Huge pages are kept from both: where the kernel gives them unasked, IMB's buffers, which are made
+for its largest message, would have them and ours, made for each size, would not.
+
 Two things differ between the tools, and can be told apart here. IMB reports the mean over a
 launch, we the median: the mean of our samples stands beside it. And IMB takes its buffers from
 malloc, which puts them 16 bytes behind a page boundary, where ours, like OMB's, begin on one: our
@@ -102,6 +105,7 @@ MEASURES = {
     "allgather": collective("Allgather", MOVED),
     "barrier": collective("Barrier", [0]),
 }
+PR_SET_THP_DISABLE = 41  # linux/prctl.h
 GPU_SIZES = [8, 8192, 1048576, 16777216]
 WINDOW_BYTES = "256M"  # in flight: 64 messages of 4 MiB, as in IMB
 # By itself IMB sends 40 MB at most of each size (16 MiB twice), and 2 GB is the most that can be
@@ -150,6 +154,7 @@ def main() -> None:
     parser.add_argument("--path", help="default: host-host same-numa; with --gpu gpu-gpu nvlink")
     parser.add_argument("--limit", type=float, default=60, help="seconds that a launch may take")
     arguments = parser.parse_args()
+    ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)  # whoever is launched inherits it
     try:
         with tempfile.TemporaryDirectory() as scratch:
             compare(arguments, Path(scratch))
