@@ -29,6 +29,15 @@ Json name_json(const char* record, const CaseName& name) {
   return out;
 }
 
+// A case that has no samples of any metric.
+Json problem_json(const CaseName& name, const char* status, const std::string& message) {
+  Json out = name_json("problem", name);
+  out.erase("metric");
+  out["status"] = status;
+  out["message"] = message;
+  return out;
+}
+
 // Text from outside may be no UTF-8.
 std::string text_of(const Json& record) {
   return record.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -115,10 +124,7 @@ void RecordWriter::samples(const CaseResult& result) {
 }
 
 void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
-  Json out = name_json("problem", name);
-  out.erase("metric");
-  out["status"] = "wrong data";
-  out["message"] = to_text(wrong, name.size_bytes);
+  Json out = problem_json(name, "wrong data", to_text(wrong, name.size_bytes));
   out["rank"] = wrong.rank;
   out["byte"] = wrong.where.byte;
   out["expected"] = wrong.where.expected;
@@ -127,18 +133,11 @@ void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
 }
 
 void RecordWriter::skipped(const CaseName& name, const std::string& reason) {
-  Json out = name_json("problem", name);
-  out.erase("metric");
-  out["status"] = "skipped";
-  out["message"] = reason;
-  line(text_of(out));
+  line(text_of(problem_json(name, "skipped", reason)));
 }
 
 void RecordWriter::too_slow(const CaseName& name, double at_least, const std::string& reason) {
-  Json out = name_json("problem", name);
-  out.erase("metric");
-  out["status"] = kTooSlow;
-  out["message"] = reason;
+  Json out = problem_json(name, kTooSlow, reason);
   out["at_least"] = at_least;
   line(text_of(out));
 }

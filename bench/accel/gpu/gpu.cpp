@@ -369,19 +369,18 @@ class GpuKernels final : public Kernels {
     return std::make_unique<GpuProgram>(context_, compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
-  Program& packing() override {
-    if (!packing_) packing_ = compile(kernels::kPack);
-    return *packing_;
-  }
-  Program& arithmetic() override {
-    if (arithmetic_ == nullptr) arithmetic_ = compile(kernels::kArithmetic);
-    return *arithmetic_;
-  }
+  Program& packing() override { return compiled_once(packing_, kernels::kPack); }
+  Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
 
  private:
+  Program& compiled_once(std::unique_ptr<Program>& program, const char* source) {
+    if (!program) program = compile(source);
+    return *program;
+  }
+
   Device& device_;
   const Driver& driver_;
   const Context& context_;
