@@ -31,15 +31,20 @@ DESCRIBED = Description(
 )
 
 
-def tried(chosen: Chosen) -> Counter[str]:
+def tried(chosen: Chosen, buffers: str = "D,D") -> Counter[str]:
     operations = plan.operations(DESCRIBED, chosen)
-    where = plan.memories(DESCRIBED, chosen, ["D,D"])
+    where = plan.memories(DESCRIBED, chosen, [buffers])
     return Counter(one.operation for one in plan.cases(DESCRIBED, chosen, operations, where))
 
 
 def test_by_default_all_ways_are_tried_of_what_is_measured_by_default() -> None:
     # Data, at an odd offset too, churn, leak; with vmm data.
     assert tried(Chosen()) == {"latency": 5, "put": 5, "fan": 1}
+
+
+def test_other_buffers_are_tried_with_what_is_measured_by_default_unless_they_are_named() -> None:
+    assert tried(Chosen(), "M,M") == {"latency": 4, "put": 4}
+    assert tried(Chosen(buffers=["M,M"]), "M,M") == {"latency": 4, "put": 4, "fan": 1}
 
 
 def test_what_is_named_is_tried_in_all_ways() -> None:

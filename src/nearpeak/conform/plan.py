@@ -30,6 +30,8 @@ ALIGNED_OFFSET = 8  # of numbers, which may not lie anywhere
 # After these an operation is not tried again with the same buffers.
 FATAL = ("crashed", "hung", "refused", "failed")
 ENOUGH = 6  # such ends with one kind of memory, if they are most
+# With which every operation is tried, as the code of libraries differs most between them.
+EVERY_OPERATION = ("H,H", "D,D")
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
@@ -102,9 +104,12 @@ def cases(
     """All cases, what others rest on first: the data of each operation in plain memory.
 
     Where no operations were asked for, more than that is tried of those alone that studies measure
-    by default, and of what no benchmark measures: otherwise it would take an hour.
+    by default, and of what no benchmark measures: otherwise it would take an hour. Datatypes are
+    not, as libraries may take a second for one message.
     """
-    usual_ones = {one.name for one in described.benchmarks if one.default}
+    usual_ones = {
+        one.name for one in described.benchmarks if one.default and one.family != "datatype"
+    }
     usual_ones |= {one.name for one in described.operations}
     found = []
     for memory, operation in itertools.product(where, tried):
@@ -119,7 +124,8 @@ def cases(
                 continue
             case = Case(memory.buffers, operation.name, memory.allocator, offset, check)
             thorough = chosen.depth == "full" or chosen.operations or operation.name in usual_ones
-            if thorough or is_first(case):
+            every = chosen.buffers or memory.buffers in EVERY_OPERATION
+            if thorough or (every and is_first(case)):
                 found.append(case)
     threaded = {one.name for one in described.benchmarks if one.threads}
     return sorted(found, key=lambda case: (not is_first(case), case.operation in threaded))
