@@ -93,6 +93,7 @@ struct CaseContext {
   std::uint64_t window;       // messages in flight, where the benchmark has a window
   std::size_t offset;         // of the buffers, after a page boundary
   std::uint64_t cache_bytes;  // the largest cache that a rank's buffers may stay in
+  std::uint64_t most_bytes;   // of a rank's buffers, where these grow with the ranks
   Axes axes;                  // every axis of the benchmark, and those of CommonOptions
 
   const std::string& axis(const std::string& name) const { return axes.at(name); }

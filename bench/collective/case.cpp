@@ -25,9 +25,13 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
   const auto all =
       context.group.gather(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
   const std::size_t slots = *std::max_element(all.begin(), all.end());
-  const bool on_host = !on_device(context.kind);
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
+  const auto every = context.group.gather(needed);
+  if (const auto most = *std::max_element(every.begin(), every.end()); most > context.most_bytes)
+    throw Unfit("the buffers of a rank take " + bytes_text(most) + ": more than --memory-limit " +
+                bytes_text(context.most_bytes));
+  const bool on_host = !on_device(context.kind);
   const std::string why = why_too_much(context.group, on_host ? slots * needed : 0);
   if (!why.empty()) throw Unfit(why);
   return slots;

@@ -25,6 +25,7 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
           .window = command.common.window_at(bytes),
           .offset = command.offset,
           .cache_bytes = *std::max_element(caches.begin(), caches.end()),
+          .most_bytes = command.common.memory_limit,
           .axes = axes};
 }
 

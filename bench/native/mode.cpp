@@ -156,6 +156,7 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
                       .window = options.common.window_at(bytes),
                       .offset = 0,
                       .cache_bytes = ground.cache_bytes,
+                      .most_bytes = options.common.memory_limit,
                       .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}}};
   for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.values.front();
   return context;

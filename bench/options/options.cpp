@@ -180,6 +180,10 @@ void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--in-flight", in_flight,
                  std::string("most bytes in flight: shrinks the window of large messages [") +
                      kInFlight + ", with buffers that are not H " + kDeviceInFlight + "]");
+  app.add_option_function<std::string>(
+         "--memory-limit", [this](const std::string& text) { memory_limit = parse_bytes(text); },
+         "of collectives: sizes at which the buffers of a rank take more are left out")
+      ->default_str(bytes_text(memory_limit));
   app.add_option("--slot-ms", slot_ms, "milliseconds of timed samples for each size")
       ->check(CLI::Range(0.1, 1e6))
       ->check(is_number)

@@ -35,7 +35,8 @@ struct CommonOptions {
   std::string reuse = "fixed";
   std::string touch = "none";
   std::uint64_t window = 64;
-  std::string in_flight;  // empty: the default
+  std::string in_flight;                                  // empty: the default
+  std::uint64_t memory_limit = std::uint64_t{512} << 20;  // bytes
   double slot_ms = 100;
   double limit_s = 10;
   double budget_ms = 200;

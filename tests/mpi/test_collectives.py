@@ -55,6 +55,17 @@ def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
         assert not done.of("samples")
 
 
+@ONE
+def test_sizes_whose_buffers_grow_too_large_with_the_ranks_are_left_out(launcher: Any) -> None:
+    # Of the root alone: 2 blocks, and its own.
+    done = launcher.run("gather", "--sizes", "8,64K", "--memory-limit", "128K", *QUICK)
+    assert [one["size_bytes"] for one in done.of("samples")] == [8]
+    (problem,) = done.of("problem")
+    assert problem["size_bytes"] == 65536
+    assert problem["status"] == "skipped"
+    assert "of a rank take 192K: more than --memory-limit 128K" in problem["message"]
+
+
 @EVERY
 def test_operations_in_place(launcher: Any) -> None:
     names = [*ROOTED, *TO_ALL, *REDUCING]

@@ -8,6 +8,7 @@ import pytest
 
 from nearpeak.study import awareness
 from nearpeak.study.model import Awareness
+from nearpeak.study.trials import Case
 
 
 def try_with(
@@ -15,8 +16,7 @@ def try_with(
 ) -> list[Awareness]:
     return awareness.try_contender(
         standins.contender("lib", mode),
-        kinds,
-        ["send", "isend", "bcast"],
+        [Case(kind, name) for kind in kinds for name in ("send", "isend", "bcast")],
         standins.gpu_path(),
         standins.make_tools(folder),
         standins.fake_shell_line,
@@ -91,8 +91,7 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
 
     found = awareness.try_contender(
         standins.contender(),
-        ["D,D", "H,D"],
-        ["send", "isend"],
+        [Case("D,D", "send"), Case("H,D", "isend")],
         standins.gpu_path(),
         type(tools)(broken, tools.mpi_program, tools.native_program),
         standins.fake_shell_line,

@@ -31,6 +31,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr double kTrialShare = 0.1;  // of the slot, for the first trial of each way
 constexpr std::uint64_t kTrialSamples = 3;
+constexpr double kHopeless = 1.5;  // times the best one's time: tried once
 constexpr double kScalar = 3;
 
 // Threads of which each has its CPU, and which do one thing together at a time. The caller is the
@@ -232,11 +233,27 @@ class MemoryRun {
     });
   }
 
+  // From all on downwards: beside their time that of few threads is soon hopeless.
   std::vector<std::size_t> thread_counts() const {
     std::vector<std::size_t> counts;
     for (std::size_t n = 1; n < options_.cpus.size(); n *= 2) counts.push_back(n);
     counts.push_back(options_.cpus.size());
+    std::reverse(counts.begin(), counts.end());
     return counts;
+  }
+
+  // The first mismatch of any part, as bytes of the whole array.
+  using Look = std::function<std::optional<Mismatch>(std::size_t begin, std::size_t end)>;
+  std::optional<Mismatch> first_wrong(std::size_t bytes, const Look& look) {
+    std::mutex mutex;
+    std::optional<Mismatch> first;
+    split(bytes, options_.cpus.size(), [&](std::size_t begin, std::size_t end) {
+      const auto found = look(begin, end);
+      if (!found) return;
+      const std::lock_guard lock(mutex);
+      if (!first || found->byte < first->byte) first = found;
+    });
+    return first;
   }
 
   // Each thread has its own part of the pattern.
@@ -265,16 +282,12 @@ class MemoryRun {
                run(to.bytes() + begin, from.bytes() + begin, end - begin);
              }});
     measure("copy", bytes, static_cast<double>(bytes), ways, spoil_all, [&] {
-      std::mutex mutex;
-      std::optional<Mismatch> first;
-      in_parts(bytes, [&](const SlotLayout& layout, std::size_t begin) {
+      return first_wrong(bytes, [&](std::size_t begin, std::size_t end) {
+        const SlotLayout layout{.bytes = end - begin, .stride = end - begin, .count = 1};
         auto found = find_mismatch(to.bytes() + begin, layout, {kSeeds + begin});
-        if (!found) return;
-        found->byte += begin;
-        const std::lock_guard lock(mutex);
-        if (!first || found->byte < first->byte) first = found;
+        if (found) found->byte += begin;
+        return found;
       });
-      return first;
     });
   }
 
@@ -283,7 +296,9 @@ class MemoryRun {
       return static_cast<double>(i % 1021) + kScalar * static_cast<double>(i % 509);
     };
     const auto spoil_all = [&] {
-      for (std::size_t i = 0; i < bytes / 8; ++i) a.doubles()[i] = -1;
+      split(bytes, options_.cpus.size(), [&](std::size_t begin, std::size_t end) {
+        std::fill(a.doubles() + begin / 8, a.doubles() + end / 8, -1.0);
+      });
     };
     split(bytes, options_.cpus.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin / 8; i < end / 8; ++i) {
@@ -303,16 +318,17 @@ class MemoryRun {
                           run(a.doubles() + begin / 8, b.doubles() + begin / 8,
                               c.doubles() + begin / 8, (end - begin) / 8);
                         }});
+    const auto look = [&](std::size_t begin, std::size_t end) -> std::optional<Mismatch> {
+      for (std::size_t i = begin / 8; i < end / 8; ++i)
+        if (a.doubles()[i] != expected(i))
+          return Mismatch{.slot = 0,
+                          .byte = 8 * i,
+                          .expected = static_cast<unsigned char>(expected(i)),
+                          .got = static_cast<unsigned char>(a.doubles()[i])};
+      return std::nullopt;
+    };
     measure("triad", bytes, 3 * static_cast<double>(bytes), ways, spoil_all,
-            [&]() -> std::optional<Mismatch> {
-              for (std::size_t i = 0; i < bytes / 8; ++i)
-                if (a.doubles()[i] != expected(i))
-                  return Mismatch{.slot = 0,
-                                  .byte = 8 * i,
-                                  .expected = static_cast<unsigned char>(expected(i)),
-                                  .got = static_cast<unsigned char>(a.doubles()[i])};
-              return std::nullopt;
-            });
+            [&] { return first_wrong(bytes, look); });
   }
 
   // All ways are tried; the best one is measured, and what it has left is looked at.
@@ -330,6 +346,8 @@ class MemoryRun {
     std::vector<double> best_us;
     for (const Way& way : ways) {
       Repeated tried = sweeps(way);
+      if (!best_us.empty())
+        trial.hopeless_us = kHopeless * *std::min_element(best_us.begin(), best_us.end());
       const auto samples = sampler_.measure(trial, tried).samples_us;
       best_us.push_back(*std::min_element(samples.begin(), samples.end()));
     }

@@ -111,6 +111,7 @@ class Rank {
                   .window = command_.common.window_at(bytes),
                   .offset = 0,
                   .cache_bytes = cache_bytes_,
+                  .most_bytes = command_.common.memory_limit,
                   .axes = selected.axes},
                  methods);
   }

@@ -19,22 +19,20 @@ DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 
 def try_contender(
     contender: Contender,
-    kinds: Sequence[str],
-    operations: Sequence[str],
+    wanted: Sequence[Case],
     path: machine.Path,
     tools: Tools,
     shell_line: Callable[[CommandLine], str],
 ) -> list[Awareness]:
-    """What became of each operation with each kind of buffers, on a path between two GPUs."""
+    """What became of each operation with its buffers, on a path between two GPUs."""
     ends = rank_ends(path, DEVICES)
     assert ends is not None
-    wanted = [Case(kind, operation) for kind in kinds for operation in operations]
     found: dict[Case, Outcome] = {}
 
     def launch(words: list[str]) -> CommandLine:
         return probe_launch(tools, contender, words, path, ends, DEVICES)
 
-    left = wanted
+    left = list(wanted)
     while left:
         job = Job(
             left, lambda _: SIZES, launch, shell_line, lambda one: found.update({one.case: one})

@@ -33,6 +33,9 @@ from nearpeak.study.model import (
 from nearpeak.study.plan import state_of
 from nearpeak.study.sizes import format_bytes, format_sizes
 
+# Of the buffers of a rank, where nobody said what to measure: blocks of 4 MiB for each of many
+# ranks take longer to allocate and to look at than to send.
+MEMORY_LIMIT = "64M"
 # Of ceilings between hosts, which may take the next one too; below those of outgoing connections.
 FIRST_PORT = 20000
 PORTS = 10000
@@ -55,6 +58,7 @@ def make_command(
     sampling = [
         *("--window", str(plan.window)),
         *("--in-flight", format_bytes(in_flight_bytes(plan, planned.buffers))),
+        *(("--memory-limit", MEMORY_LIMIT) if plan.few_sizes else ()),
         *("--slot-ms", f"{planned.slot_ms:g}"),
         *_least_samples(planned),
         *("--seed", str(planned.seed)),

@@ -32,6 +32,7 @@ from nearpeak.study.describe import Description, closest, describe, joined
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import DEVIATION, SIZES, VIRTUAL_DEVIATION, fits, make_plan
+from nearpeak.study.trials import Case
 from nearpeak.study.variants import Awarenesses, choose_variants, tried_as, unfit
 
 HOST_SECONDS = 20.0  # for a host to answer
@@ -140,22 +141,36 @@ def try_buffers(
         return []
     between = gpu_path(discover_paths(machine)[0])
     assert between is not None
-    ranks = len(between.ends)
-    chosen = [named(described.benchmarks, name) for name in dict.fromkeys(
-        tried_as(named(described.benchmarks, variant.benchmark), variant)
-        for variant in variants
-        if in_gpu(variant.buffers)
-    )]  # fmt: skip
-    operations = [one.name for one in chosen if one.ranks.fits(ranks)]
-    operations += [operation.name for operation in described.operations]
+    wanted = _trials(kinds, variants, described, len(between.ends))
     found = []
     for contender in contenders:
         if is_native(contender.library):
             continue
         print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
-        found += try_contender(contender, kinds, operations, between, TOOLS, shell_line)
+        found += try_contender(contender, wanted, between, TOOLS, shell_line)
     for line in sentences(found):
         print(printable(line), file=sys.stderr)
+    return found
+
+
+def _trials(
+    kinds: Sequence[str], variants: Sequence[Variant], described: Description, ranks: int
+) -> list[Case]:
+    """What a study rests on: each operation with the buffers that it is measured with.
+
+    And what no benchmark measures, with all of them.
+    """
+    found = []
+    for kind in kinds:
+        chosen = [
+            (named(described.benchmarks, one.benchmark), one)
+            for one in variants
+            if one.buffers == kind
+        ]
+        names = [tried_as(benchmark, one) for benchmark, one in chosen]
+        fitting = [one for one in names if named(described.benchmarks, one).ranks.fits(ranks)]
+        fitting += [one.name for one in described.operations]
+        found += [Case(kind, name) for name in dict.fromkeys(fitting)]
     return found
 
 
