@@ -6,6 +6,7 @@
 #include <iostream>
 #include <thread>
 
+#include "group/failure.hpp"
 #include "mpi/command.hpp"
 #include "mpi/measure.hpp"
 #include "mpi/places.hpp"
@@ -17,7 +18,7 @@ using namespace nearpeak;
 
 // What stops a rank before MPI_Init is said after it: the others would wait for it there.
 Failure prepare(int argc, char** argv, Command& command, DeviceChoice& taken) {
-  try {
+  return failure_in([&] {
     command = parse(argc, argv);
     taken = DeviceChoice(command.kinds, command.devices);
     if (const Device* const device = taken.device();
@@ -26,19 +27,12 @@ Failure prepare(int argc, char** argv, Command& command, DeviceChoice& taken) {
       throw BadInput(device->info().name +
                      " has no addresses of device memory that MPI could be given: add --staging " +
                      "pinned, or take M in place of D in --buffers");
-  } catch (const BadInput& error) {
-    return {kBadInput, error.what()};
-  } catch (const BackendUnavailable& error) {
-    return {kBadInput, error.what()};
-  } catch (const std::exception& error) {
-    return {kFailed, error.what()};
-  }
-  return {};
+  });
 }
 
 int run(const Command& command, const DeviceChoice& taken, const Failure& failure,
         MpiGroup& group) {
-  if (const int status = settle(failure, group); status != 0) return status;
+  if (const int status = settle("nearpeak-mpi", failure, group); status != 0) return status;
   command.check_ranks(group.size());
   if (taken.ranks() != 0 && taken.ranks() != group.size())
     throw BadInput("the launcher does not tell the number of ranks (" +

@@ -86,6 +86,20 @@ BufferKind buffer_kind(char letter) {
 
 char buffer_letter(BufferKind kind) { return "HPDM"[static_cast<int>(kind)]; }
 
+Memory& memory_of(BufferKind kind, Memory& pinned, Memory& device, Memory& managed) {
+  switch (kind) {
+    case BufferKind::kPinned:
+      return pinned;
+    case BufferKind::kDevice:
+      return device;
+    case BufferKind::kManaged:
+      return managed;
+    case BufferKind::kHost:
+      break;
+  }
+  return host_memory();
+}
+
 std::string why_no_kernels(Device& device) {
   Kernels* const kernels = device.kernels();
   return kernels == nullptr ? "this backend has no kernels" : kernels->unavailable();

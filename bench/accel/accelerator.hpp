@@ -216,6 +216,9 @@ class Device {
   virtual bool shares_addresses() const { return true; }
 };
 
+// The one of these that is of a kind; host memory is no device's.
+Memory& memory_of(BufferKind kind, Memory& pinned, Memory& device, Memory& managed);
+
 // Why kernels cannot run on a device, in one line; empty where they can.
 std::string why_no_kernels(Device& device);
 

@@ -190,7 +190,8 @@ struct Register {
                     std::source_location file = std::source_location::current());
 };
 
-const std::vector<Benchmark>& benchmarks();  // by name
+const std::vector<Benchmark>& benchmarks();                 // by name
+const Benchmark* benchmark_named(const std::string& name);  // null: there is none
 // Throws BadInput that names those there are.
 const Benchmark& find_benchmark(const std::string& name);
 

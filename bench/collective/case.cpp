@@ -8,7 +8,6 @@
 namespace nearpeak {
 namespace {
 
-constexpr const char* kType = "type";
 constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
 
 std::size_t in_buffer(const Places& places) {
@@ -95,20 +94,6 @@ Benchmark collective_benchmark(BenchmarkInfo info, std::vector<Axis> axes,
 
 Axis in_place_axis() {
   return {kInPlace, {"no", "yes"}, "whether ranks send from the buffer that they receive in"};
-}
-
-Axis type_axis(const std::function<bool(const std::string& type)>& wanted) {
-  Axis axis{kType, {}, "of the numbers that are added up"};
-  for (const NumberType& type : number_types())
-    if (wanted(type.name)) axis.values.push_back(type.name);
-  return axis;
-}
-
-Addends::Addends(const CaseContext& context)
-    : type(number_type(context.axis(kType))), count(context.bytes / type.bytes) {
-  if (context.bytes % type.bytes != 0)
-    throw Unfit(type.name + " has " + std::to_string(type.bytes) +
-                " bytes: sizes are multiples of that");
 }
 
 }  // namespace nearpeak

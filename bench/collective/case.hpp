@@ -75,15 +75,5 @@ Benchmark collective_benchmark(BenchmarkInfo info, std::vector<Axis> axes,
                                std::function<std::unique_ptr<Case>(const CaseContext&)> make);
 
 Axis in_place_axis();
-// Of those of payload/numbers.hpp that are wanted.
-Axis type_axis(const std::function<bool(const std::string& type)>& wanted);
-
-// The numbers of a reduction: their type, and how many `context.bytes` are. Throws Unfit where the
-// bytes are no multiple of it.
-struct Addends {
-  explicit Addends(const CaseContext& context);
-  const NumberType& type;
-  std::size_t count;
-};
 
 }  // namespace nearpeak

@@ -134,13 +134,4 @@ std::vector<Benchmark> collective(const BenchmarkInfo& info, const std::vector<A
                                    })};
 }
 
-// The types of numbers that mpi.h has.
-Axis type_axis();
-
-// The numbers of a reduction with their MPI type. Throws Unfit where the library lacks the type.
-struct Elements : Addends {
-  explicit Elements(const CaseContext& context);
-  MPI_Datatype mpi;
-};
-
 }  // namespace nearpeak

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collective/collective.hpp"
+#include "mpi/elements.hpp"
 
 namespace nearpeak {
 

@@ -7,6 +7,7 @@
 
 #include "group/host_memory.hpp"
 #include "mpi/mpi_group.hpp"
+#include "mpi/staging.hpp"
 #include "sampling/clock.hpp"
 
 namespace nearpeak {
@@ -36,6 +37,39 @@ class Committed {
   MPI_Datatype type_;
 };
 
+// Where MPI finds bytes of a buffer, or leaves them: there, or, as --staging asks, in host memory
+// that they are copied to and from.
+class Staged {
+ public:
+  Staged(const CaseContext& context, std::size_t bytes)
+      : device_(staging_device(context)),
+        bytes_(bytes),
+        host_(memory_for_mpi(context), bytes, device_ == nullptr ? 0 : 1) {}
+
+  template <class Byte>
+  Byte* at(Byte* data) const {
+    return device_ == nullptr ? data : host_.slot(0);
+  }
+  void copy_out(const char* data) {
+    if (device_ != nullptr) device_->copy(host_.slot(0), data, bytes_);
+  }
+  void copy_in(char* data) {
+    if (device_ != nullptr) device_->copy(data, host_.slot(0), bytes_);
+  }
+  // `write` puts blocks there; what lies between them stays as it was.
+  template <class Write>
+  void write_blocks(char* data, Write write) {
+    copy_out(data);
+    write(at(data));
+    copy_in(data);
+  }
+
+ private:
+  Device* const device_;
+  const std::size_t bytes_;
+  SlotBuffer host_;
+};
+
 // How a message comes out of a buffer to the peer, and from there into one.
 class Road {
  public:
@@ -49,12 +83,21 @@ class Road {
 
 class Direct final : public Road {
  public:
-  Direct(MPI_Comm comm, int peer, MPI_Datatype type) : comm_(comm), peer_(peer), type_(type) {}
+  Direct(const CaseContext& context, int peer, MPI_Datatype type, std::size_t extent)
+      : comm_(comm_of(context.group)),
+        peer_(peer),
+        type_(type),
+        from_(context, extent),
+        to_(context, extent) {}
   bool packs() const override { return false; }
   void pack(const char*) override {}
-  void send(const char* data) override { MPI_Send(data, 1, type_, peer_, kTag, comm_); }
+  void send(const char* data) override {
+    from_.copy_out(data);
+    MPI_Send(from_.at(data), 1, type_, peer_, kTag, comm_);
+  }
   void receive(char* data) override {
-    MPI_Recv(data, 1, type_, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+    to_.write_blocks(
+        data, [&](char* at) { MPI_Recv(at, 1, type_, peer_, kTag, comm_, MPI_STATUS_IGNORE); });
   }
   void unpack(char*) override {}
 
@@ -62,21 +105,26 @@ class Direct final : public Road {
   MPI_Comm comm_;
   int peer_;
   MPI_Datatype type_;
+  Staged from_;
+  Staged to_;
 };
 
 class ByMpi final : public Road {
  public:
-  ByMpi(const CaseContext& context, int peer, MPI_Datatype type)
+  ByMpi(const CaseContext& context, int peer, MPI_Datatype type, std::size_t extent)
       : comm_(comm_of(context.group)),
         peer_(peer),
         type_(type),
         most_(most_bytes(type, comm_)),
-        out_(context.memory, static_cast<std::size_t>(most_), 1),
-        in_(context.memory, static_cast<std::size_t>(most_), 1) {}
+        from_(context, extent),
+        to_(context, extent),
+        out_(memory_for_mpi(context), static_cast<std::size_t>(most_), 1),
+        in_(memory_for_mpi(context), static_cast<std::size_t>(most_), 1) {}
 
   void pack(const char* data) override {
     packed_ = 0;
-    MPI_Pack(data, 1, type_, out_.slot(0), most_, &packed_, comm_);
+    from_.copy_out(data);
+    MPI_Pack(from_.at(data), 1, type_, out_.slot(0), most_, &packed_, comm_);
   }
   void send(const char*) override {
     MPI_Send(out_.slot(0), packed_, MPI_PACKED, peer_, kTag, comm_);
@@ -86,7 +134,8 @@ class ByMpi final : public Road {
   }
   void unpack(char* data) override {
     int place = 0;
-    MPI_Unpack(in_.slot(0), most_, &place, data, 1, type_, comm_);
+    to_.write_blocks(
+        data, [&](char* at) { MPI_Unpack(in_.slot(0), most_, &place, at, 1, type_, comm_); });
   }
 
  private:
@@ -101,6 +150,8 @@ class ByMpi final : public Road {
   MPI_Datatype type_;
   const int most_;
   int packed_ = 0;
+  Staged from_;
+  Staged to_;
   SlotBuffer out_;
   SlotBuffer in_;
 };
@@ -113,14 +164,24 @@ class ByKernel final : public Road {
         bytes_(static_cast<int>(bytes_of(pieces))),
         packer_(make_packer(context, pieces)),
         out_(context.memory, bytes_of(pieces), 1),
-        in_(context.memory, bytes_of(pieces), 1) {}
+        in_(context.memory, bytes_of(pieces), 1),
+        from_(context, bytes_of(pieces)),
+        to_(context, bytes_of(pieces)) {}
 
-  void pack(const char* data) override { packer_->pack(out_.slot(0), data); }
-  void send(const char*) override { MPI_Send(out_.slot(0), bytes_, MPI_BYTE, peer_, kTag, comm_); }
-  void receive(char*) override {
-    MPI_Recv(in_.slot(0), bytes_, MPI_BYTE, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+  void pack(const char* data) override {
+    packer_->pack(out_.slot(0), data);
+    from_.copy_out(out_.slot(0));
   }
-  void unpack(char* data) override { packer_->unpack(data, in_.slot(0)); }
+  void send(const char*) override {
+    MPI_Send(from_.at(out_.slot(0)), bytes_, MPI_BYTE, peer_, kTag, comm_);
+  }
+  void receive(char*) override {
+    MPI_Recv(to_.at(in_.slot(0)), bytes_, MPI_BYTE, peer_, kTag, comm_, MPI_STATUS_IGNORE);
+  }
+  void unpack(char* data) override {
+    to_.copy_in(in_.slot(0));
+    packer_->unpack(data, in_.slot(0));
+  }
 
  private:
   MPI_Comm comm_;
@@ -129,6 +190,8 @@ class ByKernel final : public Road {
   const std::unique_ptr<Packer> packer_;
   SlotBuffer out_;
   SlotBuffer in_;
+  Staged from_;
+  Staged to_;
 };
 
 // What a buffer holds from its first byte to its last: gaps that never change, and between them the
@@ -155,7 +218,8 @@ std::size_t slots_for(const CaseContext& context, std::size_t extent) {
       context.group.gather(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
   const std::size_t slots = *std::max_element(all.begin(), all.end());
   constexpr std::size_t kImages = 2;  // while what has arrived is looked at
-  const std::size_t in_host = kImages + (on_device(context.kind) ? 0 : 2 * slots);
+  const std::size_t staged = staging_device(context) != nullptr ? 2 : 0;
+  const std::size_t in_host = kImages + (on_device(context.kind) ? staged : 2 * slots);
   const std::string why = why_too_much(context.group, in_host * SlotBuffer::stride(extent));
   if (!why.empty()) throw Unfit(why);
   return slots;
@@ -270,9 +334,9 @@ class DatatypeCase final : public Case {
 
   std::unique_ptr<Road> road() const {
     const std::string& way = context_.axis(kPack);
-    if (way == kByMpi) return std::make_unique<ByMpi>(context_, peer_, type_.get());
+    if (way == kByMpi) return std::make_unique<ByMpi>(context_, peer_, type_.get(), extent_);
     if (way == kByKernel) return std::make_unique<ByKernel>(context_, peer_, pieces_);
-    return std::make_unique<Direct>(comm_of(context_.group), peer_, type_.get());
+    return std::make_unique<Direct>(context_, peer_, type_.get(), extent_);
   }
 
   const CaseContext context_;
@@ -330,6 +394,11 @@ Benchmark datatype(BenchmarkInfo info, std::function<Shape(const CaseContext&)> 
        "who gathers the blocks: MPI, which is given the datatype; MPI_Pack and MPI_Unpack; "
        "a kernel of ours on the device, on the host a loop"}};
   for (Axis& axis : axes) info.axes.push_back(std::move(axis));
+  info.axes.push_back(
+      {kStaging,
+       {kNoStaging, "pageable", "pinned"},
+       "none: MPI is given device buffers; pageable, pinned: what lies from the first block to the "
+       "last, or what a kernel has packed, is copied to and from such host memory"});
   return {.info = std::move(info),
           .make = [make = std::move(make)](const CaseContext& context) -> std::unique_ptr<Case> {
             return std::make_unique<DatatypeCase>(context, make(context));

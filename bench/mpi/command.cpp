@@ -54,19 +54,13 @@ bool stages(const Selected& selected) {
   return staging != selected.axes.end() && staging->second != kNoStaging;
 }
 
-bool is_benchmark(const std::string& word) {
-  const std::vector<Benchmark>& all = benchmarks();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Benchmark& one) { return one.info.name == word; });
-}
-
 // The first word that is no flag must name a benchmark, or probe; a command line of OMB, which has
 // no name, is answered with ours. Throws BadInput.
 void check_name(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.starts_with("-")) continue;
-    if (word == kProbe || is_benchmark(word)) return;
+    if (word == kProbe || benchmark_named(word) != nullptr) return;
     const std::string hint = i > 1 ? omb_hint({argv + 1, argv + argc}) : "";
     if (hint.empty()) find_benchmark(word);  // throws: it says which there are
     throw BadInput("the benchmark comes first, as in nearpeak-mpi latency; " + hint +
@@ -265,7 +259,8 @@ void Command::check_ranks(int ranks) const {
 bool Command::calls_from_threads() const {
   const bool all_tried =
       !trials.empty() && std::all_of(trials.begin(), trials.end(), [](const Trial& each) {
-        return is_benchmark(each.operation) && find_benchmark(each.operation).info.threads;
+        const Benchmark* const benchmark = benchmark_named(each.operation);
+        return benchmark != nullptr && benchmark->info.threads;
       });
   return all_tried || std::any_of(selected.begin(), selected.end(), [](const Selected& each) {
            return each.benchmark->info.threads;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iostream>
 
 #include "options/launched.hpp"
 #include "options/options.hpp"
@@ -44,22 +43,6 @@ void check_pair(const Taken& a, const Taken& b) {
 }
 
 }  // namespace
-
-int settle(const Failure& mine, Group& group) {
-  const auto statuses = group.gather(mine.status);
-  const int status = *std::max_element(statuses.begin(), statuses.end());
-  if (status == 0) return 0;
-  const auto texts = group.gather(mine.text);
-  if (!group.leads()) return status;
-  const bool same = std::all_of(texts.begin(), texts.end(),
-                                [&](const std::string& text) { return text == texts.front(); });
-  for (std::size_t i = 0; i < (same ? 1 : texts.size()); ++i) {
-    if (texts[i].empty()) continue;
-    const std::string who = same ? "" : "rank " + std::to_string(i) + ": ";
-    std::cerr << "nearpeak-mpi: " + who + texts[i] + "\n" << std::flush;
-  }
-  return status;
-}
 
 std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group) {
   const int rank = group.rank();

@@ -10,15 +10,6 @@
 
 namespace nearpeak {
 
-// What stopped a rank before MPI_Init.
-struct Failure {
-  int status = 0;  // the exit status; 0: nothing did
-  std::string text;
-};
-
-// The exit status of all where something stopped any of them, which the leader then says.
-int settle(const Failure& mine, Group& group);
-
 // Each rank's place and device, as for RecordWriter::environment. Throws BadInput on every rank
 // where two ranks of a host are on one device but asked for two, or on two and asked for one.
 std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group);

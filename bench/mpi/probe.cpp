@@ -126,34 +126,36 @@ struct Tried {
   std::vector<Axes> axes;
 };
 
-std::optional<Tried> find(const std::string& name) {
-  for (const Benchmark& benchmark : benchmarks()) {
-    if (benchmark.info.name != name) continue;
-    Axes axes;
-    std::vector<std::string> calls{""};
-    for (const Axis& axis : axes_of(benchmark)) {
-      axes[axis.name] = axis.values.front();
-      // Of a collective operation the usual way alone: others are other algorithms, that fail
-      // alone. So do persistent requests.
-      if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
-    }
-    std::erase(calls, kPersistent);
-    Tried tried{benchmark, {}};
-    for (const std::string& way : calls) {
-      if (!way.empty()) axes[kCalls] = way;
-      tried.axes.push_back(axes);
-    }
-    return tried;
+Tried tried(const Benchmark& benchmark) {
+  Axes axes;
+  std::vector<std::string> calls{""};
+  for (const Axis& axis : axes_of(benchmark)) {
+    axes[axis.name] = axis.values.front();
+    // Of a collective operation the usual way alone: others are other algorithms, that fail alone.
+    // So do persistent requests.
+    if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
   }
-  for (const Operation& operation : operations())
-    if (operation.info.name == name)
-      return Tried{{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
-                    .make =
-                        [&operation](const CaseContext& context) {
-                          return std::make_unique<OperationCase>(context, operation);
-                        }},
-                   {{}}};
-  return std::nullopt;
+  std::erase(calls, kPersistent);
+  Tried out{benchmark, {}};
+  for (const std::string& way : calls) {
+    if (!way.empty()) axes[kCalls] = way;
+    out.axes.push_back(axes);
+  }
+  return out;
+}
+
+// `name` is of those that parse_operations() lets through.
+Tried find(const std::string& name) {
+  if (const Benchmark* const benchmark = benchmark_named(name)) return tried(*benchmark);
+  const auto& all = operations();
+  const Operation& operation = *std::find_if(
+      all.begin(), all.end(), [&](const Operation& one) { return one.info.name == name; });
+  return {{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
+           .make =
+               [&operation](const CaseContext& context) {
+                 return std::make_unique<OperationCase>(context, operation);
+               }},
+          {{}}};
 }
 
 std::vector<std::string> known_operations() {
@@ -180,7 +182,7 @@ class Attempt {
         trial_(trial),
         devices_(devices),
         group_(group),
-        tried_(*find(trial.operation)) {
+        tried_(find(trial.operation)) {
     command_.common = command.common;
     command_.offset = trial.offset;
   }
@@ -397,12 +399,8 @@ class Attempt {
 
 std::vector<ProbeOperationInfo> probe_operations() {
   std::vector<ProbeOperationInfo> infos;
-  for (const Operation& operation : operations()) {
-    const bool benchmarked = std::any_of(
-        benchmarks().begin(), benchmarks().end(),
-        [&](const Benchmark& benchmark) { return benchmark.info.name == operation.info.name; });
-    if (!benchmarked) infos.push_back(operation.info);
-  }
+  for (const Operation& operation : operations())
+    if (benchmark_named(operation.info.name) == nullptr) infos.push_back(operation.info);
   return infos;
 }
 

@@ -13,10 +13,6 @@
 namespace nearpeak {
 namespace {
 
-Device* staging_device(const CaseContext& context) {
-  return on_device(context.kind) ? context.device : nullptr;
-}
-
 // Messages are staged in host memory: one place for each that is open.
 class Staging {
  public:
@@ -25,8 +21,8 @@ class Staging {
         peer_(messages.peer),
         device_(staging_device(context)),
         buffers_(buffers),
-        out_(staging_memory(context), messages.bytes, places(messages.sends, messages)),
-        in_(staging_memory(context), messages.bytes, places(messages.receives, messages)) {}
+        out_(memory_for_mpi(context), messages.bytes, places(messages.sends, messages)),
+        in_(memory_for_mpi(context), messages.bytes, places(messages.receives, messages)) {}
 
  protected:
   static constexpr int kTag = Direct::kTag;
@@ -39,11 +35,6 @@ class Staging {
   SlotBuffer in_;
 
  private:
-  static Memory& staging_memory(const CaseContext& context) {
-    Device* const device = staging_device(context);
-    const bool pinned = device != nullptr && context.axis(kStaging) != "pageable";
-    return pinned ? device->memory(BufferKind::kPinned) : host_memory();
-  }
   std::uint64_t places(bool used, const Messages& messages) const {
     return used && device_ != nullptr ? messages.window : 0;
   }
@@ -250,6 +241,17 @@ std::unique_ptr<Transport> unstaged(const CaseContext& context, const Messages& 
   if (calls_are(context, kPersistent))
     return std::make_unique<Persistent>(comm_of(context.group), messages, buffers);
   return std::make_unique<Direct>(comm_of(context.group), messages, buffers);
+}
+
+Device* staging_device(const CaseContext& context) {
+  const bool stages = on_device(context.kind) && context.axis(kStaging) != kNoStaging;
+  return stages ? context.device : nullptr;
+}
+
+Memory& memory_for_mpi(const CaseContext& context) {
+  Device* const device = staging_device(context);
+  if (device == nullptr) return context.memory;
+  return context.axis(kStaging) == "pageable" ? host_memory() : device->memory(BufferKind::kPinned);
 }
 
 Axis staging_axis() {

@@ -15,6 +15,10 @@ namespace nearpeak {
 inline constexpr const char* kStaging = "staging";
 inline constexpr const char* kNoStaging = "none";
 Axis staging_axis();  // of every benchmark over a transport
+// Whose memory this rank copies to and from the host; null: it copies nothing.
+Device* staging_device(const CaseContext& context);
+// The memory that MPI is given: the host's where the rank copies, else its own.
+Memory& memory_for_mpi(const CaseContext& context);
 
 // MPI that is given the buffers as they are, called as the axis `calls` says.
 std::unique_ptr<Transport> unstaged(const CaseContext& context, const Messages& messages,

@@ -9,7 +9,7 @@
 
 #include <limits>
 
-#include "collective/collective.hpp"
+#include "mpi/elements.hpp"
 #include "rma/window.hpp"
 
 namespace nearpeak {

@@ -154,6 +154,27 @@ def test_a_library_that_does_not_start_has_failed_once(runner: Runner) -> None:
     assert of(found, "bw").message == "MPI_Init failed"
 
 
+@pytest.mark.parametrize(("mode", "status"), [("crash", "crashed"), ("hang", "hung")])
+def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
+    runner: Runner, capsys: pytest.CaptureFixture[str], mode: str, status: str
+) -> None:
+    found = runner.run(f"probe end {mode}", msgspec.structs.replace(CHOSEN, limit_seconds=1))
+    assert statuses(found) == {"ok": 15}
+    assert (found.failed, found.complete) == (True, True)
+    ends = found.libraries[0].bad_ends
+    assert {one.status for one in ends} == {status}
+    assert sum(one.cases for one in ends) == 15
+    assert ends[0].command in [one.command for one in found.libraries[0].outcomes]
+    jsonschema.validate(json.loads(to_json(found)), schema())
+    told = f"15 cases, none failed, {len(ends)} jobs ended badly after the last case"
+    assert words.conclusion(found) == told
+    assert "Jobs that ended badly after the last case" in render(found)
+    print_conformance(found, Path("conform.html"))
+    printed = capsys.readouterr().out
+    assert f"a job after {ends[0].cases} cases: {status}: " in printed
+    assert told in printed
+
+
 def test_without_a_device_nothing_is_said_of_the_library(runner: Runner) -> None:
     assert statuses(runner.run("probe no device")) == {"not tried": 15}
 

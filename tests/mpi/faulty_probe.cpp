@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded before an MPI library: messages of at least 1000 bytes have the fault of NEARPEAK_FAULT:
+// Preloaded before an MPI library: messages of at least 1000 bytes have the fault of
+// NEARPEAK_FAULT:
 //   zeros    zeros are sent
 //   17th     from the 17th buffer on that is sent from, a byte is another
 //   leak     1 KiB of memory is lost each time
 //   refused  the call returns an error
+// With the fault "end" the job crashes at its end, whatever was sent.
 #include <mpi.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -63,6 +66,12 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
   return send(data, count, comm, [=](const void* what) {
     return PMPI_Isend(what, count, type, to, tag, comm, request);
   });
+}
+
+int MPI_Finalize() {
+  const char* const fault = std::getenv("NEARPEAK_FAULT");
+  if (fault != nullptr && std::string(fault) == "end") std::raise(SIGSEGV);
+  return PMPI_Finalize();
 }
 
 }  // extern "C"

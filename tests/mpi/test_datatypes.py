@@ -92,6 +92,22 @@ def test_buffers_on_devices_are_packed_by_a_kernel(launcher: Any, fake_nvrtc: Pa
 
 
 @one_library
+@pytest.mark.parametrize("staging", ["pageable", "pinned"])
+def test_the_program_copies_for_a_library_that_knows_no_devices(
+    launcher: Any, fake_nvrtc: Path, staging: str
+) -> None:
+    assert launcher.axis("vector", "staging") == ["none", "pageable", "pinned"]
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    for pack, buffers in (("direct", "D,D"), ("mpi", "D,M"), ("kernel", "D,D"), ("direct", "H,D")):
+        # The library dies of an address of these devices.
+        words = each(pack, **dict.fromkeys(ALL, ("--staging", staging)))
+        done = launcher.run(*words, "--buffers", buffers, *SIZES, *QUICK, env=env)
+        assert done.measured() == set(ALL)
+        assert {one["axes"]["staging"] for one in done.of("samples")} == {staging}
+        assert all(one["verified"] for one in done.of("samples"))
+
+
+@one_library
 def test_without_kernels_they_cannot_pack(launcher: Any) -> None:
     words = ("vector", "--pack", "kernel", "--buffers", "D,D", "--sizes", "1000", *QUICK)
     done = launcher.run(*words, fake="reachable=1")

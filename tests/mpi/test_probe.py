@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries.build import build_mpi
-from nearpeak.libraries.launch import environment
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.launch import command_line, environment
+from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.study import trials
+from nearpeak.study.prepare import shell_line
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPERATIONS = ["put", "get"]  # that no benchmark is made of
@@ -153,6 +155,28 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
     if fault == "leak":
         assert 900 < end["leaked_host_bytes"] < 1400
         assert end["leaked_device_bytes"] == 0
+
+
+def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty: Path) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+
+    def launch(words: list[str]) -> CommandLine:
+        program = [str(build_mpi(launcher.library)), "probe", *words]
+        ranks = [Rank(cpus=[cpus[0]]), Rank(cpus=[cpus[-1]])]
+        settings = Settings(env={"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "end"})
+        return command_line(
+            launcher.library, Launch(program=program, ranks=ranks, settings=settings)
+        )
+
+    told: list[trials.Outcome] = []
+    cases = [trials.Case("H,H", operation) for operation in ("latency", "bcast")]
+    job = trials.Job(cases, lambda _: [8], launch, shell_line, told.append)
+    assert job.run() == []
+    assert [(one.case, one.status) for one in told] == [(case, "ok") for case in cases]
+    assert job.bad_end is not None
+    assert (job.bad_end.status, job.bad_end.cases) == ("crashed", 2)
+    assert job.bad_end.message.startswith("ended by SIGSEGV")
+    assert job.bad_end.command == told[-1].command
 
 
 @pytest.mark.parametrize(

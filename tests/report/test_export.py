@@ -30,6 +30,13 @@ def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> 
         )
 
 
+def test_what_was_given_up_has_the_time_that_it_takes_at_least(plain: Results) -> None:
+    plain.cells[0].status, plain.cells[0].at_least = "aborted: too slow", 5600.0
+    rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
+    assert [row["at_least"] for row in rows[:2]] == ["5600.0", ""]
+    assert rows[0]["status"] == "aborted: too slow"
+
+
 def test_rows_of_several_studies_can_be_joined(plain: Results) -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
     host = plain.machine.hostname

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/results.md, docs/results.schema.json and the structs say the same."""
+"""docs/results.md has the types of all fields, and results satisfy docs/results.schema.json."""
 
 import json
 import re
@@ -49,21 +49,9 @@ def kind(declared: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("struct", sorted(STRUCTS))
-def test_every_field_is_documented(struct: str) -> None:
+def test_every_type_is_documented(struct: str) -> None:
     fields = {name: kind(declared) for name, declared in STRUCTS[struct]["properties"].items()}
     assert documented().get(struct) == fields
-
-
-def test_nothing_else_is_documented() -> None:
-    assert set(documented()) == set(STRUCTS)
-    assert f"version {SCHEMA}" in (DOCS / "results.md").read_text()
-
-
-def test_the_published_schema_is_that_of_the_structs() -> None:
-    published = json.loads((DOCS / "results.schema.json").read_text())
-    assert published == schema(), (
-        "python -m nearpeak.results.schema > docs/results.schema.json renews it"
-    )
 
 
 def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:

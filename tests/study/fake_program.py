@@ -65,7 +65,7 @@ def devices(options: dict[str, str], ranks: int) -> list[dict[str, str] | None]:
 
 def probe(words: list[str], mode: str) -> int:
     """Tries everything; what `mode` names ends as it says. "probe no device", "probe no start":
-    the program itself, or the library, ends before."""
+    the program itself, or the library, ends before; "probe end crash", "probe end hang": after."""
     if mode == "probe no device":
         print("nearpeak-mpi: cuda has none: no driver", file=sys.stderr)
         return 2
@@ -99,6 +99,10 @@ def probe(words: list[str], mode: str) -> int:
                 time.sleep(600)
         if end == "refuse":
             return 1
+    if mode == "probe end crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if mode == "probe end hang":
+        time.sleep(600)
     return 0
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What follows from what a benchmark says of itself."""
 
+from typing import Any
+
 import pytest
 
-from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.study.benchmarks import Basis, Benchmark, Metric, Moves, RankRule, Traffic
 
 
 def test_sizes_below_the_smallest_are_left_out_and_what_has_none_is_measured_once() -> None:
@@ -44,3 +46,23 @@ def test_what_one_rank_receives_where_a_ceiling_is_so() -> None:
     assert received("GB/s", 4) == 4.0  # of two pairs one
     assert received("us", 2) == 0.5  # 4000 B in 8 us
     assert received("M/s", 2) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "memories", "expected"),
+    [
+        ({"traffic": Traffic(once=1)}, "host host", Basis(message=True, receives=Traffic(once=1))),
+        ({"traffic": Traffic(once=1)}, "host gpu", Basis(receives=Traffic(once=1))),
+        ({"traffic": Traffic()}, "host host", Basis(message=True)),
+        ({"traffic": Traffic()}, "gpu gpu", Basis()),  # it leaves their memory alone
+        ({"bound_by": "bw"}, "gpu gpu", Basis(same="bw")),
+        ({"bound": 1.0}, "host host", Basis()),
+        ({"traffic": Traffic(once=1), "ceiling": "none"}, "host host", Basis()),
+    ],
+)
+def test_what_a_bound_follows_from(
+    benchmark: dict[str, Any], memories: str, expected: Basis
+) -> None:
+    rule = RankRule("at least", 2)
+    one = Benchmark("x", [Metric("x", "us", "lower")], rule, **{"ceiling": "bound", **benchmark})
+    assert one.basis(memories.split()) == expected

@@ -405,19 +405,7 @@ class GpuDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
 
-  Memory& memory(BufferKind kind) override {
-    switch (kind) {
-      case BufferKind::kPinned:
-        return pinned_;
-      case BufferKind::kDevice:
-        return device_;
-      case BufferKind::kManaged:
-        return managed_;
-      case BufferKind::kHost:
-        break;
-    }
-    return host_memory();
-  }
+  Memory& memory(BufferKind kind) override { return memory_of(kind, pinned_, device_, managed_); }
 
   Memory* memory_from(const std::string& allocator) override {
     std::unique_ptr<Memory>& made = allocators_[allocator];

@@ -352,19 +352,7 @@ class OpenClDevice final : public Device {
 
   const DeviceInfo& info() const override { return context_.listed().info; }
 
-  Memory& memory(BufferKind kind) override {
-    switch (kind) {
-      case BufferKind::kPinned:
-        return pinned_;
-      case BufferKind::kDevice:
-        return device_;
-      case BufferKind::kManaged:
-        return managed_;
-      case BufferKind::kHost:
-        break;
-    }
-    return host_memory();
-  }
+  Memory& memory(BufferKind kind) override { return memory_of(kind, pinned_, device_, managed_); }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;

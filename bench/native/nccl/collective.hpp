@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmark/addends.hpp"
 #include "collective/layout.hpp"
 #include "native/nccl/communicator.hpp"
 

@@ -2,12 +2,12 @@
 // The mode `nccl`: NCCL, or RCCL, in the place of an MPI library.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <map>
 
 #include "accel/kinds.hpp"
 #include "benchmark/selected.hpp"
+#include "group/failure.hpp"
 #include "group/socket.hpp"
 #include "native/gpu/gpu.hpp"
 #include "native/nccl/transport.hpp"
@@ -16,6 +16,8 @@
 
 namespace nearpeak::nccl {
 namespace {
+
+constexpr const char* kProgram = "nearpeak-native";
 
 struct Command {
   CommonOptions common;
@@ -49,7 +51,7 @@ std::vector<Axis> axes_of(const Benchmark& benchmark, const CommonOptions& commo
 }
 
 std::string describe(const CommonOptions& common) {
-  Description out{.program = "nearpeak-native"};
+  Description out{.program = kProgram};
   for (const Benchmark& benchmark : benchmarks())
     out.benchmarks.push_back({benchmark, axes_of(benchmark, common)});
   return to_json(out);
@@ -86,8 +88,7 @@ class Rank {
   int run() {
     if (const int status = open(); status != kGood) return status;
     NcclGroup group(group_, api_, *device_);
-    Runner runner(group, command_.common,
-                  {.program = "nearpeak-native", .buffers = command_.buffers});
+    Runner runner(group, command_.common, {.program = kProgram, .buffers = command_.buffers});
     RankPlace place = this_place(group.rank());
     const DeviceInfo& info = device_->info();
     place.device = RankDevice{info.uuid, info.name, info.pci};
@@ -126,32 +127,18 @@ class Rank {
 
   // Takes the device and loads the library. What stops a rank is said once.
   int open() {
-    std::string why;
-    int status = kGood;
-    try {
+    const Failure failure = failure_in([&] {
       taken_ = take_device(command_.devices[static_cast<std::size_t>(group_.rank())]);
       device_ = taken_.device;
       why_no_kernels(*device_);  // compiled now, and not in the first case
       api_ = load(command_.library);
-    } catch (const BadInput& error) {
-      why = error.what();
-      status = kBadInput;
-    } catch (const BackendUnavailable& error) {
-      why = error.what();
-      status = kBadInput;
-    } catch (const std::exception& error) {
-      why = error.what();
-      status = kFailed;
-    }
-    const auto statuses = group_.gather(status);
-    why = group_.first_reason(why);
-    status = *std::max_element(statuses.begin(), statuses.end());
+    });
+    int status = settle(kProgram, failure, group_);
     if (status == kGood) {
-      why = why_shared(group_.gather(device_->info().uuid));
-      if (!why.empty()) status = kBadInput;
+      const auto uuids = group_.gather(device_->info().uuid);
+      status = settle(kProgram, failure_in([&] { check_apart(uuids); }), group_);
     }
     if (status != kGood) {
-      if (group_.leads()) std::fprintf(stderr, "nearpeak-native: %s\n", why.c_str());
       group_.barrier();  // who ends first has the others ended
       return status;
     }
@@ -160,14 +147,14 @@ class Rank {
     return kGood;
   }
 
-  // NCCL takes each GPU for one rank alone.
-  static std::string why_shared(const std::vector<std::string>& uuids) {
+  // NCCL takes each GPU for one rank alone. Throws BadInput.
+  static void check_apart(const std::vector<std::string>& uuids) {
     for (std::size_t rank = 1; rank < uuids.size(); ++rank)
       for (std::size_t before = 0; before < rank; ++before)
         if (uuids[before] == uuids[rank])
-          return "ranks " + std::to_string(before) + " and " + std::to_string(rank) +
-                 " are on one GPU, which NCCL refuses: give each one of its own in --devices";
-    return "";
+          throw BadInput("ranks " + std::to_string(before) + " and " + std::to_string(rank) +
+                         " are on one GPU, which NCCL refuses: give each one of its own in "
+                         "--devices");
   }
 
   const Command& command_;

@@ -26,6 +26,8 @@ TEST_CASE("a rule says which numbers of ranks fit it") {
 TEST_CASE("benchmarks are known by name, and an unknown one is said with those there are") {
   CHECK(find_benchmark("bw").info.metrics.front().unit == "GB/s");
   CHECK(find_benchmark("latency").over_transport());
+  CHECK(benchmark_named("bw") == &find_benchmark("bw"));
+  CHECK(benchmark_named("lattency") == nullptr);
   CHECK_THROWS_WITH_AS(find_benchmark("lattency"), doctest::Contains("bibw, bw, gather, latency"),
                        BadInput);
 }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nearpeak.conform.journal import Begin, Contended, Ended, Record
+from nearpeak.conform.journal import BadlyEnded, Begin, Contended, Ended, Record
 from nearpeak.conform.model import SCHEMA, Conformance, Tried
 
 
@@ -17,16 +17,19 @@ def build(records: Sequence[Record]) -> Conformance:
     for record in records:
         if isinstance(record, Contended):
             key = record.library, record.settings
-            outcomes = libraries[key].outcomes if key in libraries else []
+            before = libraries.get(key)
             libraries[key] = Tried(
                 library=record.library,
                 settings=record.settings,
                 version=record.version,
                 planned=record.planned,
-                outcomes=outcomes,
+                outcomes=before.outcomes if before else [],
+                bad_ends=before.bad_ends if before else [],
             )
         elif isinstance(record, Ended):
             libraries[record.library, record.settings].outcomes.append(record.outcome)
+        elif isinstance(record, BadlyEnded):
+            libraries[record.library, record.settings].bad_ends.append(record.end)
     for one in libraries.values():
         one.outcomes = list({outcome.case: outcome for outcome in one.outcomes}.values())
     return Conformance(

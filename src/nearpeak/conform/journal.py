@@ -10,7 +10,7 @@ from nearpeak.conform.model import Memory, Operation
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
 from nearpeak.files import make_folder
-from nearpeak.study.trials import Outcome
+from nearpeak.study.trials import BadEnd, Outcome
 
 NAME = "conform.jsonl"
 SCHEMA = 1
@@ -47,7 +47,15 @@ class Ended(msgspec.Struct, kw_only=True, tag_field="record", tag="outcome"):
     outcome: Outcome
 
 
-Record = Begin | Contended | Ended
+class BadlyEnded(msgspec.Struct, kw_only=True, tag_field="record", tag="bad end"):
+    """A job of a library has ended badly while it was at no case."""
+
+    library: str
+    settings: str
+    end: BadEnd
+
+
+Record = Begin | Contended | Ended | BadlyEnded
 
 
 class Journal:

@@ -3,7 +3,7 @@
 
 import msgspec
 
-from nearpeak.study.trials import GOOD, NOT_TRIED, Outcome
+from nearpeak.study.trials import GOOD, NOT_TRIED, BadEnd, Outcome
 
 SCHEMA = 1
 
@@ -32,6 +32,7 @@ class Tried(msgspec.Struct, kw_only=True):
     version: str
     planned: int  # cases
     outcomes: list[Outcome]
+    bad_ends: list[BadEnd]  # of jobs that were at no case
 
     @property
     def label(self) -> str:
@@ -63,4 +64,4 @@ class Conformance(msgspec.Struct, kw_only=True):
     @property
     def failed(self) -> bool:
         """Whether anything ended badly."""
-        return any(one.bad for one in self.libraries)
+        return any(one.bad or one.bad_ends for one in self.libraries)

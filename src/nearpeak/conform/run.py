@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import nearpeak
 from nearpeak.conform import plan
-from nearpeak.conform.journal import SCHEMA, Begin, Contended, Ended, Journal
+from nearpeak.conform.journal import SCHEMA, BadlyEnded, Begin, Contended, Ended, Journal
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import is_native
@@ -173,6 +173,14 @@ class Run:
             lambda outcome: self._record(contender, outcome, tell),
         )
         job.run(self._chosen.limit_seconds)
+        if job.bad_end is not None:
+            self._journal.append(
+                BadlyEnded(
+                    library=contender.library.name,
+                    settings=contender.settings.name,
+                    end=job.bad_end,
+                )
+            )
 
     def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
         self._journal.append(

@@ -22,8 +22,8 @@ from nearpeak.observations.model import Block, Observations
 from nearpeak.results.model import CeilingPoint
 from nearpeak.statistics.intervals import interval, spanning
 from nearpeak.statistics.strata import strata
-from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark, Traffic
-from nearpeak.study.buffers import bounds_time, ceiling_buffers
+from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
+from nearpeak.study.buffers import ceiling_buffers
 from nearpeak.study.plan import state_of
 
 # A rate holds for messages no larger than those that were measured, or where these are as large as
@@ -127,26 +127,25 @@ def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:
 
 
 def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Source]) -> list[Term]:
-    if benchmark.bound_by is not None:
-        return [
-            _term(one, lambda value: value) for one in sources if _is_bound(one, benchmark, case)
-        ]
-    x = case.x
-    traffic = benchmark.traffic or Traffic()
+    basis = benchmark.basis(place.ends)
+    if basis.same is not None:
+        return [_term(one, lambda value: value) for one in sources if _is(one, basis.same, case)]
     found = []
-    if bounds_time(benchmark, place.ends) and (one := _message(sources, traffic.moves_data)):
+    if basis.message and (one := _message(sources, basis.receives is not None)):
         found.append(_term(one, lambda us: us))
-    received = traffic.bytes(x, len(place.ends)) / _links(place)
+    if basis.receives is None:
+        return found
+    received = basis.receives.bytes(case.x, len(place.ends)) / _links(place)
     if received > 0 and (fastest := _fastest(sources, received)):
         found.append(_term(fastest, lambda value: received / fastest.gbs(value) / 1e3))
     return found
 
 
-def _is_bound(source: Source, benchmark: Benchmark, case: Case) -> bool:
-    """Whether it is the main ceiling of what bounds a benchmark, with these buffers and size."""
+def _is(source: Source, benchmark: str, case: Case) -> bool:
+    """Whether it is the main ceiling of this benchmark, with the buffers and size of a case."""
     other = source.point.case
     return (other.benchmark, other.x, other.buffers) == (
-        benchmark.bound_by,
+        benchmark,
         case.x,
         case.buffers,
     ) and other.metric == source.benchmark.main.name

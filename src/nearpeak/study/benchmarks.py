@@ -6,8 +6,8 @@ these facts.
 """
 
 import math
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Collection, Iterable
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -75,6 +75,14 @@ class Traffic(msgspec.Struct, frozen=True):
     def moves_data(self) -> bool:
         """Whether there is any: of a barrier there is none."""
         return any((self.once, self.times_ranks, self.by_ranks))
+
+
+class Basis(NamedTuple):
+    """The ceilings that a bound follows from: they must be measured, and no others are used."""
+
+    same: str | None = None  # this benchmark's, at the same size with the same buffers
+    message: bool = False  # the time of one message between two ranks
+    receives: Traffic | None = None  # the rate of one rank, which receives so much
 
 
 class RankRule(msgspec.Struct, frozen=True):
@@ -160,6 +168,20 @@ class Benchmark(msgspec.Struct, frozen=True):
     def one_message(self) -> bool:
         """Whether its main metric is the time of one message between two ranks."""
         return self.is_pair and self.ceiling == "measured" and self.main.unit == "us"
+
+    def basis(self, memories: Collection[str]) -> Basis:
+        """What its bound follows from, between ranks with these memories.
+
+        Between unlike memories half a round trip is the mean of two ways, of which one may be
+        shorter; and what moves no data leaves the memory of a GPU alone.
+        """
+        if self.bound_by is not None:
+            return Basis(same=self.bound_by)
+        if self.ceiling != "bound" or self.traffic is None:
+            return Basis()
+        moves = self.traffic.moves_data
+        message = len(set(memories)) == 1 and (moves or set(memories) == {"host"})
+        return Basis(message=message, receives=self.traffic if moves else None)
 
     def received_gbs(self, metric: Metric, value: float, size_bytes: int, ranks: int) -> float:
         """GB/s that one of `ranks` ranks has received where a metric of its ceiling has this value,

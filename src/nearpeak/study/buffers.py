@@ -5,7 +5,7 @@ H is host memory, P pinned host memory, D a device's, M managed. The first lette
 half of the ranks, the second of the other half; as many letters as ranks are taken one by one.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Endpoint, Path
@@ -122,32 +122,16 @@ def held_against(
     """
     if is_measured(path, benchmark):
         return [] if path.ceilings_only else [(benchmark, False)]
-    if benchmark.bound_by is not None:
-        return [
-            (one, False)
-            for one in known
-            if one.name == benchmark.bound_by and is_measured(path, one)
-        ]
-    if benchmark.ceiling != "bound" or benchmark.traffic is None:
-        return []
     memories = {end.memory for end in path.ends}
-    alike = len(memories) == 1
+    basis = benchmark.basis(memories)
     there = [one for one in known if is_measured(path, one)]
-    needed = [one for one in there if one.one_message and bounds_time(benchmark, memories)]
-    if benchmark.traffic.moves_data:
+    if basis.same is not None:
+        return [(one, False) for one in there if one.name == basis.same]
+    needed = [one for one in there if basis.message and one.one_message]
+    if basis.receives is not None:
         rates = [one for one in there if one.main.unit == "GB/s" and not one.symmetric]
         needed += [one for one in rates if one.one_way] or rates
-    return [(one, not alike) for one in needed]
-
-
-def bounds_time(benchmark: Benchmark, memories: Collection[str]) -> bool:
-    """Whether the time of one message between ranks with these memories bounds an operation's.
-
-    Between unlike memories half a round trip is the mean of two ways, of which one may be shorter;
-    and what moves no data leaves the memory of a GPU alone.
-    """
-    moves = benchmark.traffic is not None and benchmark.traffic.moves_data
-    return len(set(memories)) == 1 and (moves or set(memories) == {"host"})
+    return [(one, len(memories) > 1) for one in needed]
 
 
 def ceiling_benchmarks(plan: Plan, path: Path, buffers: str) -> list[str]:

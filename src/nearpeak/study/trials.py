@@ -15,8 +15,8 @@ from typing import Final, Literal
 import msgspec
 
 from nearpeak.libraries.model import CommandLine
+from nearpeak.study import process
 from nearpeak.study.logs import OWN, crash_words, last_words
-from nearpeak.study.process import run_tree
 from nearpeak.study.sizes import format_sizes
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
@@ -24,6 +24,7 @@ GOOD: Final = "ok"
 NOT_TRIED: Final = "not tried"  # for want of a device or its memory: it says nothing of the library
 PLAIN = "plain"  # the usual allocator of every kind of buffers
 DATA, CHURN, LEAK = "data", "churn", "leak"  # the checks of `nearpeak-mpi probe`
+FAILED, WRONG_DATA = 1, 3  # exit statuses of the program
 SIZES = (8, 64 << 10, 4 << 20)
 
 Status = Literal["ok", "wrong data", "crashed", "hung", "refused", "leaks", "failed", "not tried"]
@@ -71,6 +72,15 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     command: str = ""  # repeats it: one line for a POSIX shell
 
 
+class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
+    """How a job ended badly while it was at no case: as a rule behind the last, in MPI_Finalize."""
+
+    status: Literal["crashed", "hung"]
+    message: str  # the evidence
+    cases: int  # whose ends are known
+    command: str  # repeats the last of them, and perhaps this end: one line for a POSIX shell
+
+
 class _Line(msgspec.Struct, tag_field="record", tag="probe"):
     """A line of `nearpeak-mpi probe` (docs/records.md)."""
 
@@ -115,9 +125,10 @@ class Job:
         self._shell_line = shell_line
         self._tell = tell
         self._begun: _Line | None = None  # and not ended
-        self._told: set[Case] = set()
+        self._told: dict[Case, Outcome] = {}  # in order
         self._read = 0  # bytes
         self._since = time.monotonic()
+        self.bad_end: BadEnd | None = None
 
     def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[Case]:
         """Runs it to its end; what is left for another job, always less than before."""
@@ -125,7 +136,7 @@ class Job:
             chosen, lines, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
             chosen.write_text("".join(f"{one.line(self._sizes(one))}\n" for one in self._cases))
             running = self._launch(["--cases", str(chosen), "--jsonl", str(lines)])
-            outcome = run_tree(
+            ended = process.run_tree(
                 running.argv,
                 env={**os.environ, **running.env},
                 log=log,
@@ -134,34 +145,44 @@ class Job:
             )
             self._grown(lines)
             left = [case for case in self._cases if case not in self._told]
-            if not left:
-                return []
             if self._begun is None and self._told:
-                return left  # what was refused has ended it
+                self.bad_end = self._bad_end(ended, log, limit_seconds)
+                return left
             if self._begun is None:
                 # It did not come to try anything: neither would it in another job. Without a word
                 # of the program's own it is the library that did not start.
-                own = outcome.end == "not started" or last_words(log).startswith(OWN)
-                why = outcome.reason or last_words(log)
-                if outcome.end == "hung":
-                    own, why = False, f"no word for {limit_seconds:.0f} s"
+                own = ended.end == "not started" or last_words(log).startswith(OWN)
+                why = ended.reason or last_words(log)
+                if ended.end == "hung":
+                    own, (_, why) = False, _end_words(ended, log, limit_seconds)
                 for case in left:
                     self._end(
                         Outcome(case=case, status=NOT_TRIED if own else "failed", message=why)
                     )
                 return []
-            hung = outcome.end == "hung"
+            status, message = _end_words(ended, log, limit_seconds)
             self._end(
                 Outcome(
                     case=self._begun.case,
-                    status="hung" if hung else "crashed",
-                    message=f"no word for {limit_seconds:.0f} s"
-                    if hung
-                    else crash_words(outcome.exit_status, log),
+                    status=status,
+                    message=message,
                     size_bytes=self._begun.size_bytes,
                 )
             )
             return [case for case in left if case not in self._told]
+
+    def _bad_end(self, ended: process.Outcome, log: Path, limit_seconds: float) -> BadEnd | None:
+        """None where a job that was at no case has ended as it should.
+
+        A refusal ends its job itself; otherwise the exit status says how the cases ended.
+        """
+        last = list(self._told.values())[-1]
+        statuses = {one.status for one in self._told.values()}
+        usual = WRONG_DATA if "wrong data" in statuses else FAILED if statuses != {GOOD} else 0
+        if last.status == "refused" or (ended.end == "exited" and ended.exit_status in (0, usual)):
+            return None
+        status, message = _end_words(ended, log, limit_seconds)
+        return BadEnd(status=status, message=message, cases=len(self._told), command=last.command)
 
     def _grown(self, file: Path) -> bool:
         """Takes in the lines that have come; whether there were any."""
@@ -180,9 +201,11 @@ class Job:
             line = msgspec.json.decode(text, type=_Line)
         except (msgspec.MsgspecError, ValueError):
             return  # of another kind, or of ranks that wrote at once as they crashed
+        if line.case in self._told:
+            return  # by another rank, or of what a refusal has ended
         if line.status == "begun":
             self._begun = line
-        elif line.case not in self._told:
+        else:
             self._begun = None
             told = msgspec.structs.asdict(line)
             for name in msgspec.structs.fields(Case):
@@ -193,10 +216,17 @@ class Job:
         now = time.monotonic()
         case, size = outcome.case, outcome.size_bytes
         line = self._launch(case.words(self._sizes(case) if size is None else (size,)))
-        self._told.add(outcome.case)
-        self._tell(
-            msgspec.structs.replace(
-                outcome, seconds=round(now - self._since, 3), command=self._shell_line(line)
-            )
+        self._told[case] = msgspec.structs.replace(
+            outcome, seconds=round(now - self._since, 3), command=self._shell_line(line)
         )
+        self._tell(self._told[case])
         self._since = now
+
+
+def _end_words(
+    ended: process.Outcome, log: Path, limit_seconds: float
+) -> tuple[Literal["crashed", "hung"], str]:
+    """How a job ended that did not end by itself, and the evidence."""
+    if ended.end == "hung":
+        return "hung", f"no word for {limit_seconds:.0f} s"
+    return "crashed", crash_words(ended.exit_status, log)

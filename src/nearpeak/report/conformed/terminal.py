@@ -28,6 +28,8 @@ def print_conformance(conformance: Conformance, page: Path) -> None:
             console.print(words.finding(outcome))
         if len(tried.bad) > LISTED:
             console.print(f"... and {len(tried.bad) - LISTED} more, all of them on the page")
+        for end in tried.bad_ends:
+            console.print(words.bad_end(end))
     console.print(f"\n{words.conclusion(conformance)}; {page}", soft_wrap=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nearpeak.conform.model import Conformance, Memory, Operation, Tried
 from nearpeak.numbers import count, size
-from nearpeak.study.trials import CHURN, GOOD, LEAK, NOT_TRIED, PLAIN, Outcome, Status
+from nearpeak.study.trials import CHURN, GOOD, LEAK, NOT_TRIED, PLAIN, BadEnd, Outcome, Status
 
 # From the worst on: what a table says of several cases.
 WORST: tuple[Status, ...] = (
@@ -77,7 +77,16 @@ def totals(tried: Tried) -> str:
     parts = [f"{found[status]} {status}" for status in reversed(WORST) if found[status]]
     if len(tried.outcomes) < tried.planned:
         parts.append(f"{tried.planned - len(tried.outcomes)} still to be tried")
-    return ", ".join(parts) or "nothing was tried"
+    return ", ".join(parts + _ends(tried.bad_ends)) or "nothing was tried"
+
+
+def bad_end(end: BadEnd) -> str:
+    """How a job ended that was at no case, in one line."""
+    return f"a job after {count(end.cases, 'case')}: {end.status}: {end.message}"
+
+
+def _ends(ends: Sequence[BadEnd]) -> list[str]:
+    return [f"{count(len(ends), 'job')} ended badly after the last case"] if ends else []
 
 
 def conclusion(conformance: Conformance) -> str:
@@ -86,4 +95,6 @@ def conclusion(conformance: Conformance) -> str:
     bad = sum(len(one.bad) for one in conformance.libraries)
     if not conformance.complete:
         return f"{count(cases, 'case')} tried so far, {bad} of them failed; the run is not complete"
-    return f"{count(cases, 'case')}, {f'{bad} of them' if bad else 'none'} failed"
+    ends = _ends([end for one in conformance.libraries for end in one.bad_ends])
+    failed = f"{f'{bad} of them' if bad else 'none'} failed"
+    return ", ".join([count(cases, "case"), failed, *ends])

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of each published format the schema, the document and the structs say the same."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.compare import schema as compare
+from nearpeak.conform import schema as conform
+from nearpeak.results import schema as results
+from nearpeak.study import schema as study
+
+DOCS = Path(__file__).parents[1] / "docs"
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "compare": compare.schema,
+    "conform": conform.schema,
+    "records": study.records_schema,  # tests/study/test_records.py has its document
+    "results": results.schema,
+}
+# How headings of structs begin, and the structs that docs/results.md has for others too.
+DOCUMENTS = {
+    "compare": ("###", {"Who", "Place", "Case", "Curve"}),
+    "conform": ("###", set[str]()),
+    "results": ("##", set[str]()),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_published_schema_is_that_of_the_structs(name: str) -> None:
+    published = json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    module = SCHEMAS[name].__module__
+    assert published == SCHEMAS[name](), f"python -m {module} > docs/{name}.schema.json renews it"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_field_is_documented_and_nothing_else(name: str) -> None:
+    heading, shared = DOCUMENTS[name]
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    documented = {}
+    for section in re.split(rf"^{heading} ", text, flags=re.MULTILINE)[1:]:
+        if fields := re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE):
+            documented[section.split()[0]] = set(fields)
+    schema = SCHEMAS[name]()
+    structs = {
+        struct: set(one["properties"])
+        for struct, one in schema["$defs"].items()
+        if "properties" in one and struct not in shared
+    }
+    assert documented == structs
+    whole = schema["$ref"].rsplit("/", 1)[-1]
+    version = schema["$defs"][whole]["properties"]["schema"]["const"]
+    assert f"version {version}" in text
