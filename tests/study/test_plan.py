@@ -536,6 +536,7 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     paths = [standins.data_path(), standins.wide_path(4), standins.gpu_path("host-gpu near")]
     paths.append(standins.data_path("host-host tcp-loopback", "network"))
     variants = [of("latency"), of("bw"), of("allreduce"), of("allreduce", "H,D")]
+    variants.append(of("allreduce", staging="pinned"))
     known = bounded(standins, once=2, by_ranks=-2)
     plan = make_plan(Options(), [standins.contender()], variants, paths, known)
     assert plan.budget_seconds == 900
@@ -547,6 +548,7 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
         named_so = [plan.variants[number].benchmark for number in one.variants]
         found[(one.path, *sorted(named_so))] = words[words.index("--sizes") + 1]
         assert plan.is_brief(one) == (named_so == ["allreduce"])
+        assert words[words.index("--memory-limit") + 1] == "64M"
     few = "8,1K,32K,1M,16M"
     assert found == {
         ("host-host same-numa",): "0:64M",

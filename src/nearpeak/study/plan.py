@@ -33,6 +33,7 @@ from nearpeak.study.model import (
     Template,
     Variant,
     new_study,
+    staging,
 )
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
@@ -293,7 +294,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
         (number, variant)
         for number, variant in enumerate(plan.variants)
         if fits(path, plan.benchmark(variant), variant.buffers)
-        and (not plan.few_sizes or is_usual(path, plan.benchmark(variant)))
+        and (not plan.few_sizes or _is_wanted(path, plan.benchmark(variant), variant))
     ]
     template = Template(role="ceiling", path=path.id)
     held = [
@@ -329,6 +330,15 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
                 variants=tuple(together),
                 buffers=plan.variants[together[0]].buffers,
             )
+
+
+def _is_wanted(path: Path, benchmark: Benchmark, variant: Variant) -> bool:
+    """Whether a study that nobody asked anything of has time for it.
+
+    What a library refuses is staged for messages alone.
+    """
+    direct = staging(variant.axes) is None
+    return is_usual(path, benchmark) and (direct or benchmark.ceiling == "measured")
 
 
 def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
