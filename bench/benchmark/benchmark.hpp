@@ -71,6 +71,9 @@ struct BenchmarkInfo {
   XAxis x = {};
   Moves moves = {};
   std::optional<Traffic> traffic = {};
+  // What no rank can do without, where that is less: of a network that adds up, or ranks that help
+  // the root.
+  std::optional<Traffic> least = {};
   std::optional<double> bound = {};  // of the main metric: nothing is better, on no machine
   std::string bound_by = {};         // no better than this benchmark is at the same size
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)

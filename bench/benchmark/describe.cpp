@@ -46,6 +46,7 @@ Json to_json(const DescribedBenchmark& described) {
           {"x", {{"name", info.x.name}, {"unit", info.x.unit}}},
           {"moves", {{"ways", info.moves.ways}, {"window", info.moves.window}}},
           {"traffic", to_json(info.traffic)},
+          {"least", to_json(info.least)},
           {"bound", info.bound ? Json(*info.bound) : Json(nullptr)},
           {"bound_by", info.bound_by.empty() ? Json(nullptr) : Json(info.bound_by)},
           {"ceiling", described.benchmark.ceiling()},

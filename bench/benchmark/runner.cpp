@@ -138,9 +138,10 @@ std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part pa
   return first_wrong(made.wrong(round, part));
 }
 
-std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds, Part last) {
+std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds, Part first,
+                                               Part last) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    const Part part = round < rounds ? Part::kStamps : last;
+    const Part part = round < rounds ? first : last;
     made.begin_round(round, part);
     group_.barrier();
     if (made.prepares()) made.prepare();
@@ -171,7 +172,7 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   }
   const std::uint64_t rounds = trial ? 1 : rounds_of(name.size_bytes, made);
   const Part last = is_cheap(name.size_bytes, made) ? Part::kAll : Part::kStamps;
-  if (!wrong) wrong = verify_rounds(made, rounds, last);
+  if (!wrong) wrong = verify_rounds(made, rounds, Part::kStamps, last);
   if (wrong) wrong_data(name, *wrong);
   return !wrong;
 }
@@ -265,11 +266,11 @@ std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark, const Ca
 std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds) {
   if (tried.budgeted) {
     const std::int64_t begin = now_ns();
-    const auto wrong = verify_rounds(*tried.made, 1, Part::kAll);
+    const auto wrong = verify_rounds(*tried.made, 1, Part::kAll, Part::kAll);
     const double took_ms = static_cast<double>(now_ns() - begin) / 1e6;
     if (wrong || group_.broadcast(took_ms > common_.budget_ms ? 1 : 0) != 0) return wrong;
   }
-  return verify_rounds(*tried.made, rounds, Part::kAll);
+  return verify_rounds(*tried.made, rounds, Part::kAll, Part::kAll);
 }
 
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,

@@ -21,6 +21,7 @@ const Register allreduce_entry(collective<Allreduce>(
      .summary = "time until every rank has the sums of what all ranks have: MPI_Allreduce",
      .smallest = 4,
      .traffic = Traffic{.once = 2, .by_ranks = -2},
+     .least = Traffic{.once = 1},
      .usual = true},
     {type_axis(), in_place_axis()}));
 

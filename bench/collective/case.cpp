@@ -8,7 +8,8 @@
 namespace nearpeak {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
+constexpr std::uint64_t kSeed = 1;                            // of what is received, before it is
+constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of rotating buffers
 
 std::size_t in_buffer(const Places& places) {
   if (!places.in_place) return places.in_bytes;
@@ -16,6 +17,11 @@ std::size_t in_buffer(const Places& places) {
 }
 
 std::size_t out_buffer(const Places& places) { return places.in_place ? 0 : places.out_bytes; }
+
+// Of no rank.
+bool moves_nothing(Group& group, const Places& places) {
+  return group.everywhere(places.out_bytes == 0 && places.in_bytes == 0);
+}
 
 std::size_t slots_of(const CaseContext& context, const Places& places) {
   const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
@@ -40,12 +46,14 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
 
 CollectiveCase::CollectiveCase(const CaseContext& context, const Places& places,
                                std::unique_ptr<Contents> contents)
-    : places_(places),
+    : group_(context.group),
+      places_(places),
       contents_(std::move(contents)),
       slots_(slots_of(context, places)),
       writes_(context.axis(kTouch) == "sender" && places.out_bytes > 0),
       out_(context.memory, out_buffer(places), slots_, context.offset),
-      in_(context.memory, in_buffer(places), slots_, context.offset) {}
+      in_(context.memory, in_buffer(places), slots_, context.offset),
+      ordered_(moves_nothing(context.group, places)) {}
 
 void* CollectiveCase::out(std::size_t slot) const {
   return out_buffer(places_) == 0 ? nullptr : out_.slot(slot);
@@ -62,24 +70,58 @@ void CollectiveCase::touch(std::size_t slot) const {
 }
 
 void CollectiveCase::begin_round(std::uint64_t round, Part) {
+  round_ = round;
   next_ = 0;
+  used_ = 0;
   const std::size_t count = round == 0 ? slots_ : 1;
-  in_.spoil(kSeed, 0, 1);
+  in_.spoil(kSeed, 0, count);
   for (std::size_t slot = 0; slot < count && places_.out_bytes > 0; ++slot) {
     SlotBuffer& from = places_.in_place ? in_ : out_;
     contents_->write(from.memory(), from.slot(slot) + places_.in_place.value_or(0), round);
   }
 }
 
+void CollectiveCase::wait_if_late() {
+  constexpr std::int64_t kLateNs = 200'000;
+  const auto late = static_cast<int>(round_ % static_cast<std::uint64_t>(group_.size()));
+  came_ns_ = now_ns();
+  if (group_.rank() != late) return;
+  const std::int64_t until = came_ns_ + kLateNs;
+  while ((came_ns_ = now_ns()) < until) {
+  }
+}
+
+// Hosts have a clock each.
+std::optional<Mismatch> CollectiveCase::left_too_soon() const {
+  struct Moments {
+    std::uint64_t host;
+    std::int64_t came_ns;
+    std::int64_t left_ns;
+  };
+  const Moments mine{host_hash(), came_ns_, left_ns_};
+  for (const Moments& other : group_.gather(mine))
+    if (other.host == mine.host && mine.left_ns < other.came_ns)
+      return Mismatch{.slot = 0, .byte = 0, .expected = 1, .got = 0};
+  return std::nullopt;
+}
+
 std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
+  if (ordered_) return round == 0 ? std::nullopt : left_too_soon();
   // What was timed has sent again and again what it had received.
   if (round == 0 && places_.in_place && places_.overwritten) return std::nullopt;
   std::vector<unsigned char> got(in_.layout().stride);
-  in_.memory().to_host(got.data(), in_.slot(0), got.size());
-  auto bad = contents_->find_wrong(got.data(), round);
-  if (!bad) bad = find_in_gap(got.data(), in_.layout(), kSeed);
-  if (bad) bad->whole = in_.layout().bytes;
-  return bad;
+  const std::size_t most = 1 + kMostLookedAt / std::max<std::size_t>(1, got.size());
+  for (std::size_t slot = 0; slot < std::min(used_, most); ++slot) {
+    in_.memory().to_host(got.data(), in_.slot(slot), got.size());
+    auto bad = contents_->find_wrong(got.data(), round);
+    if (!bad)
+      bad = find_in_gap(got.data(), in_.layout(), kSeed + (static_cast<std::uint64_t>(slot) << 32));
+    if (!bad) continue;
+    bad->slot = slot;
+    bad->whole = in_.layout().bytes;
+    return bad;
+  }
+  return std::nullopt;
 }
 
 Benchmark collective_benchmark(BenchmarkInfo info, std::vector<Axis> axes,

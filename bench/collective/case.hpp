@@ -3,6 +3,7 @@
 // place or not, what they hold and what must have been received.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "benchmark/benchmark.hpp"
 #include "collective/contents.hpp"
+#include "sampling/clock.hpp"
 
 namespace nearpeak {
 
@@ -51,15 +53,28 @@ class CollectiveCase : public Case {
   void* out(std::size_t slot) const;
   void* in(std::size_t slot) const;
   const std::optional<std::size_t>& in_place() const { return places_.in_place; }
+  // Around an operation that moves no data and is not timed: a rank comes late, and wrong() finds
+  // whoever left before it came.
+  void arrive() {
+    if (ordered_ && round_ > 0) wait_if_late();
+  }
+  void leave() {
+    if (ordered_ && round_ > 0) left_ns_ = now_ns();
+  }
   // As --touch asks, before the operation in this slot.
   void touch(std::size_t slot) const;
   std::size_t next_slot() {
     const std::size_t slot = next_;
+    used_ = std::max(used_, slot + 1);
     if (++next_ == slots_) next_ = 0;
     return slot;
   }
 
  private:
+  void wait_if_late();
+  std::optional<Mismatch> left_too_soon() const;
+
+  Group& group_;
   const Places places_;
   const std::unique_ptr<Contents> contents_;
   const std::size_t slots_;
@@ -67,6 +82,11 @@ class CollectiveCase : public Case {
   SlotBuffer out_;
   SlotBuffer in_;
   std::size_t next_ = 0;
+  std::size_t used_ = 0;  // slots in this round
+  const bool ordered_;    // it moves no data: what it does is that ranks wait
+  std::uint64_t round_ = 0;
+  std::int64_t came_ns_ = 0;
+  std::int64_t left_ns_ = 0;
 };
 
 // An operation as a benchmark: what `info` leaves out is as collectives have it. Its one metric is

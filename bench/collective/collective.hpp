@@ -61,6 +61,13 @@ class CaseOf final : public CollectiveCase {
   }
 
   void run(std::uint64_t n) override {
+    arrive();
+    call(n);
+    leave();
+  }
+
+ private:
+  void call(std::uint64_t n) {
     if (way_ == Way::kBlocking) return call_with(Blocking{comm_of(operation_)}, n);
     if (way_ == Way::kNonblocking) return call_with(Nonblocking{comm_of(operation_)}, n);
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -70,7 +77,6 @@ class CaseOf final : public CollectiveCase {
     }
   }
 
- private:
   std::size_t begin() {
     const std::size_t slot = next_slot();
     touch(slot);
@@ -100,6 +106,7 @@ class BesideComputation final : public Overlapping<CollectiveCase> {
 
  private:
   void begin() override {
+    arrive();
     const std::size_t slot = next_slot();
     touch(slot);
     Begin calls{comm_of(operation_), request_};
@@ -109,7 +116,10 @@ class BesideComputation final : public Overlapping<CollectiveCase> {
     int done = 0;
     MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
   }
-  void finish() override { MPI_Wait(&request_, MPI_STATUS_IGNORE); }
+  void finish() override {
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    leave();
+  }
 
   const Operation operation_;
   MPI_Request request_ = MPI_REQUEST_NULL;

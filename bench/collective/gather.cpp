@@ -19,7 +19,8 @@ const Register gather_entry(
     collective<Gather>({.name = "gather",
                         .summary = "time until rank 0 has a block of every rank: MPI_Gather",
                         .smallest = 1,
-                        .traffic = Traffic{.once = -1, .times_ranks = 1}},
+                        .traffic = Traffic{.once = -1, .times_ranks = 1},
+                        .least = Traffic{.once = 1}},
                        {in_place_axis()}));
 
 }  // namespace

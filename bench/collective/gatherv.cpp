@@ -22,7 +22,8 @@ const Register gatherv_entry(
     collective<Gatherv>({.name = "gatherv",
                          .summary = "gather with a count for each rank, equal ones: MPI_Gatherv",
                          .smallest = 1,
-                         .traffic = Traffic{.once = -1, .times_ranks = 1}},
+                         .traffic = Traffic{.once = -1, .times_ranks = 1},
+                         .least = Traffic{.once = 1}},
                         {in_place_axis()}));
 
 }  // namespace

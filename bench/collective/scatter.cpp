@@ -19,7 +19,8 @@ const Register scatter_entry(
     collective<Scatter>({.name = "scatter",
                          .summary = "time until every rank has a block of rank 0: MPI_Scatter",
                          .smallest = 1,
-                         .traffic = Traffic{.once = -1, .times_ranks = 1}},
+                         .traffic = Traffic{.once = -1, .times_ranks = 1},
+                         .least = Traffic{.once = 1}},
                         {in_place_axis()}));
 
 }  // namespace

@@ -23,7 +23,8 @@ const Register scatterv_entry(
     collective<Scatterv>({.name = "scatterv",
                           .summary = "scatter with a count for each rank, equal ones: MPI_Scatterv",
                           .smallest = 1,
-                          .traffic = Traffic{.once = -1, .times_ranks = 1}},
+                          .traffic = Traffic{.once = -1, .times_ranks = 1},
+                          .least = Traffic{.once = 1}},
                          {in_place_axis()}));
 
 }  // namespace

@@ -25,13 +25,13 @@ std::uint64_t available_memory() {
   return std::numeric_limits<std::uint64_t>::max();
 }
 
+}  // namespace
+
 std::uint64_t host_hash() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   return std::hash<std::string>()(name);
 }
-
-}  // namespace
 
 std::string why_too_much(const std::vector<MemoryNeed>& ranks) {
   std::map<std::uint64_t, MemoryNeed> hosts;

@@ -18,6 +18,8 @@ struct MemoryNeed {
   std::uint64_t available;
 };
 
+std::uint64_t host_hash();  // of the name of this host
+
 // Why these ranks' memory does not fit; empty where it does.
 std::string why_too_much(const std::vector<MemoryNeed>& ranks);
 

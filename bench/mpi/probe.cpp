@@ -303,11 +303,13 @@ class Attempt {
     command_.common.window = 1;
     ProbeOutcome outcome = repeat(kWarmUp);
     Growth growth;
-    // Caches may fill for a while: what grows must go on to grow, for twice as long.
-    for (const int times : {kInterval, 2 * kInterval}) {
-      if (outcome.status == kOk) outcome = grow(times, growth);
-      if (outcome.status != kOk || !growth.any()) return outcome;
-    }
+    // Caches may fill for a while: what grows must go on to grow, for twice as long and as fast.
+    if (outcome.status == kOk) outcome = grow(kInterval, growth);
+    if (outcome.status != kOk || !growth.any()) return outcome;
+    const Growth before = growth;
+    outcome = grow(2 * kInterval, growth);
+    growth = {went_on(before.host, growth.host), went_on(before.device, growth.device)};
+    if (outcome.status != kOk || !growth.any()) return outcome;
     return {.status = "leaks",
             .message = growth.text(),
             .size_bytes = size_,
@@ -357,6 +359,8 @@ class Attempt {
     return {.status = kOk};
   }
 
+  static double went_on(double before, double now) { return kAlike * now < before ? 0 : now; }
+
   // In all, where it grew in most intervals and shrank in none.
   static double steady_growth(const std::vector<double>& used) {
     std::size_t grew = 0;
@@ -381,8 +385,9 @@ class Attempt {
   static constexpr int kToldEvery = 8;  // of those that are made
   static constexpr int kWarmUp = 32;
   static constexpr int kInterval = 16;
-  static constexpr double kLeastLeak =
-      128;  // bytes each time: below it are pages touched by chance
+  // Bytes each time: what is less are pages that are touched by chance.
+  static constexpr double kLeastLeak = 256;
+  static constexpr double kAlike = 2;  // what grows with the number of times does so evenly
 
   Runner& runner_;
   Command command_;  // of this trial alone

@@ -17,6 +17,15 @@ double timed_ns(Group& group, Action action) {
   return static_cast<double>(now_ns() - begin);
 }
 
+// Of some trials the median, on the slowest rank. Collective.
+template <class Action>
+double usual_us(Group& group, Action action) {
+  std::vector<double> trials;
+  for (int i = 0; i < kTrials; ++i) trials.push_back(timed_ns(group, action));
+  const auto all = group.gather(median(trials));
+  return *std::max_element(all.begin(), all.end()) / 1e3;
+}
+
 }  // namespace
 
 Beside::Beside(const CaseContext& context) : group_(context.group) {
@@ -60,15 +69,19 @@ void Beside::verify(Communication& communication) {
   communication.finish();
 }
 
+// What is communicated first may take much longer than later: so it is looked at again.
 void Beside::fit(Communication& communication) {
-  std::vector<double> trials;
-  for (int i = 0; i < kTrials; ++i)
-    trials.push_back(timed_ns(group_, [&] {
-      communication.begin();
-      communication.finish();
-    }));
-  const auto all = group_.gather(median(trials));
-  computation_->fit(group_, *std::max_element(all.begin(), all.end()) / 1e3);
+  const auto communicate = [&] {
+    communication.begin();
+    communication.finish();
+  };
+  double target_us = usual_us(group_, communicate);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    computation_->fit(group_, target_us);
+    target_us = usual_us(group_, communicate);
+    const double took_us = usual_us(group_, [&] { computation_->run(nullptr); });
+    if (std::max(target_us, took_us) < kAlike * std::min(target_us, took_us)) break;
+  }
   state_ = State::kFitted;
 }
 

@@ -10,7 +10,6 @@ namespace nearpeak {
 namespace {
 
 constexpr std::uint64_t kMostNumbers = 32;
-constexpr std::size_t kDrawn = 64;
 
 template <class T>
 void store_as(void* to, std::uint64_t number) {
@@ -34,10 +33,23 @@ void store_bfloat16(void* to, std::uint64_t number) {
   store_as<std::uint16_t>(to, float_bits(number) >> 16);
 }
 
+// All that are drawn, twice: rows that begin anywhere among them lie in one piece.
 std::vector<unsigned char> table_of(const NumberType& type, const auto& number_of) {
-  std::vector<unsigned char> table(kDrawn * type.bytes);
-  for (std::size_t i = 0; i < kDrawn; ++i) type.store(&table[i * type.bytes], number_of(i));
+  std::vector<unsigned char> table(2 * kDrawn * type.bytes);
+  for (std::size_t i = 0; i < 2 * kDrawn; ++i)
+    type.store(&table[i * type.bytes], number_of(i % kDrawn));
   return table;
+}
+
+// Calls use(done, count, place) for `total` numbers from the one at `first` on: those from `done`
+// on are as many in a row, the first of them drawn at `place`. Ends when it returns false.
+template <class Use>
+void in_rows(std::size_t first, std::size_t total, Use use) {
+  for (std::size_t done = 0; done < total;) {
+    const std::size_t count = std::min(kDrawn - (first + done) % kDrawn, total - done);
+    if (!use(done, count, drawn_place(first + done))) return;
+    done += count;
+  }
 }
 
 }  // namespace
@@ -66,37 +78,47 @@ Numbers::Numbers(const NumberType& type, int ranks)
                            type.name + ": choose a wider type");
 }
 
-std::uint64_t Numbers::number_at(std::size_t index, int rank, std::uint64_t round) const {
+std::size_t drawn_place(std::size_t index) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  const std::uint64_t begin = (index / kDrawn * kOdd) >> 58;
+  return (index + begin) % kDrawn;
+}
+
+std::uint64_t Numbers::number_drawn(std::size_t place, int rank, std::uint64_t round) const {
   const std::uint64_t seed = (static_cast<std::uint64_t>(rank) << 40) + (round << 20);
-  return payload_word({seed}, 0, 1 + index % kDrawn, kDrawn * 16) % below_;
+  return payload_word({seed}, 0, 1 + place, kDrawn * 16) % below_;
 }
 
 void Numbers::fill(void* to, std::size_t first, std::size_t count, int rank,
                    std::uint64_t round) const {
   const auto table =
-      table_of(type_, [&](std::size_t i) { return number_at(first + i, rank, round); });
-  for (std::size_t done = 0; done < count; done += kDrawn)
-    std::memcpy(static_cast<unsigned char*>(to) + done * bytes(), table.data(),
-                std::min(kDrawn, count - done) * bytes());
+      table_of(type_, [&](std::size_t place) { return number_drawn(place, rank, round); });
+  auto* const out = static_cast<unsigned char*>(to);
+  in_rows(first, count, [&](std::size_t done, std::size_t row, std::size_t place) {
+    std::memcpy(out + done * bytes(), &table[place * bytes()], row * bytes());
+    return true;
+  });
 }
 
 std::optional<Mismatch> Numbers::find_wrong_sum(const void* data, std::size_t first,
                                                 std::size_t count, int ranks,
                                                 std::uint64_t round) const {
-  const auto table = table_of(type_, [&](std::size_t i) {
+  const auto table = table_of(type_, [&](std::size_t place) {
     std::uint64_t sum = 0;
-    for (int rank = 0; rank < ranks; ++rank) sum += number_at(first + i, rank, round);
+    for (int rank = 0; rank < ranks; ++rank) sum += number_drawn(place, rank, round);
     return sum;
   });
   const auto* const in = static_cast<const unsigned char*>(data);
-  for (std::size_t done = 0; done < count * bytes(); done += table.size()) {
-    const std::size_t length = std::min(table.size(), count * bytes() - done);
-    if (std::memcmp(in + done, table.data(), length) == 0) continue;
-    const auto at = static_cast<std::size_t>(
-        std::mismatch(table.begin(), table.begin() + length, in + done).first - table.begin());
-    return Mismatch{0, done + at, table[at], in[done + at]};
-  }
-  return std::nullopt;
+  std::optional<Mismatch> wrong;
+  in_rows(first, count, [&](std::size_t done, std::size_t row, std::size_t place) {
+    const unsigned char* const wanted = &table[place * bytes()];
+    const unsigned char* const got = in + done * bytes();
+    if (std::memcmp(got, wanted, row * bytes()) == 0) return true;
+    const auto at = std::mismatch(wanted, wanted + row * bytes(), got);
+    wrong = Mismatch{0, static_cast<std::size_t>(at.second - in), *at.first, *at.second};
+    return false;
+  });
+  return wrong;
 }
 
 }  // namespace nearpeak

@@ -24,7 +24,13 @@ struct NumberType {
 const std::vector<NumberType>& number_types();
 const NumberType& number_type(const std::string& name);  // throws std::out_of_range
 
-// What so many ranks contribute: drawn numbers, which begin anew after kDrawn of them.
+// So many numbers are drawn, and come again and again. Each row of as many begins elsewhere among
+// them, so that one that is where another belongs is seen.
+inline constexpr std::size_t kDrawn = 64;
+// Which of them is at an index.
+std::size_t drawn_place(std::size_t index);
+
+// What so many ranks contribute: drawn numbers.
 class Numbers {
  public:
   // Throws std::range_error where the type is too narrow for exact sums of so many.
@@ -38,7 +44,7 @@ class Numbers {
                                          int ranks, std::uint64_t round) const;
 
  private:
-  std::uint64_t number_at(std::size_t index, int rank, std::uint64_t round) const;
+  std::uint64_t number_drawn(std::size_t place, int rank, std::uint64_t round) const;
 
   const NumberType& type_;
   std::uint64_t below_;  // all numbers are

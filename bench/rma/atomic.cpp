@@ -34,15 +34,15 @@ std::size_t slots_of(const CaseContext& context, std::size_t bytes) {
   return context.axis(kReuse) == "rotating" ? rotating_windows(bytes, 1, context.cache_bytes) : 1;
 }
 
-// `count` numbers, of which those behind the first kDrawnNumbers begin anew.
+// `count` numbers, of which number_at() says those of the first kDrawn indices.
 template <class NumberAt>
 std::vector<unsigned char> numbers(const NumberType& type, std::size_t count, NumberAt number_at) {
+  std::vector<unsigned char> drawn(kDrawn * type.bytes);
+  for (std::size_t i = 0; i < kDrawn; ++i)
+    type.store(&drawn[drawn_place(i) * type.bytes], number_at(i));
   std::vector<unsigned char> out(count * type.bytes);
-  const std::size_t drawn = std::min(count, kDrawnNumbers);
-  for (std::size_t i = 0; i < drawn; ++i) type.store(&out[i * type.bytes], number_at(i));
-  const std::size_t period = drawn * type.bytes;
-  for (std::size_t at = period; at < out.size(); at += period)
-    std::memcpy(&out[at], out.data(), std::min(period, out.size() - at));
+  for (std::size_t i = 0; i < count; ++i)
+    std::memcpy(&out[i * type.bytes], &drawn[drawn_place(i) * type.bytes], type.bytes);
   return out;
 }
 
@@ -50,8 +50,8 @@ std::vector<unsigned char> numbers(const NumberType& type, std::size_t count, Nu
 
 std::uint64_t drawn_number(std::size_t index, std::uint64_t stream, std::uint64_t round) {
   const std::uint64_t seed = (stream << 40) + (round << 20);
-  constexpr std::size_t kRow = 16 * kDrawnNumbers;
-  return 1 + payload_word({seed}, 0, 1 + index % kDrawnNumbers, kRow) % kMostDrawn;
+  constexpr std::size_t kRow = 16 * kDrawn;
+  return 1 + payload_word({seed}, 0, 1 + drawn_place(index), kRow) % kMostDrawn;
 }
 
 const NumberType& long_type() {

@@ -10,12 +10,13 @@
 #include <limits>
 
 #include "mpi/elements.hpp"
+#include "payload/numbers.hpp"
 #include "rma/window.hpp"
 
 namespace nearpeak {
 
 // The numbers of an operation on this size: small whole ones, so that what the target holds
-// afterwards is exact. Those behind the first kDrawnNumbers begin anew.
+// afterwards is exact. They are drawn as in payload/numbers.hpp.
 struct Atoms {
   const NumberType* type;
   MPI_Datatype mpi;
@@ -27,9 +28,8 @@ struct Atoms {
   std::uint64_t (*held)(std::uint64_t done, std::size_t index, std::uint64_t round);
 };
 
-// A drawn number, 1 to 31: one for each index below 64, which then begin anew.
+// The drawn number at an index, 1 to 31.
 std::uint64_t drawn_number(std::size_t index, std::uint64_t stream, std::uint64_t round);
-inline constexpr std::size_t kDrawnNumbers = 64;
 
 // Integers of 8 bytes, as of OMB's fop and cas.
 const NumberType& long_type();

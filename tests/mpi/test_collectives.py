@@ -119,13 +119,13 @@ FAULTS = {
     "allgather": ["dropped", "gap", "late", "swapped"],
     "alltoall": ["dropped", "gap", "late", "swapped"],
     "neighbor_alltoall": ["dropped", "gap", "late"],  # of two ranks, either order is right
-    "allreduce": ["sum", "dropped", "gap", "late"],
-    "scan": ["sum", "dropped", "gap", "late"],
+    "allreduce": ["sum", "dropped", "gap", "late", "moved"],
+    "scan": ["sum", "dropped", "gap", "late", "moved"],
 }
 
 
 @ONE
-@pytest.mark.parametrize("fault", ["sum", "dropped", "swapped", "gap", "late"])
+@pytest.mark.parametrize("fault", ["sum", "dropped", "swapped", "gap", "late", "moved"])
 def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> None:
     names = [name for name, all_faults in FAULTS.items() if fault in all_faults]
     for rank in (0, 1):
@@ -145,3 +145,28 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
         # What is right is still measured.
         right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
         assert right == [(name, 2000) for name in here]
+
+
+@ONE
+def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, faulty: Path) -> None:
+    env = {
+        "LD_PRELOAD": str(faulty),
+        "NEARPEAK_FAULT": "once",
+        "NEARPEAK_FAULTY_BYTES": "100004",
+        "NEARPEAK_FAULTY_RANK": "1",
+    }
+    done = launcher.run("bcast", "--sizes", "100004", "--reuse", "rotating", *QUICK, env=env)
+    assert done.code == 3, done.err
+    (problem,) = done.of("problem")
+    assert problem["status"] == "wrong data"
+
+
+@ONE
+@pytest.mark.parametrize("words", [("barrier", "--calls", "nonblocking"), ("ibarrier",)])
+def test_who_leaves_a_barrier_too_soon_is_seen(
+    launcher: Any, faulty: Path, words: tuple[str, ...]
+) -> None:
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "early"}
+    done = launcher.run(*words, *QUICK, env=env)
+    assert done.code == 3, done.err
+    assert not done.of("samples")

@@ -42,6 +42,14 @@ BENCHMARKS = [
         )
     ),
     Benchmark(
+        "scatter",
+        [Metric("scatter", "us", "lower")],
+        SOME,
+        traffic=Traffic(once=-1, times_ranks=1),
+        least=Traffic(once=1),
+        ceiling="bound",
+    ),
+    Benchmark(
         "vector", [Metric("vector", "us", "lower")], PAIR, bound_by="latency", ceiling="bound"
     ),
 ]
@@ -129,7 +137,8 @@ def test_a_bound_is_the_longer_of_a_message_and_what_a_rank_receives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "bytes_"), [("allreduce", MIB), ("allgather", MIB), ("bcast", MIB)]
+    ("operation", "bytes_"),
+    [("allreduce", MIB), ("allgather", MIB), ("bcast", MIB), ("scatter", MIB)],
 )
 def test_the_bytes_are_those_of_the_traffic(operation: str, bytes_: int) -> None:
     found, _ = bounds(ceiling(TWO, "bw", MIB, 10.0), at=TWO, wanted=case(operation, MIB))
@@ -138,7 +147,7 @@ def test_the_bytes_are_those_of_the_traffic(operation: str, bytes_: int) -> None
     found, _ = bounds(
         ceiling(TWO, "bw", MIB, 10.0), at=FOUR, wanted=case(operation, MIB), paths=paths
     )
-    factor = {"allreduce": 1.5, "allgather": 3, "bcast": 1}[operation]
+    factor = {"allreduce": 1.5, "allgather": 3, "bcast": 1, "scatter": 1}[operation]
     assert found == pytest.approx(factor * bytes_ / 10e3)
 
 
@@ -215,7 +224,7 @@ def test_the_time_of_a_large_message_bounds_no_small_one() -> None:
 def test_what_moves_no_data_takes_as_long_as_an_empty_message() -> None:
     ceilings = [ceiling(TWO, "latency", x, us) for x, us in ((0, 0.1), (1, 0.15), (8, 0.12))]
     assert bounds(*ceilings, at=TWO, wanted=case("barrier", 0)) == (0.1, "latency 0 B, ring")
-    assert bounds(*ceilings, at=TWO, wanted=case("bcast", 1)) == (0.15, "latency 1 B, ring")
+    assert bounds(*ceilings, at=TWO, wanted=case("bcast", 1)) == (0.12, "latency 8 B, ring")
 
 
 def test_memory_of_gpus_is_no_part_of_what_moves_no_data() -> None:

@@ -120,7 +120,8 @@ class Rank {
   static std::vector<Method> methods(const CaseContext& context, const Messages& messages,
                                      const Buffers& buffers) {
     const Communicator& comm = communicator_of(context.group);
-    return {{.name = "nccl", .buffers = buffers, .unavailable = "", .make = [=, &comm] {
+    const char* const why_not = messages.bytes == 0 ? "NCCL has no messages without data" : "";
+    return {{.name = "nccl", .buffers = buffers, .unavailable = why_not, .make = [=, &comm] {
                return std::make_unique<NcclTransport>(comm, messages, buffers);
              }}};
   }

@@ -73,6 +73,8 @@ TEST_CASE("sums of any order are exact, and a wrong one is found") {
         CHECK_FALSE(wrong(ranks, round));
         CHECK(wrong(ranks - 1, round));
         CHECK(numbers.find_wrong_sum(sums.data(), kFirst + 1, kCount, ranks, round));
+        // As many numbers further on as are drawn.
+        CHECK(numbers.find_wrong_sum(sums.data(), kFirst + kDrawn, kCount, ranks, round));
         sums[(kCount - 1) * type.bytes] ^= 1;
         const auto found = wrong(ranks, round);
         REQUIRE(found);

@@ -157,13 +157,13 @@ def _term(source: Source, us: Callable[[float], float]) -> Term:
 
 
 def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
-    """The quickest of the smallest messages that were measured; `with_data`: of those with any."""
+    """The quickest of the small messages that were measured; `with_data`: of those with any."""
     small = [
         one
         for one in sources
         if one.benchmark.one_message and int(with_data) <= one.point.case.x <= QUOTED_BYTES
     ]
-    return min(small, key=lambda one: (one.point.case.x, one.usual()), default=None)
+    return min(small, key=lambda one: one.usual(), default=None)
 
 
 def _fastest(sources: Iterable[Source], received: float) -> Source | None:

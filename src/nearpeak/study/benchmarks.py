@@ -124,6 +124,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     x: X = X()
     moves: Moves = Moves()
     traffic: Traffic | None = None  # of a collective operation
+    least: Traffic | None = None  # what no rank can do without, where that is less
     bound: float | None = None  # of its main metric: nothing is better, on no machine
     bound_by: str | None = None  # it is no better than this benchmark at the same size
     # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing
@@ -181,7 +182,7 @@ class Benchmark(msgspec.Struct, frozen=True):
             return Basis()
         moves = self.traffic.moves_data
         message = len(set(memories)) == 1 and (moves or set(memories) == {"host"})
-        return Basis(message=message, receives=self.traffic if moves else None)
+        return Basis(message=message, receives=(self.least or self.traffic) if moves else None)
 
     def received_gbs(self, metric: Metric, value: float, size_bytes: int, ranks: int) -> float:
         """GB/s that one of `ranks` ranks has received where a metric of its ceiling has this value,

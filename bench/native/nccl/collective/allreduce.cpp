@@ -19,7 +19,8 @@ const Register entry(collective<Allreduce>(
     {.name = "allreduce",
      .summary = "time until every rank has the sums of what all ranks have: ncclAllReduce",
      .smallest = 4,
-     .traffic = Traffic{.once = 2, .by_ranks = -2}},
+     .traffic = Traffic{.once = 2, .by_ranks = -2},
+     .least = Traffic{.once = 1}},
     {type_axis(), in_place_axis()}));
 
 }  // namespace

@@ -21,7 +21,8 @@ const Register entry(collective<Scatter>(
     {.name = "scatter",
      .summary = "time until every rank has a block of rank 0: a group of ncclSend and ncclRecv",
      .smallest = 1,
-     .traffic = Traffic{.once = -1, .times_ranks = 1}},
+     .traffic = Traffic{.once = -1, .times_ranks = 1},
+     .least = Traffic{.once = 1}},
     {in_place_axis()}));
 
 }  // namespace

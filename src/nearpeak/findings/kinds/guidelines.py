@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations slower than others of the same library that do the same and more.
+
+Self-consistent performance guidelines: J. L. Träff, W. Gropp and R. Thakur, "Self-consistent MPI
+performance guidelines", IEEE Transactions on Parallel and Distributed Systems 21 (2010).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Kind, Seen, View, most_beaten, value, where
+from nearpeak.identity import Place, Who
+from nearpeak.results.model import Cell
+
+LIMIT = 1.5  # times slower: what is less is not worth a change
+# What does the same at the same size, where other ranks than the root ignore what they get, or
+# give zeros.
+STRONGER = {
+    "bcast": ("allreduce",),
+    "reduce": ("allreduce",),
+    "gather": ("allgather",),
+    "scatter": ("alltoall",),
+    "allgather": ("alltoall",),
+}
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell that a stronger operation beats."""
+    there: dict[tuple[Who, Place, str, int, str], list[Cell]] = defaultdict(list)
+    for cell in view.unstaged:
+        there[_key(cell, cell.case.benchmark)].append(cell)
+    for cell in view.unstaged:
+        stronger = STRONGER.get(cell.case.benchmark, ())
+        others = [one for name in stronger for one in there.get(_key(cell, name), ())]
+        if found := most_beaten(cell, others, LIMIT):
+            other, loss = found
+            sentence = (
+                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
+                f" {value(loss.better, cell)} of {other.case.figure}, which does the same and"
+                f" more, {loss.text}."
+            )
+            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
+
+
+def _key(cell: Cell, benchmark: str) -> tuple[Who, Place, str, int, str]:
+    return cell.who, cell.place, cell.case.buffers, cell.case.x, benchmark
+
+
+KIND = Kind(
+    "guidelines",
+    find,
+    "Choose another algorithm for the operation in the library's settings, or call the other one.",
+)
