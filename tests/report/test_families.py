@@ -69,6 +69,17 @@ def test_what_failed_says_how(of_family: Results) -> None:
     assert len([group for group, _ in found if "tried before" in group]) == 1
 
 
+def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
+    lost = next(one for one in of_family.cells if one.case.benchmark == "allgather")
+    lost.status, lost.failed = "crashed", 2
+    (family,) = families(of_family)
+    found = {row.head: row.values for group in family.table.groups for row in group.rows}
+    value = found["allgather"]["openmpi 8"]
+    assert (value.text, value.tone) == ("1.00", "bad")
+    assert value.remark == "crashed in 2 of 8 launches"
+    assert "crashed in 2 of 8 launches: allgather" in family.sentences[0]
+
+
 def test_a_metric_may_be_a_ratio(of_family: Results) -> None:
     for one in of_family.cells:
         if one.case.benchmark == "barrier":

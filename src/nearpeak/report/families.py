@@ -18,7 +18,7 @@ from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import axes_words, reference, status
+from nearpeak.results.names import axes_words, loses, reference, status
 from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.model import Awareness
 from nearpeak.study.trials import GOOD, NOT_TRIED
@@ -211,16 +211,13 @@ def _row(
 def _value(cell: Cell) -> Value:
     if cell.median is None:
         return Value(status(cell), "text", tone="bad")
+    detail = ""
     if cell.overlap is not None:
-        return Value(cell.median, detail=f"overlap {percent(cell.overlap.hidden.value)} %")
-    if cell.fraction is None:
-        return Value(cell.median)
-    return Value(
-        cell.median,
-        detail=f"{percent(cell.fraction)} %",
-        tone="bad" if is_defect(cell) else "",
-        remark="(defect)" if is_defect(cell) else "",
-    )
+        detail = f"overlap {percent(cell.overlap.hidden.value)} %"
+    elif cell.fraction is not None:
+        detail = f"{percent(cell.fraction)} %"
+    remark = loses(cell) or ("(defect)" if is_defect(cell) else "")
+    return Value(cell.median, detail=detail, tone="bad" if remark else "", remark=remark)
 
 
 def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awareness]:
@@ -266,12 +263,20 @@ def _sentences(cells: list[Cell]) -> Iterator[str]:
         groups[cell.place, cell.case.buffers, cell.who].append(cell)
     for (place, buffers, who), mine in groups.items():
         parts = [*_nearness(mine), *_figures(mine)]
-        failed: dict[str, list[str]] = defaultdict(list)
-        for cell in mine:
-            if cell.median is None and cell.case.figure not in failed[cell.status]:
-                failed[cell.status].append(cell.case.figure)
-        parts += [f"{how}: {', '.join(names)}" for how, names in failed.items() if names]
+        parts += _failed(mine)
         yield f"{_where(place, buffers, kinds)}, {who.label}: {'; '.join(parts)}."
+
+
+def _failed(cells: Sequence[Cell]) -> Iterator[str]:
+    """How operations failed: that no launch measured a size, or in how many one was lost."""
+    worst: dict[str, Cell] = {}
+    for cell in sorted(cells, key=lambda one: (one.median is None, one.failed)):
+        if cell.median is None or loses(cell):
+            worst[cell.case.figure] = cell
+    failed: dict[str, list[str]] = defaultdict(list)
+    for name, cell in sorted(worst.items()):
+        failed[loses(cell) or cell.status].append(name)
+    return (f"{how}: {', '.join(names)}" for how, names in failed.items())
 
 
 def _figures(cells: Sequence[Cell]) -> Iterator[str]:

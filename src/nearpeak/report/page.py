@@ -394,6 +394,7 @@ class _Data:
             "fractionIsInterval": int(cell.fraction_ci95 is not None),
             "fractionBlocks": cell.fraction_blocks,
             "status": names.status(cell),
+            "failed": cell.failed,
             "flags": ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
             "defect": int(is_defect(cell)),
             "minimum": _short(cell.minimum),

@@ -110,6 +110,14 @@
     return traces;
   }
 
+  const lostWords = (cell) => (cell.failed ? ` · ${cell.status}` : "");
+  // A cross around the points where some launches were lost: the others alone are drawn.
+  function lostTraces(points, look) {
+    const lost = points.filter(({ cell }) => cell.failed);
+    return !lost.length ? [] : [{ x: lost.map((point) => place(point.size)), y: lost.map((point) => point.y), type: "scatter",
+      mode: "markers", hoverinfo: "skip", marker: { symbol: "x-thin", size: 13, line: { color: look.bad, width: 2 } } }];
+  }
+
   function chartTraces(kind, key, look) {
     const variant = data.variants[Number(key.split(",")[1])];
     const asFraction = kind === "fraction";
@@ -147,8 +155,8 @@
             + (cell.bandwidths ? ` · bus bandwidth ${number(cell.bandwidths[1])} GB/s` : "")
             + (cell.overlap ? ` · ${cell.overlap}` : "");
           return `${plain(brief(contender.label))} ${number(cell.median)} ${variant.unit}`
-            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}`;
-        }, true));
+            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}${lostWords(cell)}`;
+        }, true), ...lostTraces(points, look));
     });
     return { traces, places, variant };
   }
@@ -188,9 +196,9 @@
     const traces = [];
     const bounds = scaling.paths.map((path) => rows(data.ceilings[`${path},${scaling.variant}`] || {}).find((row) => row.size === scaling.size));
     const add = (found, style, text) => {
-      const points = scaling.ranks.map((ranks, index) => ({ ranks, row: found[index] })).filter(({ row }) => row)
-        .map(({ ranks, row }) => ({ size: ranks, y: row.value ?? row.median, low: row.low, high: row.high, row }));
-      if (points.length) traces.push(...curveTraces(points, style, ({ row }) => text(row), true));
+      const points = scaling.ranks.map((ranks, index) => ({ ranks, cell: found[index] })).filter(({ cell }) => cell)
+        .map(({ ranks, cell }) => ({ size: ranks, y: cell.value ?? cell.median, low: cell.low, high: cell.high, cell }));
+      if (points.length) traces.push(...curveTraces(points, style, ({ cell }) => text(cell), true), ...lostTraces(points, look));
     };
     add(bounds, { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
       (row) => `${variant.reference} ${number(row.value)} ${variant.unit}`);
@@ -201,7 +209,7 @@
       const name = plain(brief(contender.label));
       add(scaling.paths.map((path) => of(path, who)), { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name },
         (cell) => `${name} ${number(cell.median)} ${variant.unit} ${spread(cell.low, cell.high, cell.isInterval)}`
-          + (cell.fraction === null ? "" : ` · ${percent(cell.fraction)} % of ${variant.reference}`));
+          + (cell.fraction === null ? "" : ` · ${percent(cell.fraction)} % of ${variant.reference}`) + lostWords(cell));
     });
     return { traces, places: scaling.ranks, variant };
   }

@@ -193,7 +193,13 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
     if cell.median is None:
         return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
     found = {
-        f"{name} value": Value(cell.median, ci95=cell.ci95, range=cell.range),
+        f"{name} value": Value(
+            cell.median,
+            ci95=cell.ci95,
+            range=cell.range,
+            tone="bad" if names.loses(cell) else "",
+            notes=tuple(filter(None, [names.loses(cell)])),
+        ),
         f"{name} size": Value(cell.case.x, "size"),
         f"{name} fraction": Value(
             cell.fraction,

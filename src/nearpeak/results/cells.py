@@ -53,6 +53,11 @@ class Gathered:
         reached = {gap.status for gap in self.gaps if gap.reached}
         return reached if reached or self.measured else {gap.status for gap in self.gaps}
 
+    def ended(self, status: str) -> int:
+        """How many launches ended so in it; those that failed before count where no other does."""
+        mine = [gap for gap in self.gaps if gap.status == status]
+        return sum(gap.reached for gap in mine) or len(mine)
+
     @property
     def believed(self) -> list[Observation]:
         """The observations that count, in block order; none where data was wrong in any launch."""
@@ -158,6 +163,7 @@ def _cell(
     cell.status = min(
         wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"
     )
+    cell.failed = gathered.ended(cell.status) if cell.status in FAILED else 0
     return cell
 
 
