@@ -15,7 +15,7 @@ from statistics import median
 from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import summary
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words, loses, reference, status
@@ -161,7 +161,7 @@ def _table(
         caption=(
             "The median at a small, a medium and a large message, and below it the percentage of"
             " what it is held against, at the same size; of what failed, how. Intervals are"
-            " in the table of all cells."
+            f" in the table of all cells. {PAIRED}"
         ),
         head="Operation",
         columns=[

@@ -14,6 +14,12 @@ Kind = Literal["number", "percent", "size", "count", "probability", "text", "com
 Tone = Literal["", "good", "bad", "note"]
 Span = tuple[float, float]
 
+# Said wherever a percentage stands beside the figures that it seems to follow from.
+PAIRED = (
+    "Percentages are medians of the ratios of single blocks, so they may differ from the ratio of"
+    " the figures beside them."
+)
+
 
 @dataclass(frozen=True)
 class Value:

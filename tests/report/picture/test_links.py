@@ -8,6 +8,7 @@ from nearpeak.identity import CEILING
 from nearpeak.machine.model import Endpoint, Gpu, Path
 from nearpeak.report.picture.layout import layout
 from nearpeak.report.picture.links import Measured, measured, summed
+from nearpeak.report.sections import PAIRED
 from nearpeak.results.model import Failure, Results
 
 
@@ -77,6 +78,12 @@ def test_few_launches_are_told(plain: Results) -> None:
     assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
     said = [text.words for text in layout(plain.machine, measured(plain)).texts]
     assert any("fewer than 6 launches" in words for words in said)
+
+
+def test_a_percentage_is_no_ratio_of_the_figures_beside_it(plain: Results) -> None:
+    said = " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
+    assert PAIRED in said
+    assert PAIRED not in " ".join(text.words for text in layout(plain.machine, []).texts)
 
 
 def test_a_defect_does_not_count(plain: Results) -> None:
