@@ -50,6 +50,16 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
 
 
+def test_the_largest_size_has_its_bus_bandwidth(of_family: Results) -> None:
+    (family,) = families(of_family)
+    found = {row.head: row.values for group in family.table.groups for row in group.rows}
+    # Each of two ranks must receive one block: 1 MiB in 200 µs.
+    assert found["allgather"][f"openmpi {1 << 20}"].notes == ("bus 5.24 GB/s",)
+    assert not found["allgather"]["openmpi 8"].notes
+    assert not found["barrier"]["openmpi 8"].notes
+    assert "bus bandwidth too, as nccl-tests defines it" in family.table.caption
+
+
 def test_what_failed_says_how(of_family: Results) -> None:
     crashed = next(one for one in of_family.cells if one.case.benchmark == "allgather")
     crashed.median = crashed.fraction = None

@@ -8,13 +8,14 @@ it has others too.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import summary
+from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
@@ -41,6 +42,10 @@ AGAINST = {
     "measured": "the ceiling that was measured without MPI at the same size",
     "none": "nothing: what they could reach without MPI is not measured",
 }
+BUS = (
+    " Of collective operations the largest size has the bus bandwidth too, as nccl-tests defines"
+    " it: what at least one rank must send or receive, over the time."
+)
 _TOLD = 4  # operations in a sentence
 MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
 
@@ -137,6 +142,8 @@ def _table(
     who = [one for one in summary.contenders(results) if any(cell.who == one for cell in cells)]
     by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
+    bus = _bus(results)
+    told = any(bus(cell) for cell in cells)
     who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
     kinds = {curve.buffers for curve in curves}
     usual = {one.name: {axis.name: axis.default for axis in one.axes} for one in results.benchmarks}
@@ -150,7 +157,7 @@ def _table(
                 and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
             ]
             rows = [
-                _row(place, curve, who, sizes, by_case, refused, usual[curve.benchmark])
+                _row(place, curve, who, sizes, by_case, refused, bus, usual[curve.benchmark])
                 for curve in here
             ]
             if rows:
@@ -161,7 +168,7 @@ def _table(
         caption=(
             "The median at a small, a medium and a large message, and below it the percentage of"
             " what it is held against, at the same size; of what failed, how. Intervals are"
-            f" in the table of all cells. {PAIRED}"
+            f" in the table of all cells. {PAIRED}{BUS if told else ''}"
         ),
         head="Operation",
         columns=[
@@ -187,6 +194,7 @@ def _row(
     sizes: Sequence[int],
     cells: dict[tuple[Who, Place, Case], Cell],
     refused: dict[tuple[Who, str, str], Awareness],
+    bus: Callable[[Cell], str],
     usual: Mapping[str, str],
 ) -> Row:
     """Of one operation; `usual`: the values of its axes that go without saying."""
@@ -199,7 +207,7 @@ def _row(
             mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
         for x, cell in mine.items():
             if cell is not None:
-                values[_key(one, x)] = _value(cell)
+                values[_key(one, x)] = _value(cell, bus(cell) if x == sizes[-1] else "")
                 found.append(cell)
         if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
             values[_key(one, sizes[0])] = _refusal(tried)
@@ -208,7 +216,18 @@ def _row(
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
 
 
-def _value(cell: Cell) -> Value:
+def _bus(results: Results) -> Callable[[Cell], str]:
+    """Tells the bus bandwidth of a cell; empty of what has none."""
+    rates = bandwidths(results)
+
+    def words(cell: Cell) -> str:
+        found = rates(cell)
+        return f"bus {number(found.bus)} GB/s" if found else ""
+
+    return words
+
+
+def _value(cell: Cell, bus: str) -> Value:
     if cell.median is None:
         return Value(status(cell), "text", tone="bad")
     detail = ""
@@ -217,7 +236,13 @@ def _value(cell: Cell) -> Value:
     elif cell.fraction is not None:
         detail = f"{percent(cell.fraction)} %"
     remark = loses(cell) or ("(defect)" if is_defect(cell) else "")
-    return Value(cell.median, detail=detail, tone="bad" if remark else "", remark=remark)
+    return Value(
+        cell.median,
+        detail=detail,
+        tone="bad" if remark else "",
+        remark=remark,
+        notes=(bus,) if bus else (),
+    )
 
 
 def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awareness]:
