@@ -60,6 +60,23 @@ def test_the_largest_size_has_its_bus_bandwidth(of_family: Results) -> None:
     assert "bus bandwidth too, as nccl-tests defines it" in family.table.caption
 
 
+def test_it_says_how_operations_were_measured(of_family: Results) -> None:
+    axes = {"calls": "blocking", "reuse": "fixed", "type": "float"}
+    for one in of_family.cells:
+        if one.case.benchmark == "allgather":
+            one.case = msgspec.structs.replace(one.case, axes=axes)
+    of_family.benchmarks = [
+        msgspec.structs.replace(one, summary=f"what {one.name} is") for one in of_family.benchmarks
+    ]
+    (family,) = families(of_family)
+    assert family.about[1].startswith("Measured with calls=blocking, reuse=fixed;")
+    details = {row.head: row.detail for group in family.table.groups for row in group.rows}
+    assert details == {"allgather": "type=float", "barrier": ""}
+    assert family.operations == {
+        "allgather": "what allgather is", "barrier": "what barrier is"
+    }  # fmt: skip
+
+
 def test_what_failed_says_how(of_family: Results) -> None:
     crashed = next(one for one in of_family.cells if one.case.benchmark == "allgather")
     crashed.median = crashed.fraction = None

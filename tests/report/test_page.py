@@ -411,5 +411,5 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
     assert [over.partition(",")[0] for over, _ in table.spans] == ["latency", "bw"]
     (family,) = families.families(plain)
     assert family.title == "Other operations"
-    assert "Held against nothing" in family.about[-1]
+    assert "Held against nothing" in family.about[1]
     assert {row.head for rows in family.table.groups for row in rows.rows} >= {"mean rest"}

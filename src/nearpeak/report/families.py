@@ -65,7 +65,8 @@ class Family:
 
     name: str
     title: str
-    about: list[str]  # what its operations are held against
+    about: list[str]  # what its operations are held against, and how they were measured
+    operations: dict[str, str]  # what each that was measured is
     table: Table
     sentences: list[str]  # one for each place and library
     charts: dict[tuple[Place, str], list[Curve]]  # by place and buffers: those not shown elsewhere
@@ -101,7 +102,12 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     return Family(
         name=name,
         title=title(name),
-        about=list(_about(results, name)),
+        about=[*_about(results, name), *_axes(curves)],
+        operations={
+            one.name: one.summary
+            for one in results.benchmarks
+            if one.summary and any(one.name == curve.benchmark for curve in curves)
+        },
         table=_table(results, name, cells, curves, sizes),
         sentences=list(_sentences(cells)),
         charts=charts,
@@ -119,6 +125,21 @@ def _about(results: Results, name: str) -> Iterator[str]:
     for kind, operations in found.items():
         whose = "" if len(found) == 1 else f" ({', '.join(operations)})"
         yield f"Held against {AGAINST.get(kind, kind)}{whose}."
+
+
+def _axes(curves: Sequence[Curve]) -> Iterator[str]:
+    """How they were measured, as far as that is the same of all."""
+    common = _common(curves)
+    if words := axes_words(common):
+        more = any(curve.axes.keys() - common.keys() for curve in curves)
+        rest = "; what is not the same of all stands below their names" if more else ""
+        yield f"Measured with {', '.join(words)}{rest}."
+
+
+def _common(curves: Sequence[Curve]) -> dict[str, str]:
+    """The axes that all have, with the same value."""
+    first, *others = (curve.axes.items() for curve in curves)
+    return {name: value for name, value in first if all((name, value) in one for one in others)}
 
 
 def _sizes(measured: Iterable[int]) -> list[int]:
@@ -146,7 +167,7 @@ def _table(
     told = any(bus(cell) for cell in cells)
     who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
     kinds = {curve.buffers for curve in curves}
-    usual = {one.name: {axis.name: axis.default for axis in one.axes} for one in results.benchmarks}
+    common = _common(curves)
     groups = []
     for place in summary.places(results):
         for buffers in dict.fromkeys(curve.buffers for curve in curves):
@@ -156,10 +177,7 @@ def _table(
                 if curve.buffers == buffers
                 and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
             ]
-            rows = [
-                _row(place, curve, who, sizes, by_case, refused, bus, usual[curve.benchmark])
-                for curve in here
-            ]
+            rows = [_row(place, curve, who, sizes, by_case, refused, bus, common) for curve in here]
             if rows:
                 groups.append(Rows(_where(place, buffers, kinds), rows))
     groups += _never_measured(refused, curves, who, sizes)
@@ -195,9 +213,9 @@ def _row(
     cells: dict[tuple[Who, Place, Case], Cell],
     refused: dict[tuple[Who, str, str], Awareness],
     bus: Callable[[Cell], str],
-    usual: Mapping[str, str],
+    common: Mapping[str, str],
 ) -> Row:
-    """Of one operation; `usual`: the values of its axes that go without saying."""
+    """Of one operation; `common`: the axes that are told of all at once."""
     values: dict[str, Value] = {}
     found: list[Cell] = []
     for one in who:
@@ -212,7 +230,7 @@ def _row(
         if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
             values[_key(one, sizes[0])] = _refusal(tried)
     values["unit"] = Value(unit(found[0].unit) if found else "", "text")
-    other = {name: value for name, value in curve.axes.items() if usual.get(name) != value}
+    other = {name: value for name, value in curve.axes.items() if name not in common}
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
 
 
