@@ -45,7 +45,10 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
     assert found["host-host same-numa", "barrier"] == {
         "unit": "µs", "openmpi 8": "1.00", "mpich 8": "1.00"
     }  # fmt: skip
-    assert "at 1 MiB allgather reaches 50.0 % of the bound" in family.sentences[0]
+    assert family.sentences == [
+        "host-host same-numa: furthest from the bound: at 8 B allgather of openmpi, 50.0 %;"
+        " at 1 MiB allgather of openmpi, 50.0 %."
+    ]
     place = of_family.paths[0].place
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
 
@@ -91,7 +94,7 @@ def test_what_failed_says_how(of_family: Results) -> None:
     (family,) = families(of_family)
     found = rows(family.table)
     assert found["host-host same-numa", "allgather"][f"{crashed.who.label} 8"] == crashed.status
-    assert any("aborted: too slow: allgather" in one for one in family.sentences)
+    assert "aborted: too slow: allgather of openmpi" in family.sentences[0]
     assert found["with D,D, tried before the study", "allgather"] == {"openmpi 8": "crashed"}
     assert len([group for group, _ in found if "tried before" in group]) == 1
 
@@ -104,7 +107,29 @@ def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
     value = found["allgather"]["openmpi 8"]
     assert (value.text, value.tone) == ("1.00", "bad")
     assert value.remark == "crashed in 2 of 8 launches"
-    assert "crashed in 2 of 8 launches: allgather" in family.sentences[0]
+    assert "crashed in 2 of 8 launches: allgather of openmpi" in family.sentences[0]
+
+
+def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(of_family: Results) -> None:
+    for one in of_family.cells:
+        if one.case.benchmark == "allgather":
+            one.fraction = 0.9 if one.who == Who("mpich") else 0.3
+    (family,) = families(of_family)
+    assert "at 8 B allgather of openmpi, 30.0 %; at 1 MiB" in family.sentences[0]
+    of_family.libraries = [
+        msgspec.structs.replace(info, family="nccl" if info.name == "mpich" else info.family)
+        for info in of_family.libraries
+    ]
+    (family,) = families(of_family)
+    assert "at 8 B allgather of openmpi, 30.0 % (mpich 90.0 %);" in family.sentences[0]
+
+
+def test_what_is_held_against_nothing_has_its_figures(of_family: Results) -> None:
+    for one in of_family.cells:
+        if one.case.benchmark == "barrier":
+            one.ceiling, one.fraction = None, None
+    (family,) = families(of_family)
+    assert family.sentences[0].endswith("; barrier: openmpi 1.00 µs, mpich 1.00 µs.")
 
 
 def test_a_metric_may_be_a_ratio(of_family: Results) -> None:
