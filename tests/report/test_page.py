@@ -16,9 +16,11 @@ from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Diagnosis, Provenance
 from nearpeak.observations.model import Block
 from nearpeak.report import beside, families, headlines, summary, tables
+from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
 from nearpeak.results.model import Cell, Finding, Mode, Pace, Results
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.study.model import Awareness
 
 
 class _Reader(HTMLParser):
@@ -413,3 +415,16 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
     assert family.title == "Other operations"
     assert "Held against nothing" in family.about[1]
     assert {row.head for rows in family.table.groups for row in rows.rows} >= {"mean rest"}
+
+
+def test_what_was_refused_stands_over_all_sizes(collective: Results) -> None:
+    collective.awareness = [
+        Awareness(
+            library="openmpi", settings="default", buffers="D,D", operation="allgather",
+            status="crashed", message="signal 11", command="x",
+        )
+    ]  # fmt: skip
+    refused = "not measured: crashed when tried"
+    page = render(collective)
+    assert f'<td colspan="3" class="over first bad" title="signal 11">{refused}</td>' in page
+    assert rf"\multicolumn{{3}}{{c}}{{{refused}}}" in to_latex(collective)

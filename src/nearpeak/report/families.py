@@ -228,7 +228,7 @@ def _row(
                 values[_key(one, x)] = _value(cell, bus(cell) if x == sizes[-1] else "")
                 found.append(cell)
         if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
-            values[_key(one, sizes[0])] = _refusal(tried)
+            values[_key(one, sizes[0])] = _refusal(tried, len(sizes))
     values["unit"] = Value(unit(found[0].unit) if found else "", "text")
     other = {name: value for name, value in curve.axes.items() if name not in common}
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
@@ -274,8 +274,10 @@ def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awarenes
     }
 
 
-def _refusal(tried: Awareness) -> Value:
-    return Value(tried.status, "text", tone="bad", hover=tried.message)
+def _refusal(tried: Awareness, columns: int) -> Value:
+    """Over all sizes: it was not measured at any."""
+    words = f"not measured: {tried.status} when tried"
+    return Value(words, "text", tone="bad", hover=tried.message, columns=columns)
 
 
 def _never_measured(
@@ -289,7 +291,7 @@ def _never_measured(
     rows: dict[str, dict[str, dict[str, Value]]] = defaultdict(lambda: defaultdict(dict))
     for (one, buffers, operation), tried in refused.items():
         if (buffers, operation) not in measured and one in who:
-            rows[buffers][operation][_key(one, sizes[0])] = _refusal(tried)
+            rows[buffers][operation][_key(one, sizes[0])] = _refusal(tried, len(sizes))
     return [
         Rows(f"with {buffers}, tried before the study", [Row(*item) for item in mine.items()])
         for buffers, mine in rows.items()
