@@ -80,6 +80,15 @@ def test_it_says_how_operations_were_measured(of_family: Results) -> None:
     }  # fmt: skip
 
 
+def test_launches_that_lie_far_apart_show_their_range(of_family: Results) -> None:
+    one, other, *_ = (cell for cell in of_family.cells if cell.case.benchmark == "allgather")
+    one.range, other.range = (56.0, 1688.0), (0.9, 1.7)
+    (family,) = families(of_family)
+    found = {row.head: row.values for group in family.table.groups for row in group.rows}
+    assert found["allgather"]["openmpi 8"].span == "range 56.0 to 1690"
+    assert found["allgather"]["mpich 8"].span == ""
+
+
 def test_what_failed_says_how(of_family: Results) -> None:
     crashed = next(one for one in of_family.cells if one.case.benchmark == "allgather")
     crashed.median = crashed.fraction = None

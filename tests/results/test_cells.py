@@ -68,6 +68,10 @@ def test_few_launches_have_a_range_and_no_interval(make_study: MakeStudy) -> Non
     assert cell.ci95 is None
     assert cell.range == (4.0, 4.04)
     assert cell.flags == ["few launches"]
+    apart = make_study()
+    for block, value in enumerate((56.0, 60.0, 1688.0)):
+        apart.launch(block, "alpha", "bw", {1024: value})
+    assert apart.cell().flags == ["few launches", "imprecise"]
 
 
 def test_launch_medians_stand_in_block_order(make_study: MakeStudy) -> None:

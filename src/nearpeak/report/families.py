@@ -47,6 +47,7 @@ BUS = (
     " it: what at least one rank must send or receive, over the time."
 )
 _TOLD = 4  # operations in a sentence
+SCATTERED = 2.0  # launches that differ by more than this factor show their range
 MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
 
 
@@ -185,8 +186,9 @@ def _table(
         title=f"{title(name)}.",
         caption=(
             "The median at a small, a medium and a large message, and below it the percentage of"
-            " what it is held against, at the same size; of what failed, how. Intervals are"
-            f" in the table of all cells. {PAIRED}{BUS if told else ''}"
+            " what it is held against, at the same size; of what failed, how. The range is told"
+            " where launches differ by more than a factor of two; all intervals are in the table of"
+            f" all cells. {PAIRED}{BUS if told else ''}"
         ),
         head="Operation",
         columns=[
@@ -259,6 +261,7 @@ def _value(cell: Cell, bus: str) -> Value:
         detail=detail,
         tone="bad" if remark else "",
         remark=remark,
+        range=cell.range if cell.range and cell.range[1] > SCATTERED * cell.range[0] else None,
         notes=(bus,) if bus else (),
     )
 
@@ -309,9 +312,7 @@ def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
     for (place, buffers), here in groups.items():
         beside = [cell for cell in here if cell.who.library in no_mpi]
         mine = [cell for cell in here if cell.who.library not in no_mpi] or here
-        worst = "; ".join(_worst(mine, beside))
-        parts = [f"furthest from {worst}"] if worst else []
-        parts += [*_figures(mine), *_failed(here)]
+        parts = [*_worst(mine, beside), *_figures(mine), *_failed(here)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
 
 
@@ -355,8 +356,8 @@ def _figures(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _worst(cells: Sequence[Cell], beside: Sequence[Cell]) -> Iterator[str]:
-    """`the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size that is told, and of
-    those `beside` the same operation."""
+    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size that is
+    told, and of those `beside` the same operation."""
     held = [cell for cell in cells if cell.fraction is not None]
     there = sorted({cell.case.x for cell in held if cell.case.x > 0})
     before = ""
@@ -367,7 +368,9 @@ def _worst(cells: Sequence[Cell], beside: Sequence[Cell]) -> Iterator[str]:
             for cell in beside
             if cell.case == worst.case and cell is not worst and cell.fraction is not None
         )
-        of = f"the {'overlap' if worst.overlap is not None else reference(worst.ceiling)}: "
+        of = f"furthest from the {reference(worst.ceiling)}: "
+        if worst.overlap is not None:
+            of = "least overlap: "
         yield (
             f"{'' if of == before else of}at {size(x)} {_whose(worst)}, {percent(_share(worst))} %"
             + (f" ({others})" if others else "")
