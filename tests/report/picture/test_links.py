@@ -80,6 +80,17 @@ def test_few_launches_are_told(plain: Results) -> None:
     assert any("fewer than 6 launches" in words for words in said)
 
 
+def test_the_memory_of_a_virtual_machine_is_not_told(plain: Results) -> None:
+    def said() -> str:
+        return " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
+
+    assert plain.machine.virtual
+    assert "GiB" not in said().replace("\N{NO-BREAK SPACE}", " ")
+    assert "2\N{NO-BREAK SPACE}cores" in said()
+    plain.machine = msgspec.structs.replace(plain.machine, virtual=False)
+    assert "24\N{NO-BREAK SPACE}GiB" in said()
+
+
 def test_a_percentage_is_no_ratio_of_the_figures_beside_it(plain: Results) -> None:
     said = " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
     assert PAIRED in said
