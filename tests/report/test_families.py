@@ -130,8 +130,10 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(of_family: Result
         msgspec.structs.replace(info, family="nccl" if info.name == "mpich" else info.family)
         for info in of_family.libraries
     ]
+    assert "nccl-tests" not in " ".join(family.about)
     (family,) = families(of_family)
     assert "at 8 B allgather of openmpi, 30.0 % (mpich 90.0 %);" in family.sentences[0]
+    assert family.about[-1].startswith("The size of allgather is that of one rank's block")
 
 
 def test_what_is_held_against_nothing_has_its_figures(of_family: Results) -> None:

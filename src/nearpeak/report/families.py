@@ -103,7 +103,7 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     return Family(
         name=name,
         title=title(name),
-        about=[*_about(results, name), *_axes(curves)],
+        about=[*_about(results, name), *_axes(curves), *_blocks(results, cells)],
         operations={
             one.name: one.summary
             for one in results.benchmarks
@@ -135,6 +135,21 @@ def _axes(curves: Sequence[Curve]) -> Iterator[str]:
         more = any(curve.axes.keys() - common.keys() for curve in curves)
         rest = "; what is not the same of all stands below their names" if more else ""
         yield f"Measured with {', '.join(words)}{rest}."
+
+
+def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
+    """What a size is of, where NCCL stands beside: nccl-tests tells others."""
+    measured = {cell.case.benchmark for cell in cells}
+    of_blocks = [
+        one.name
+        for one in results.benchmarks
+        if one.name in measured and one.traffic is not None and one.traffic.times_ranks
+    ]
+    if of_blocks and any(cell.who.library in _no_mpi(results) for cell in cells):
+        yield (
+            f"The size of {', '.join(of_blocks)} is that of one rank's block, with NCCL too;"
+            " nccl-tests tells the whole buffer, as many times as large as there are ranks."
+        )
 
 
 def _common(curves: Sequence[Curve]) -> dict[str, str]:
