@@ -181,6 +181,7 @@ def _table(
     refused = _refused(results, name)
     bus = _bus(results)
     told = any(bus(cell) for cell in cells)
+    held = any(cell.fraction is not None for cell in cells)
     who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
     kinds = {curve.buffers for curve in curves}
     common = _common(curves)
@@ -203,7 +204,7 @@ def _table(
             "The median at a small, a medium and a large message, and below it the percentage of"
             " what it is held against, at the same size; of what failed, how. The range is told"
             " where launches differ by more than a factor of two; all intervals are in the table of"
-            f" all cells. {PAIRED}{BUS if told else ''}"
+            f" all cells. {PAIRED if held else ''}{BUS if told else ''}"
         ),
         head="Operation",
         columns=[

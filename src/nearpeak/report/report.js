@@ -137,7 +137,7 @@
       const points = (groups.get(key) || [])
         .filter((cell) => cell.who === who && wanted(kind, cell.size) && cell.median !== null)
         .filter((cell) => !asFraction || cell.fraction !== null)
-        .filter((cell) => kind !== "large" || cell.median > 0)
+        .filter((cell) => (kind !== "large" && kind !== "times") || cell.median > 0)
         .sort((one, other) => one.size - other.size)
         .map((cell) => asFraction
           ? { size: cell.size, y: 100 * cell.fraction, cell,
@@ -239,10 +239,15 @@
       yaxis: { ...axis, title: title(kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling"), rangemode: "tozero", automargin: true },
       shapes: [],
     };
-    if (kind === "large" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
+    if (kind === "large" || kind === "times" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
     if (kind === "fraction") {
-      const top = Math.max(100, ...traces.flatMap((trace) => trace.y).filter((y) => y !== null));
-      layout.yaxis.range = [0, top * 1.06];
+      const found = traces.flatMap((trace) => trace.y).filter((y) => y !== null && y > 0);
+      const top = Math.max(100, ...found);
+      // What can be done may be far from a bound, so curves would lie flat at the foot of a linear axis.
+      if (variant.reference === "bound" && !variant.ideal) {
+        Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal",
+          range: [Math.log10(Math.min(10, ...found)) - 0.06, Math.log10(top) + 0.06] });
+      } else layout.yaxis.range = [0, top * 1.06];
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: 100, y1: 100, line: { color: look.fg, width: 1.6 } });
     }
     Plotly.react(node, traces, layout, { displayModeBar: false });
