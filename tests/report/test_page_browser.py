@@ -207,6 +207,27 @@ def test_paper_has_the_charts(browser: "Browser", plain: Results, tmp_path: Path
     assert not browser.evaluate("document.documentElement.classList.contains('paper')")
 
 
+def test_paper_has_the_charts_of_families(
+    browser: "Browser", collective: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(collective, tmp_path), 1280)
+    drawn = "document.querySelectorAll('section.family .chart[data-drawn]').length"
+    assert browser.evaluate(drawn) == 0
+    browser.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
+    assert browser.evaluate(drawn) == 2
+    assert not browser.evaluate("document.querySelectorAll('section.family details[open]').length")
+
+
+def test_the_menu_shows_all_its_entries(
+    browser: "Browser", collective: Results, tmp_path: Path
+) -> None:
+    page = write_page(collective, tmp_path)
+    menu = "document.querySelector('nav.toc ul')"
+    for width in (1366, 800):
+        browser.open(page, width)
+        assert browser.evaluate(f"{menu}.scrollWidth <= {menu}.clientWidth")
+
+
 def test_other_buffers_are_drawn_when_chosen(
     browser: "Browser", gpu: Results, tmp_path: Path, width: int
 ) -> None:

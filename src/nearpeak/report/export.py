@@ -176,9 +176,8 @@ def to_latex(results: Results) -> str:
     For a document that loads the package booktabs.
     """
     theory = (row for row in summary.table_one(results) if not row.best.fact)
-    judged = [table for table in verdicts.tables(results) if not table.folded]
     others = [one.table for one in families(results)]
-    others += [awareness.table(results), *judged, fits.table(results)]
+    others += [awareness.table(results), *verdicts.main(results), fits.table(results)]
     shown = [
         tables.table_one(theory),
         tables.table_two(headlines.groups(results), summary.figures(results)),

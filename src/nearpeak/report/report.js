@@ -308,12 +308,16 @@
     }, 120);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  const opened = []; // what is folded on the screen and not on paper
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
+    opened.push(...document.querySelectorAll("section.family details:not([open])"));
+    opened.forEach((box) => { box.open = true; });
     charts.filter(visible).forEach(draw);
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
+    opened.splice(0).forEach((box) => { box.open = false; });
     redraw();
   });
 
