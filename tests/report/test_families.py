@@ -45,9 +45,48 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
     assert found["host-host same-numa", "barrier"] == {
         "unit": "µs", "openmpi 8": "1.00", "mpich 8": "1.00"
     }  # fmt: skip
-    assert "at 1 MiB allgather reaches 50.0 % of the bound" in family.sentences[0]
+    assert family.sentences == [
+        "host-host same-numa: furthest from the bound: at 8 B allgather of openmpi, 50.0 %;"
+        " at 1 MiB allgather of openmpi, 50.0 %."
+    ]
     place = of_family.paths[0].place
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
+
+
+def test_the_largest_size_has_its_bus_bandwidth(of_family: Results) -> None:
+    (family,) = families(of_family)
+    found = {row.head: row.values for group in family.table.groups for row in group.rows}
+    # Each of two ranks must receive one block: 1 MiB in 200 µs.
+    assert found["allgather"][f"openmpi {1 << 20}"].notes == ("bus 5.24 GB/s",)
+    assert not found["allgather"]["openmpi 8"].notes
+    assert not found["barrier"]["openmpi 8"].notes
+    assert "bus bandwidth too, as nccl-tests defines it" in family.table.caption
+
+
+def test_it_says_how_operations_were_measured(of_family: Results) -> None:
+    axes = {"calls": "blocking", "reuse": "fixed", "type": "float"}
+    for one in of_family.cells:
+        if one.case.benchmark == "allgather":
+            one.case = msgspec.structs.replace(one.case, axes=axes)
+    of_family.benchmarks = [
+        msgspec.structs.replace(one, summary=f"what {one.name} is") for one in of_family.benchmarks
+    ]
+    (family,) = families(of_family)
+    assert family.about[1].startswith("Measured with calls=blocking, reuse=fixed;")
+    details = {row.head: row.detail for group in family.table.groups for row in group.rows}
+    assert details == {"allgather": "type=float", "barrier": ""}
+    assert family.operations == {
+        "allgather": "what allgather is", "barrier": "what barrier is"
+    }  # fmt: skip
+
+
+def test_launches_that_lie_far_apart_show_their_range(of_family: Results) -> None:
+    one, other, *_ = (cell for cell in of_family.cells if cell.case.benchmark == "allgather")
+    one.range, other.range = (56.0, 1688.0), (0.9, 1.7)
+    (family,) = families(of_family)
+    found = {row.head: row.values for group in family.table.groups for row in group.rows}
+    assert found["allgather"]["openmpi 8"].span == "range 56.0 to 1690"
+    assert found["allgather"]["mpich 8"].span == ""
 
 
 def test_what_failed_says_how(of_family: Results) -> None:
@@ -64,9 +103,45 @@ def test_what_failed_says_how(of_family: Results) -> None:
     (family,) = families(of_family)
     found = rows(family.table)
     assert found["host-host same-numa", "allgather"][f"{crashed.who.label} 8"] == crashed.status
-    assert any("aborted: too slow: allgather" in one for one in family.sentences)
-    assert found["with D,D, tried before the study", "allgather"] == {"openmpi 8": "crashed"}
+    assert "aborted: too slow: allgather of openmpi" in family.sentences[0]
+    refused = "not measured: crashed when tried"
+    assert found["with D,D, tried before the study", "allgather"] == {"openmpi 8": refused}
     assert len([group for group, _ in found if "tried before" in group]) == 1
+
+
+def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
+    lost = next(one for one in of_family.cells if one.case.benchmark == "allgather")
+    lost.status, lost.failed = "crashed", 2
+    (family,) = families(of_family)
+    found = {row.head: row.values for group in family.table.groups for row in group.rows}
+    value = found["allgather"]["openmpi 8"]
+    assert (value.text, value.tone) == ("1.00", "bad")
+    assert value.remark == "crashed in 2 of 8 launches"
+    assert "crashed in 2 of 8 launches: allgather of openmpi" in family.sentences[0]
+
+
+def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(of_family: Results) -> None:
+    for one in of_family.cells:
+        if one.case.benchmark == "allgather":
+            one.fraction = 0.9 if one.who == Who("mpich") else 0.3
+    (family,) = families(of_family)
+    assert "at 8 B allgather of openmpi, 30.0 %; at 1 MiB" in family.sentences[0]
+    of_family.libraries = [
+        msgspec.structs.replace(info, family="nccl" if info.name == "mpich" else info.family)
+        for info in of_family.libraries
+    ]
+    assert "nccl-tests" not in " ".join(family.about)
+    (family,) = families(of_family)
+    assert "at 8 B allgather of openmpi, 30.0 % (mpich 90.0 %);" in family.sentences[0]
+    assert family.about[-1].startswith("The size of allgather is that of one rank's block")
+
+
+def test_what_is_held_against_nothing_has_its_figures(of_family: Results) -> None:
+    for one in of_family.cells:
+        if one.case.benchmark == "barrier":
+            one.ceiling, one.fraction = None, None
+    (family,) = families(of_family)
+    assert family.sentences[0].endswith("; barrier: openmpi 1.00 µs, mpich 1.00 µs.")
 
 
 def test_a_metric_may_be_a_ratio(of_family: Results) -> None:

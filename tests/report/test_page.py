@@ -16,9 +16,11 @@ from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Diagnosis, Provenance
 from nearpeak.observations.model import Block
 from nearpeak.report import beside, families, headlines, summary, tables
+from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
 from nearpeak.results.model import Cell, Finding, Mode, Pace, Results
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.study.model import Awareness
 
 
 class _Reader(HTMLParser):
@@ -133,7 +135,7 @@ def test_collective_operations_are_drawn_beside_a_bound(collective: Results) -> 
     }
     assert [data["bandwidths"][str(number)] for number in own] == [[10.4858, 5.24288]] * 2
     assert len(data["bandwidths"]) == 4  # of no barrier, and of no message
-    assert page.count("fraction of the bound</span>") == 2
+    assert page.count("fraction of the bound</span>") == 1  # of a barrier there is one point
     assert "Held against a bound" in page
     assert page.index('id="path-0"') < page.index('id="family-1"') < page.index('id="comparison"')
     # A study of nothing else has them on its first sheet.
@@ -411,5 +413,18 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
     assert [over.partition(",")[0] for over, _ in table.spans] == ["latency", "bw"]
     (family,) = families.families(plain)
     assert family.title == "Other operations"
-    assert "Held against nothing" in family.about[-1]
+    assert "Held against nothing" in family.about[1]
     assert {row.head for rows in family.table.groups for row in rows.rows} >= {"mean rest"}
+
+
+def test_what_was_refused_stands_over_all_sizes(collective: Results) -> None:
+    collective.awareness = [
+        Awareness(
+            library="openmpi", settings="default", buffers="D,D", operation="allgather",
+            status="crashed", message="signal 11", command="x",
+        )
+    ]  # fmt: skip
+    refused = "not measured: crashed when tried"
+    page = render(collective)
+    assert f'<td colspan="3" class="over first bad" title="signal 11">{refused}</td>' in page
+    assert rf"\multicolumn{{3}}{{c}}{{{refused}}}" in to_latex(collective)

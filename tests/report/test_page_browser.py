@@ -207,6 +207,27 @@ def test_paper_has_the_charts(browser: "Browser", plain: Results, tmp_path: Path
     assert not browser.evaluate("document.documentElement.classList.contains('paper')")
 
 
+def test_paper_has_the_charts_of_families(
+    browser: "Browser", collective: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(collective, tmp_path), 1280)
+    drawn = "document.querySelectorAll('section.family .chart[data-drawn]').length"
+    assert browser.evaluate(drawn) == 0
+    browser.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
+    assert browser.evaluate(drawn) == 2
+    assert not browser.evaluate("document.querySelectorAll('section.family details[open]').length")
+
+
+def test_the_menu_shows_all_its_entries(
+    browser: "Browser", collective: Results, tmp_path: Path
+) -> None:
+    page = write_page(collective, tmp_path)
+    menu = "document.querySelector('nav.toc ul')"
+    for width in (1366, 800):
+        browser.open(page, width)
+        assert browser.evaluate(f"{menu}.scrollWidth <= {menu}.clientWidth")
+
+
 def test_other_buffers_are_drawn_when_chosen(
     browser: "Browser", gpu: Results, tmp_path: Path, width: int
 ) -> None:
@@ -288,6 +309,20 @@ def test_the_picture_on_paper(browser: "Browser", gpu: Results, tmp_path: Path) 
         browser.call("Emulation.setEmulatedMedia", media="")
 
 
+def test_a_point_that_some_launches_lost_is_crossed_out(
+    browser: "Browser", plain: Results, tmp_path: Path
+) -> None:
+    lost = next(cell for cell in plain.cells if cell.case.benchmark == "bw" and cell.case.x > 8192)
+    lost.status, lost.failed = "crashed", 2
+    browser.open(write_page(plain, tmp_path), 1280)
+    crossed = """[...document.querySelectorAll(".chart")].filter((node) =>
+        node.data.some((trace) => trace.marker && trace.marker.symbol === "x-thin"))
+        .map((node) => node.dataset.kind)"""
+    assert browser.evaluate(crossed) == ["fraction", "rate"]
+    texts = "JSON.stringify([...document.querySelectorAll('.chart')].map((node) => node.data))"
+    assert "crashed in 2 of 8 launches" in browser.evaluate(texts)
+
+
 def test_a_family_is_drawn_over_sizes_and_ranks(
     browser: "Browser", collective: Results, tmp_path: Path
 ) -> None:
@@ -310,7 +345,13 @@ def test_a_family_is_drawn_over_sizes_and_ranks(
         """[...document.querySelectorAll("section.family .chart")].map((node) => [node.dataset.kind,
         node.querySelectorAll(".scatterlayer .trace .js-line").length])"""
     )
-    assert [kind for kind, _ in curves].count("ranks") == 2  # 8 B and 1 MiB
+    # Over ranks at 8 B and at 1 MiB; over the sizes of allgather two, of a barrier none.
+    assert sorted(kind for kind, _ in curves) == [*["fraction"] * 2, *["ranks"] * 2, *["times"] * 2]
+    low = """[...document.querySelectorAll('section.family [data-kind="fraction"]')]
+        .map((node) => node._fullLayout.yaxis.type)"""
+    assert browser.evaluate(low) == ["log", "log"]
+    paths = "document.querySelector('section.family h4 + p').textContent"
+    assert browser.evaluate(paths).endswith("2 host-host same-numa, 4 host x4.")
     assert min(lines for _, lines in curves) >= 2
     ticks = browser.evaluate(
         """[...document.querySelector('.chart[data-kind="ranks"]').querySelectorAll(".xtick text")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typed values of tables."""
 
-from nearpeak.report.sections import Column, Table, Value
+from nearpeak.report.sections import Column, Row, Table, Value
 
 
 def test_every_kind_has_one_way_to_be_written() -> None:
@@ -24,3 +24,10 @@ def test_neighbours_share_what_stands_over_them() -> None:
     columns = [Column("a", "a", over="x"), Column("b", "b", over="x"), Column("c", "c")]
     assert Table("", "", "", columns).spans == [("x", 2), ("", 1)]
     assert Table("", "", "", [Column("a", "a"), Column("b", "b")]).spans == [("", 1), ("", 1)]
+
+
+def test_a_value_may_stand_over_several_columns() -> None:
+    columns = [Column(key, key) for key in "abcd"]
+    row = Row("", {"a": Value(1), "b": Value("crashed", "text", columns=2)})
+    fields = [(column.key, value and value.text) for column, value in row.fields(columns)]
+    assert fields == [("a", "1.00"), ("b", "crashed"), ("d", None)]

@@ -73,6 +73,13 @@ def test_a_failed_cell_and_a_defect_are_marked(plain: Results) -> None:
     assert (defect.text, defect.remark, defect.tone) == ("150", "(defect)", "bad")
 
 
+def test_a_cell_that_some_launches_lost_says_so(plain: Results) -> None:
+    for cell in plain.cells:
+        cell.status, cell.failed = "crashed", 2
+    value = _row(plain, "host-host same-numa", "openmpi").values["bw value"]
+    assert (value.tone, value.notes) == ("bad", ("crashed in 2 of 8 launches",))
+
+
 def test_table_one_names_the_caches(plain: Results) -> None:
     cache = msgspec.structs.replace(plain.machine.caches[0], cpus=[1])
     plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])

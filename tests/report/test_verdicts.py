@@ -32,6 +32,17 @@ def test_other_variants_are_folded(plain: Results) -> None:
     assert sorted(numbers) == list(range(len(plain.curves)))
 
 
+def test_where_nothing_is_decided_the_table_is_folded(plain: Results) -> None:
+    for one in (*plain.curves, *plain.comparisons):
+        one.verdict = "undecided"
+    (table,) = verdicts.tables(plain)
+    assert table.folded == "6 curves compared, none of them decided"
+    assert table in verdicts.main(plain)
+    plain.comparisons[0].verdict = "faster"
+    (table,) = verdicts.tables(plain)
+    assert not table.folded
+
+
 def test_without_verdicts_there_is_no_table(plain: Results) -> None:
     plain.curves = []
     assert verdicts.tables(plain) == []

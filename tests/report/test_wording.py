@@ -57,6 +57,11 @@ def test_a_failed_cell_is_named(plain: Results) -> None:
         if cell.who == Who("mpich") and cell.case.figure == "bw":
             cell.median, cell.status = None, "crashed"
     assert "bw 64 MiB crashed" in _told(plain)["host-host same-numa"].sentences[1]
+    for cell in plain.cells:
+        if cell.who == Who("openmpi") and cell.case.figure == "bw":
+            cell.status, cell.failed = "hung", 1
+    told = _told(plain)["host-host same-numa"].sentences[0]
+    assert "12.1), hung in 1 of 7 launches, 70.4 %" in told
 
 
 def test_a_defect_of_the_ceiling_is_no_merit(plain: Results) -> None:

@@ -68,6 +68,10 @@ def test_few_launches_have_a_range_and_no_interval(make_study: MakeStudy) -> Non
     assert cell.ci95 is None
     assert cell.range == (4.0, 4.04)
     assert cell.flags == ["few launches"]
+    apart = make_study()
+    for block, value in enumerate((56.0, 60.0, 1688.0)):
+        apart.launch(block, "alpha", "bw", {1024: value})
+    assert apart.cell().flags == ["few launches", "imprecise"]
 
 
 def test_launch_medians_stand_in_block_order(make_study: MakeStudy) -> None:
@@ -140,6 +144,8 @@ def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
     assert (reached.status, reached.launches) == ("no ceiling", 2)
     lost = study.find(results, "bw", 1024, "alpha")
     assert (lost.status, lost.launches, lost.median) == (status, 1, 2.0)
+    assert (lost.failed, reached.failed) == (1, 0)
+    assert names.status(lost) == f"{status} in 1 of 2 launches"
     assert lost.command == "run alpha bw #0"  # the last good one
     (failure,) = results.failures
     assert (failure.status, failure.log) == (status, f"logs/{failure.launch}.txt")
@@ -164,7 +170,8 @@ def test_what_no_launch_came_to_goes_by_what_stopped_it(make_study: MakeStudy) -
     study = make_study()
     study.launch(0, "alpha", "latency", {8: 1.0, 1024: 2.0})
     study.launch(1, "alpha", "latency", {8: 1.0}, status="crashed", then=("bw",))
-    assert study.cell("bw", 8).status == "crashed"
+    cell = study.cell("bw", 8)
+    assert (cell.status, cell.failed) == ("crashed", 1)
     assert study.results().failures[0].benchmarks == ["latency", "bw"]
 
 
@@ -196,7 +203,8 @@ def test_the_worst_of_several_failures_names_the_cell(make_study: MakeStudy) -> 
     study = make_study()
     for block, status in enumerate(["hung", "crashed", "failed"]):
         study.launch(block, "alpha", "bw", status=status)
-    assert study.cell().status == "crashed"
+    assert (study.cell().status, study.cell().failed) == ("crashed", 1)
+    assert names.status(study.cell()) == "crashed"  # nothing is left of it
 
 
 def test_wrong_data_takes_all_numbers_of_the_cell_away(make_study: MakeStudy) -> None:

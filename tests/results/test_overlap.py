@@ -111,4 +111,4 @@ def test_from_the_records_to_page_terminal_and_csv(make_study: Any) -> None:
     assert words in render(results).replace("\\u00b5", "µ")
     shown = io.StringIO()
     print_summary(results, Path("report.html"), Console(file=shown, width=120))
-    assert "ibcast hides 50.0 % of the shorter time" in shown.getvalue()
+    assert "least overlap: at 1 KiB ibcast of alpha, 50.0 %" in shown.getvalue()

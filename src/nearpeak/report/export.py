@@ -176,9 +176,8 @@ def to_latex(results: Results) -> str:
     For a document that loads the package booktabs.
     """
     theory = (row for row in summary.table_one(results) if not row.best.fact)
-    judged = [table for table in verdicts.tables(results) if not table.folded]
     others = [one.table for one in families(results)]
-    others += [awareness.table(results), *judged, fits.table(results)]
+    others += [awareness.table(results), *verdicts.main(results), fits.table(results)]
     shown = [
         tables.table_one(theory),
         tables.table_two(headlines.groups(results), summary.figures(results)),
@@ -221,16 +220,16 @@ def _untitled(section: Table) -> bool:
 
 def _latex_row(section: Table, title: str, row: Row) -> list[str]:
     head = f"{row.head} ({row.detail})" if row.detail else row.head
-    values = [row.values.get(column.key) for column in section.columns]
     first = [head] if _untitled(section) else [title, head]
-    return [*map(escape, first), *(escape(_words(one)) for one in values)]
+    return [*map(escape, first), *(_field(value) for _, value in row.fields(section.columns))]
 
 
-def _words(value: Value | None) -> str:
+def _field(value: Value | None) -> str:
     if value is None:
         return ""
     detail = f"({value.detail})" if value.detail else ""
-    return " ".join(filter(None, [value.text, detail, value.remark]))
+    words = escape(" ".join(filter(None, [value.text, detail, value.remark])))
+    return words if value.columns == 1 else rf"\multicolumn{{{value.columns}}}{{c}}{{{words}}}"
 
 
 def _latex_table(caption: str, columns: str, heads: list[list[str]], rows: list[list[str]]) -> str:

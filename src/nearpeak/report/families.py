@@ -8,17 +8,18 @@ it has others too.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from nearpeak.identity import Case, Curve, Place, Who
-from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.libraries.families import all_families
+from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.report.bandwidths import bandwidths
+from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import axes_words, reference, status
+from nearpeak.results.names import axes_words, loses, reference, status
 from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.model import Awareness
 from nearpeak.study.trials import GOOD, NOT_TRIED
@@ -41,7 +42,12 @@ AGAINST = {
     "measured": "the ceiling that was measured without MPI at the same size",
     "none": "nothing: what they could reach without MPI is not measured",
 }
+BUS = (
+    " Of collective operations the largest size has the bus bandwidth too, as nccl-tests defines"
+    " it: what at least one rank must send or receive, over the time."
+)
 _TOLD = 4  # operations in a sentence
+SCATTERED = 2.0  # launches that differ by more than this factor show their range
 MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
 
 
@@ -60,9 +66,10 @@ class Family:
 
     name: str
     title: str
-    about: list[str]  # what its operations are held against
+    about: list[str]  # what its operations are held against, and how they were measured
+    operations: dict[str, str]  # what each that was measured is
     table: Table
-    sentences: list[str]  # one for each place and library
+    sentences: list[str]  # one for each place
     charts: dict[tuple[Place, str], list[Curve]]  # by place and buffers: those not shown elsewhere
     scalings: list[Scaling]
 
@@ -96,9 +103,14 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     return Family(
         name=name,
         title=title(name),
-        about=list(_about(results, name)),
+        about=[*_about(results, name), *_axes(curves), *_blocks(results, cells)],
+        operations={
+            one.name: one.summary
+            for one in results.benchmarks
+            if one.summary and any(one.name == curve.benchmark for curve in curves)
+        },
         table=_table(results, name, cells, curves, sizes),
-        sentences=list(_sentences(cells)),
+        sentences=list(_sentences(results, cells)),
         charts=charts,
         scalings=list(_scalings(results, cells, curves)),
     )
@@ -114,6 +126,36 @@ def _about(results: Results, name: str) -> Iterator[str]:
     for kind, operations in found.items():
         whose = "" if len(found) == 1 else f" ({', '.join(operations)})"
         yield f"Held against {AGAINST.get(kind, kind)}{whose}."
+
+
+def _axes(curves: Sequence[Curve]) -> Iterator[str]:
+    """How they were measured, as far as that is the same of all."""
+    common = _common(curves)
+    if words := axes_words(common):
+        more = any(curve.axes.keys() - common.keys() for curve in curves)
+        rest = "; what is not the same of all stands below their names" if more else ""
+        yield f"Measured with {', '.join(words)}{rest}."
+
+
+def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
+    """What a size is of, where NCCL stands beside: nccl-tests tells others."""
+    measured = {cell.case.benchmark for cell in cells}
+    of_blocks = [
+        one.name
+        for one in results.benchmarks
+        if one.name in measured and one.traffic is not None and one.traffic.times_ranks
+    ]
+    if of_blocks and any(cell.who.library in _no_mpi(results) for cell in cells):
+        yield (
+            f"The size of {', '.join(of_blocks)} is that of one rank's block, with NCCL too;"
+            " nccl-tests tells the whole buffer, as many times as large as there are ranks."
+        )
+
+
+def _common(curves: Sequence[Curve]) -> dict[str, str]:
+    """The axes that all have, with the same value."""
+    first, *others = (curve.axes.items() for curve in curves)
+    return {name: value for name, value in first if all((name, value) in one for one in others)}
 
 
 def _sizes(measured: Iterable[int]) -> list[int]:
@@ -137,9 +179,12 @@ def _table(
     who = [one for one in summary.contenders(results) if any(cell.who == one for cell in cells)]
     by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
+    bus = _bus(results)
+    told = any(bus(cell) for cell in cells)
+    held = any(cell.fraction is not None for cell in cells)
     who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
     kinds = {curve.buffers for curve in curves}
-    usual = {one.name: {axis.name: axis.default for axis in one.axes} for one in results.benchmarks}
+    common = _common(curves)
     groups = []
     for place in summary.places(results):
         for buffers in dict.fromkeys(curve.buffers for curve in curves):
@@ -149,10 +194,7 @@ def _table(
                 if curve.buffers == buffers
                 and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
             ]
-            rows = [
-                _row(place, curve, who, sizes, by_case, refused, usual[curve.benchmark])
-                for curve in here
-            ]
+            rows = [_row(place, curve, who, sizes, by_case, refused, bus, common) for curve in here]
             if rows:
                 groups.append(Rows(_where(place, buffers, kinds), rows))
     groups += _never_measured(refused, curves, who, sizes)
@@ -160,8 +202,9 @@ def _table(
         title=f"{title(name)}.",
         caption=(
             "The median at a small, a medium and a large message, and below it the percentage of"
-            " what it is held against, at the same size; of what failed, how. Intervals are"
-            " in the table of all cells."
+            " what it is held against, at the same size; of what failed, how. The range is told"
+            " where launches differ by more than a factor of two; all intervals are in the table of"
+            f" all cells. {PAIRED if held else ''}{BUS if told else ''}"
         ),
         head="Operation",
         columns=[
@@ -187,9 +230,10 @@ def _row(
     sizes: Sequence[int],
     cells: dict[tuple[Who, Place, Case], Cell],
     refused: dict[tuple[Who, str, str], Awareness],
-    usual: Mapping[str, str],
+    bus: Callable[[Cell], str],
+    common: Mapping[str, str],
 ) -> Row:
-    """Of one operation; `usual`: the values of its axes that go without saying."""
+    """Of one operation; `common`: the axes that are told of all at once."""
     values: dict[str, Value] = {}
     found: list[Cell] = []
     for one in who:
@@ -199,27 +243,42 @@ def _row(
             mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
         for x, cell in mine.items():
             if cell is not None:
-                values[_key(one, x)] = _value(cell)
+                values[_key(one, x)] = _value(cell, bus(cell) if x == sizes[-1] else "")
                 found.append(cell)
         if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
-            values[_key(one, sizes[0])] = _refusal(tried)
+            values[_key(one, sizes[0])] = _refusal(tried, len(sizes))
     values["unit"] = Value(unit(found[0].unit) if found else "", "text")
-    other = {name: value for name, value in curve.axes.items() if usual.get(name) != value}
+    other = {name: value for name, value in curve.axes.items() if name not in common}
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
 
 
-def _value(cell: Cell) -> Value:
+def _bus(results: Results) -> Callable[[Cell], str]:
+    """Tells the bus bandwidth of a cell; empty of what has none."""
+    rates = bandwidths(results)
+
+    def words(cell: Cell) -> str:
+        found = rates(cell)
+        return f"bus {number(found.bus)} GB/s" if found else ""
+
+    return words
+
+
+def _value(cell: Cell, bus: str) -> Value:
     if cell.median is None:
         return Value(status(cell), "text", tone="bad")
+    detail = ""
     if cell.overlap is not None:
-        return Value(cell.median, detail=f"overlap {percent(cell.overlap.hidden.value)} %")
-    if cell.fraction is None:
-        return Value(cell.median)
+        detail = f"overlap {percent(cell.overlap.hidden.value)} %"
+    elif cell.fraction is not None:
+        detail = f"{percent(cell.fraction)} %"
+    remark = loses(cell) or ("(defect)" if is_defect(cell) else "")
     return Value(
         cell.median,
-        detail=f"{percent(cell.fraction)} %",
-        tone="bad" if is_defect(cell) else "",
-        remark="(defect)" if is_defect(cell) else "",
+        detail=detail,
+        tone="bad" if remark else "",
+        remark=remark,
+        range=cell.range if cell.range and cell.range[1] > SCATTERED * cell.range[0] else None,
+        notes=(bus,) if bus else (),
     )
 
 
@@ -234,8 +293,10 @@ def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awarenes
     }
 
 
-def _refusal(tried: Awareness) -> Value:
-    return Value(tried.status, "text", tone="bad", hover=tried.message)
+def _refusal(tried: Awareness, columns: int) -> Value:
+    """Over all sizes: it was not measured at any."""
+    words = f"not measured: {tried.status} when tried"
+    return Value(words, "text", tone="bad", hover=tried.message, columns=columns)
 
 
 def _never_measured(
@@ -249,63 +310,93 @@ def _never_measured(
     rows: dict[str, dict[str, dict[str, Value]]] = defaultdict(lambda: defaultdict(dict))
     for (one, buffers, operation), tried in refused.items():
         if (buffers, operation) not in measured and one in who:
-            rows[buffers][operation][_key(one, sizes[0])] = _refusal(tried)
+            rows[buffers][operation][_key(one, sizes[0])] = _refusal(tried, len(sizes))
     return [
         Rows(f"with {buffers}, tried before the study", [Row(*item) for item in mine.items()])
         for buffers, mine in rows.items()
     ]
 
 
-def _sentences(cells: list[Cell]) -> Iterator[str]:
-    """Of each place and library how near its operations come to what they are held against, at the
-    smallest and at the largest size, which is the worst there, what else it reaches, and what
-    failed."""
+def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
+    """Of each place which operation of a library stays furthest from what it is held against, at
+    the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
-    groups: dict[tuple[Place, str, Who], list[Cell]] = defaultdict(list)
+    no_mpi = _no_mpi(results)
+    groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
-        groups[cell.place, cell.case.buffers, cell.who].append(cell)
-    for (place, buffers, who), mine in groups.items():
-        parts = [*_nearness(mine), *_figures(mine)]
-        failed: dict[str, list[str]] = defaultdict(list)
-        for cell in mine:
-            if cell.median is None and cell.case.figure not in failed[cell.status]:
-                failed[cell.status].append(cell.case.figure)
-        parts += [f"{how}: {', '.join(names)}" for how, names in failed.items() if names]
-        yield f"{_where(place, buffers, kinds)}, {who.label}: {'; '.join(parts)}."
+        groups[cell.place, cell.case.buffers].append(cell)
+    for (place, buffers), here in groups.items():
+        beside = [cell for cell in here if cell.who.library in no_mpi]
+        mine = [cell for cell in here if cell.who.library not in no_mpi] or here
+        parts = [*_worst(mine, beside), *_figures(mine), *_failed(here)]
+        yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
+
+
+def _no_mpi(results: Results) -> set[str]:
+    """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
+    known = all_families()
+    return {
+        info.name
+        for info in results.libraries
+        if (family := known.get(info.family)) and (family.mode or family.native)
+    }
+
+
+def _failed(cells: Sequence[Cell]) -> Iterator[str]:
+    """How operations failed: that no launch measured a size, or in how many one was lost."""
+    worst: dict[str, Cell] = {}
+    for cell in sorted(cells, key=lambda one: (one.median is None, one.failed)):
+        if cell.median is None or loses(cell):
+            worst[_whose(cell)] = cell
+    failed: dict[str, list[str]] = defaultdict(list)
+    for name, cell in sorted(worst.items()):
+        failed[loses(cell) or cell.status].append(name)
+    return (f"{how}: {', '.join(names)}" for how, names in failed.items())
 
 
 def _figures(cells: Sequence[Cell]) -> Iterator[str]:
     """What is held against nothing: a time at the smallest size, all else at the largest."""
-    found: dict[str, list[Cell]] = defaultdict(list)
+    found: dict[str, dict[Who, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         if cell.median is not None and cell.fraction is None:
-            found[cell.case.figure].append(cell)
-    for some in list(found.values())[:_TOLD]:
-        chosen = (min if some[0].better == "lower" else max)(some, key=lambda one: one.case.x)
-        at = f" at {size(chosen.case.x)}" if chosen.case.x else ""
-        yield f"{chosen.case.figure} {number(chosen.median)} {unit(chosen.unit)}{at}"
+            found[cell.case.figure][cell.who].append(cell)
+    for figure, by_who in list(found.items())[:_TOLD]:
+        values: dict[str, list[str]] = defaultdict(list)
+        for who, some in by_who.items():
+            chosen = (min if some[0].better == "lower" else max)(some, key=lambda one: one.case.x)
+            at = f" at {size(chosen.case.x)}" if chosen.case.x else ""
+            values[at].append(f"{who.label} {number(chosen.median)} {unit(chosen.unit)}")
+        yield "; ".join(f"{figure}{at}: {', '.join(words)}" for at, words in values.items())
     if len(found) > _TOLD:
         yield f"{len(found) - _TOLD} more in the table"
 
 
-def _nearness(cells: Sequence[Cell]) -> Iterator[str]:
+def _worst(cells: Sequence[Cell], beside: Sequence[Cell]) -> Iterator[str]:
+    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size that is
+    told, and of those `beside` the same operation."""
     held = [cell for cell in cells if cell.fraction is not None]
     there = sorted({cell.case.x for cell in held if cell.case.x > 0})
+    before = ""
     for x in dict.fromkeys((there[0], there[-1]) if there else ()):
-        here = [cell for cell in held if cell.case.x == x]
-        hide = all(cell.overlap is not None for cell in here)
-        found = sorted((_share(cell), cell.case.figure) for cell in here)
-        of = "shorter time" if hide else " or ".join(sorted({reference(c.ceiling) for c in here}))
-        part, worst = found[0]
-        if len(found) == 1:
-            does = "hides" if hide else "reaches"
-            yield f"at {size(x)} {worst} {does} {percent(part)} % of the {of}"
-            continue
-        yield (
-            f"at {size(x)} half of {count(len(found), 'operation')} {'hide' if hide else 'reach'} "
-            f"{percent(median(one for one, _ in found))} % of the {of} or more, {worst} the least "
-            f"({percent(part)} %)"
+        worst = min((cell for cell in held if cell.case.x == x), key=_share)
+        others = ", ".join(
+            f"{cell.who.label} {percent(_share(cell))} %"
+            for cell in beside
+            if cell.case == worst.case and cell is not worst and cell.fraction is not None
         )
+        of = f"furthest from the {reference(worst.ceiling)}: "
+        if worst.overlap is not None:
+            of = "least overlap: "
+        yield (
+            f"{'' if of == before else of}at {size(x)} {_whose(worst)}, {percent(_share(worst))} %"
+            + (f" ({others})" if others else "")
+        )
+        before = of
+
+
+def _whose(cell: Cell) -> str:
+    """`bcast of intel`."""
+    return f"{cell.case.figure} of {cell.who.label}"
 
 
 def _share(cell: Cell) -> float:

@@ -8,7 +8,6 @@ script tag, and the content security policy admits only the two scripts of this 
 
 import base64
 import hashlib
-import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,6 +57,7 @@ from nearpeak.study.model import staging
 
 P = TypeVar("P", TheoryRow, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
+FEWEST_SMALL = 3  # sizes for which that is worth a chart of its own
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
@@ -272,8 +272,14 @@ class _Data:
 
     def _family(self, family: families.Family) -> dict[str, Any]:
         """A family with its charts: over sizes, folded by place and buffers; and over ranks."""
-        places = [place for place, _ in family.charts]
-        charted = itertools.chain.from_iterable(family.charts.values())
+        # One point is no curve: the table has it.
+        charts = {
+            (place, buffers): several
+            for (place, buffers), curves in family.charts.items()
+            if (several := [one for one in curves if len(self._sizes(place, one)) > 1])
+        }
+        drawn = {(place, one) for (place, _), curves in charts.items() for one in curves}
+        drawn |= {(place, one.curve) for one in family.scalings for place in one.places}
         return {
             "family": family,
             "kinds": [
@@ -283,16 +289,25 @@ class _Data:
                     "buffers": buffers,
                     "charts": [self._charts(place, curve) for curve in curves],
                 }
-                for (place, buffers), curves in family.charts.items()
+                for (place, buffers), curves in charts.items()
             ],
             "scalings": [
                 self._scaling(scaling, size)
                 for scaling in family.scalings
                 for size in scaling.sizes
             ],
-            "references": {self._reference(curve) for curve in charted},
+            "chains": dict.fromkeys(
+                tuple((len(place.ends), place.path) for place in scaling.places)
+                for scaling in family.scalings
+            ),
+            "references": {self._reference(curve) for _, curve in drawn},
             "contenders": sorted(
-                {self._who[cell.who] for cell in self._results.cells if cell.place in places}
+                {
+                    self._who[cell.who]
+                    for key in drawn
+                    for cell in self._cells[key]
+                    if cell.median is not None
+                }
             ),
         }
 
@@ -309,13 +324,21 @@ class _Data:
         )
         return {"number": number, "curve": scaling.curve, "size": size}
 
+    def _sizes(self, place: Place, curve: Curve) -> set[int]:
+        """At which it was measured."""
+        return {cell.case.x for cell in self._cells[place, curve] if cell.median is not None}
+
     def _charts(self, place: Place, curve: Curve) -> dict[str, Any]:
         cells = [cell for cell in self._cells[place, curve] if cell.median is not None]
         kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
         if any(cell.unit == "us" for cell in cells):
-            sizes = [cell.case.x for cell in cells]
-            kinds += ["small"] if min(sizes) <= SMALL_LATENCY_UP_TO else []
-            kinds += ["large"] if max(sizes) > SMALL_LATENCY_UP_TO else []
+            sizes = self._sizes(place, curve)
+            small = sum(one <= SMALL_LATENCY_UP_TO for one in sizes)
+            if small < len(sizes) and 0 < small < FEWEST_SMALL:
+                kinds.append("times")
+            else:
+                kinds += ["small"] if small else []
+                kinds += ["large"] if small < len(sizes) else []
         elif cells:
             kinds.append("rate")
         return {
@@ -394,6 +417,7 @@ class _Data:
             "fractionIsInterval": int(cell.fraction_ci95 is not None),
             "fractionBlocks": cell.fraction_blocks,
             "status": names.status(cell),
+            "failed": cell.failed,
             "flags": ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
             "defect": int(is_defect(cell)),
             "minimum": _short(cell.minimum),

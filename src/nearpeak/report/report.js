@@ -110,6 +110,14 @@
     return traces;
   }
 
+  const lostWords = (cell) => (cell.failed ? ` · ${cell.status}` : "");
+  // A cross around the points where some launches were lost: the others alone are drawn.
+  function lostTraces(points, look) {
+    const lost = points.filter(({ cell }) => cell.failed);
+    return !lost.length ? [] : [{ x: lost.map((point) => place(point.size)), y: lost.map((point) => point.y), type: "scatter",
+      mode: "markers", hoverinfo: "skip", marker: { symbol: "x-thin", size: 13, line: { color: look.bad, width: 2 } } }];
+  }
+
   function chartTraces(kind, key, look) {
     const variant = data.variants[Number(key.split(",")[1])];
     const asFraction = kind === "fraction";
@@ -129,7 +137,7 @@
       const points = (groups.get(key) || [])
         .filter((cell) => cell.who === who && wanted(kind, cell.size) && cell.median !== null)
         .filter((cell) => !asFraction || cell.fraction !== null)
-        .filter((cell) => kind !== "large" || cell.median > 0)
+        .filter((cell) => (kind !== "large" && kind !== "times") || cell.median > 0)
         .sort((one, other) => one.size - other.size)
         .map((cell) => asFraction
           ? { size: cell.size, y: 100 * cell.fraction, cell,
@@ -147,8 +155,8 @@
             + (cell.bandwidths ? ` · bus bandwidth ${number(cell.bandwidths[1])} GB/s` : "")
             + (cell.overlap ? ` · ${cell.overlap}` : "");
           return `${plain(brief(contender.label))} ${number(cell.median)} ${variant.unit}`
-            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}`;
-        }, true));
+            + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}${lostWords(cell)}`;
+        }, true), ...lostTraces(points, look));
     });
     return { traces, places, variant };
   }
@@ -188,9 +196,9 @@
     const traces = [];
     const bounds = scaling.paths.map((path) => rows(data.ceilings[`${path},${scaling.variant}`] || {}).find((row) => row.size === scaling.size));
     const add = (found, style, text) => {
-      const points = scaling.ranks.map((ranks, index) => ({ ranks, row: found[index] })).filter(({ row }) => row)
-        .map(({ ranks, row }) => ({ size: ranks, y: row.value ?? row.median, low: row.low, high: row.high, row }));
-      if (points.length) traces.push(...curveTraces(points, style, ({ row }) => text(row), true));
+      const points = scaling.ranks.map((ranks, index) => ({ ranks, cell: found[index] })).filter(({ cell }) => cell)
+        .map(({ ranks, cell }) => ({ size: ranks, y: cell.value ?? cell.median, low: cell.low, high: cell.high, cell }));
+      if (points.length) traces.push(...curveTraces(points, style, ({ cell }) => text(cell), true), ...lostTraces(points, look));
     };
     add(bounds, { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
       (row) => `${variant.reference} ${number(row.value)} ${variant.unit}`);
@@ -201,7 +209,7 @@
       const name = plain(brief(contender.label));
       add(scaling.paths.map((path) => of(path, who)), { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name },
         (cell) => `${name} ${number(cell.median)} ${variant.unit} ${spread(cell.low, cell.high, cell.isInterval)}`
-          + (cell.fraction === null ? "" : ` · ${percent(cell.fraction)} % of ${variant.reference}`));
+          + (cell.fraction === null ? "" : ` · ${percent(cell.fraction)} % of ${variant.reference}`) + lostWords(cell));
     });
     return { traces, places: scaling.ranks, variant };
   }
@@ -231,10 +239,15 @@
       yaxis: { ...axis, title: title(kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling"), rangemode: "tozero", automargin: true },
       shapes: [],
     };
-    if (kind === "large" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
+    if (kind === "large" || kind === "times" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
     if (kind === "fraction") {
-      const top = Math.max(100, ...traces.flatMap((trace) => trace.y).filter((y) => y !== null));
-      layout.yaxis.range = [0, top * 1.06];
+      const found = traces.flatMap((trace) => trace.y).filter((y) => y !== null && y > 0);
+      const top = Math.max(100, ...found);
+      // What can be done may be far from a bound, so curves would lie flat at the foot of a linear axis.
+      if (variant.reference === "bound" && !variant.ideal) {
+        Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal",
+          range: [Math.log10(Math.min(10, ...found)) - 0.06, Math.log10(top) + 0.06] });
+      } else layout.yaxis.range = [0, top * 1.06];
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: 100, y1: 100, line: { color: look.fg, width: 1.6 } });
     }
     Plotly.react(node, traces, layout, { displayModeBar: false });
@@ -295,12 +308,16 @@
     }, 120);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  const opened = []; // what is folded on the screen and not on paper
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
+    opened.push(...document.querySelectorAll("section.family details:not([open])"));
+    opened.forEach((box) => { box.open = true; });
     charts.filter(visible).forEach(draw);
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
+    opened.splice(0).forEach((box) => { box.open = false; });
     redraw();
   });
 

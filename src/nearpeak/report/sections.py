@@ -4,7 +4,7 @@
 Terminal, page and LaTeX render the same parts; what a number looks like, numbers.py alone says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +13,12 @@ from nearpeak import numbers
 Kind = Literal["number", "percent", "size", "count", "probability", "text", "command"]
 Tone = Literal["", "good", "bad", "note"]
 Span = tuple[float, float]
+
+# Said wherever a percentage stands beside the figures that it seems to follow from.
+PAIRED = (
+    "Percentages are medians of the ratios of single blocks, so they may differ from the ratio of"
+    " the figures beside them."
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Value:
     remark: str = ""  # behind it, as a warning: "worth a look"
     notes: tuple[str, ...] = ()  # below it, a line each
     hover: str = ""  # the page shows it under the pointer
+    columns: int = 1  # over how many it stands, its own the first: the others are empty then
 
     @property
     def text(self) -> str:
@@ -74,6 +81,17 @@ class Row:
     detail: str = ""  # behind the head, in small print
     ceiling: bool = False  # no library's
     opens: int | None = None  # the number by which the page finds what it shows on demand
+
+    def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
+        """Each column with its value, without those that a value before them stands over."""
+        covered = 0
+        for column in columns:
+            if covered:
+                covered -= 1
+                continue
+            value = self.values.get(column.key)
+            covered = value.columns - 1 if value else 0
+            yield column, value
 
 
 @dataclass(frozen=True)

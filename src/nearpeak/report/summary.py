@@ -22,7 +22,7 @@ JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or me
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
 FLAGS = {  # of cells: what each says
     "few launches": "fewer than 6, so that there is a range and no interval",
-    "imprecise": "the interval is wider than the aim",
+    "imprecise": "the interval, or the range of few launches, is wider than the aim",
     "few samples": "a launch took fewer samples than were asked for",
     "bimodal": "the launch medians fall into two groups",
     "held down": "a launch ran on hot or slowed hardware, or a hypervisor took its CPU time",

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group, Reached
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
@@ -115,8 +115,8 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
         caption=(
             "Times are of 8 B, all else of the largest message that all libraries were asked for,"
             " with their 95 % intervals. % of ceiling: of what the path carries without MPI at that"
-            " same size, from launches paired in blocks. % of plateau: of the best that the ceiling"
-            " reaches at any size. The rows 'ceiling' and 'plateau' have the values. "
+            " same size. % of plateau: of the best that the ceiling reaches at any size. The rows"
+            f" 'ceiling' and 'plateau' have the values. {PAIRED} "
             + (BOUND if any(map(has_bound, groups)) else "")
             + (IDEAL if any(_has(group, "ideal") for group in groups) else "")
             + about
@@ -193,7 +193,13 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
     if cell.median is None:
         return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
     found = {
-        f"{name} value": Value(cell.median, ci95=cell.ci95, range=cell.range),
+        f"{name} value": Value(
+            cell.median,
+            ci95=cell.ci95,
+            range=cell.range,
+            tone="bad" if names.loses(cell) else "",
+            notes=tuple(filter(None, [names.loses(cell)])),
+        ),
         f"{name} size": Value(cell.case.x, "size"),
         f"{name} fraction": Value(
             cell.fraction,

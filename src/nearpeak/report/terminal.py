@@ -17,7 +17,7 @@ from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture.links import measured, summed
-from nearpeak.report.sections import Column, Notice, Tone, Value
+from nearpeak.report.sections import PAIRED, Column, Notice, Tone, Value
 from nearpeak.report.sections import Table as Section
 from nearpeak.report.summary import figures
 from nearpeak.results.model import Results
@@ -179,7 +179,8 @@ def _print_families(results: Results, console: Console) -> None:
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
         "Values are for the size in the heading. % of ceiling: of what the path carries without"
-        " MPI at that same size. % of plateau: of its best at any size. [a, b]: 95 % interval.",
+        " MPI at that same size. % of plateau: of its best at any size. [a, b]: 95 % interval."
+        f" {PAIRED}",
         "dim",
     )
     if any(map(tables.has_bound, found)):

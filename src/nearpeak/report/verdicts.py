@@ -4,27 +4,47 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.report.summary import VERDICTS, VerdictRow, default_curves, verdict_rows
 from nearpeak.results import names
 from nearpeak.results.model import Results
-from nearpeak.statistics.verdicts import FASTER, SLOWER
+from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
 
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
 Numbered = tuple[int, VerdictRow]  # its place in `verdict_rows`, by which the page finds its sizes
 
 
 def tables(results: Results) -> list[Table]:
-    """The default curves, then the others, which are folded; no table where there is no row."""
-    defaults = set(default_curves(results))
-    rows = list(enumerate(verdict_rows(results)))
-    main = [one for one in rows if one[1].whole.curve in defaults]
-    others = [one for one in rows if one[1].whole.curve not in defaults]
+    """The default curves, folded where nothing is decided, then the others, which are folded."""
+    others = _rows(results, default=False)
     return [
-        _table(some, folded)
-        for some, folded in ((main, ""), (others, "Verdicts on the other variants"))
-        if some
+        *main(results),
+        *([_table(others, "Verdicts on the other variants")] if others else []),
     ]
+
+
+def main(results: Results) -> list[Table]:
+    """That of the default curves; none where there is no row."""
+    rows = _rows(results, default=True)
+    if not rows:
+        return []
+    decided = any(
+        word != UNDECIDED for _, row in rows for word in (row.whole.verdict, *_found(row))
+    )
+    undecided = f"{count(len(rows), 'curve')} compared, none of them decided"
+    return [_table(rows, "" if decided else undecided)]
+
+
+def _rows(results: Results, default: bool) -> list[Numbered]:
+    defaults = set(default_curves(results))
+    rows = enumerate(verdict_rows(results))
+    return [one for one in rows if (one[1].whole.curve in defaults) == default]
+
+
+def _found(row: VerdictRow) -> list[str]:
+    """The verdicts that some size has."""
+    return [word for word, number in row.counts.items() if number]
 
 
 def _table(rows: Sequence[Numbered], folded: str) -> Table:

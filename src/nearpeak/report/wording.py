@@ -13,7 +13,7 @@ from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, one_way, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Finding, Results
-from nearpeak.results.names import case, reference, status
+from nearpeak.results.names import case, loses, reference, status
 from nearpeak.statistics.intervals import goal
 from nearpeak.study.benchmarks import named
 from nearpeak.study.buffers import needs_gpu
@@ -89,6 +89,8 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
     words = f"{what} {number(cell.median)} {unit(cell.unit)}"
     if span := within(cell.ci95, cell.range):
         words += f" ({span})"
+    if loss := loses(cell):
+        words += f", {loss}"
     if is_defect(cell):
         return f"{words}, above the {reference(cell.ceiling)}, which is wrong there"
     if reached.of_plateau is not None and figure.plateau is not None:
@@ -169,7 +171,7 @@ def precision(results: Results) -> str:
         return ""
     middle = median(width for width, _ in known)
     text = f"Half of the {count(len(known), 'interval')} (95 %) are within +- {percent(middle)} %;"
-    missed = sum("imprecise" in cell.flags for cell in results.cells)
+    missed = sum("imprecise" in cell.flags for _, cell in known)
     aim = f"{100 * goal('higher'):g} % for rates, {100 * goal('lower'):g} % for times"
     if not missed:
         return f"{text} all are as precise as aimed at ({aim})."

@@ -20,7 +20,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.results.overlap import overlap
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import interval, precise, spanning
+from nearpeak.statistics.intervals import goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
 from nearpeak.study.benchmarks import Benchmark, named
@@ -52,6 +52,11 @@ class Gathered:
         """
         reached = {gap.status for gap in self.gaps if gap.reached}
         return reached if reached or self.measured else {gap.status for gap in self.gaps}
+
+    def ended(self, status: str) -> int:
+        """How many launches ended so in it; those that failed before count where no other does."""
+        mine = [gap for gap in self.gaps if gap.status == status]
+        return sum(gap.reached for gap in mine) or len(mine)
 
     @property
     def believed(self) -> list[Observation]:
@@ -158,6 +163,7 @@ def _cell(
     cell.status = min(
         wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"
     )
+    cell.failed = gathered.ended(cell.status) if cell.status in FAILED else 0
     return cell
 
 
@@ -185,12 +191,20 @@ def _flags(
     sessions = [block.session for block in cell.blocks]
     flags = {
         "few launches": not enough,
-        "imprecise": enough and not precise(cell.launch_medians, cell.better, sessions),
+        "imprecise": not (
+            precise(cell.launch_medians, cell.better, sessions) if enough else _together(cell)
+        ),
         "few samples": any(one.limited for one in believed),
         "held down": any(one.launch.held_down for one in believed),
         "drift": any((cell.place, block) in drifted for block in cell.blocks),
     }
     return [name for name, raised in flags.items() if raised]
+
+
+def _together(cell: Cell) -> bool:
+    """Whether its launches, too few for an interval, lie within what an interval is aimed at."""
+    low, high = min(cell.launch_medians), max(cell.launch_medians)
+    return (high - low) / 2 <= goal(cell.better) * abs(cell.median or 0.0)
 
 
 def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:

@@ -81,6 +81,7 @@ class Cell(msgspec.Struct, kw_only=True):
     first_use_us: float | None  # median over launches
     at_least: float | None = None  # in its unit, where launches gave it up as too slow
     launches: int
+    failed: int = 0  # launches that ended in it as `status` says, of a status that counts as a loss
     ceiling: CeilingValue | None
     fraction: float | None  # near to 1 is near to the ceiling, whatever is better
     fraction_ci95: tuple[float, float] | None

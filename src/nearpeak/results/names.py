@@ -4,17 +4,27 @@
 from collections.abc import Mapping
 
 from nearpeak.identity import Curve
-from nearpeak.numbers import number, unit
+from nearpeak.numbers import count, number, unit
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
 from nearpeak.study.model import STAGING, staging
 from nearpeak.study.records import TOO_SLOW
 
 
 def status(cell: Cell) -> str:
-    """`crashed`, `>= 5600 µs, aborted: too slow`: what became of a cell."""
+    """`crashed`, `crashed in 2 of 5 launches`, `>= 5600 µs, aborted: too slow`: what became of a
+    cell."""
+    if loss := loses(cell):
+        return loss
     if cell.at_least is None or cell.status != TOO_SLOW:
         return cell.status
     return f">= {number(cell.at_least)} {unit(cell.unit)}, {cell.status}"
+
+
+def loses(cell: Cell) -> str:
+    """`crashed in 2 of 5 launches`, of a cell whose other launches measured it; else empty."""
+    if cell.median is None or not cell.failed:
+        return ""
+    return f"{cell.status} in {cell.failed} of {count(cell.failed + cell.launches, 'launch')}"
 
 
 def reference(ceiling: CeilingValue | CeilingPoint | None) -> str:

@@ -8,6 +8,7 @@ from nearpeak.identity import CEILING
 from nearpeak.machine.model import Endpoint, Gpu, Path
 from nearpeak.report.picture.layout import layout
 from nearpeak.report.picture.links import Measured, measured, summed
+from nearpeak.report.sections import PAIRED
 from nearpeak.results.model import Failure, Results
 
 
@@ -77,6 +78,23 @@ def test_few_launches_are_told(plain: Results) -> None:
     assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
     said = [text.words for text in layout(plain.machine, measured(plain)).texts]
     assert any("fewer than 6 launches" in words for words in said)
+
+
+def test_the_memory_of_a_virtual_machine_is_not_told(plain: Results) -> None:
+    def said() -> str:
+        return " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
+
+    assert plain.machine.virtual
+    assert "GiB" not in said().replace("\N{NO-BREAK SPACE}", " ")
+    assert "2\N{NO-BREAK SPACE}cores" in said()
+    plain.machine = msgspec.structs.replace(plain.machine, virtual=False)
+    assert "24\N{NO-BREAK SPACE}GiB" in said()
+
+
+def test_a_percentage_is_no_ratio_of_the_figures_beside_it(plain: Results) -> None:
+    said = " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
+    assert PAIRED in said
+    assert PAIRED not in " ".join(text.words for text in layout(plain.machine, []).texts)
 
 
 def test_a_defect_does_not_count(plain: Results) -> None:

@@ -8,7 +8,7 @@ from nearpeak.machine.model import NumaNode
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count
 from nearpeak.report.picture.canvas import GAP, LONG_PILL, PAD, Canvas
-from nearpeak.report.picture.parts import Socket, Span, columns_of, gib
+from nearpeak.report.picture.parts import Socket, Span, columns_of, memory_words
 from nearpeak.report.picture.shapes import (
     LINE,
     PILL,
@@ -48,7 +48,7 @@ def add_frame(canvas: Canvas, socket: Socket, span: Span, y: float, height: floa
     """A socket, with pills for what was measured between its nodes and inside them."""
     x, width = span
     canvas.box(Box("socket", f"socket {socket.packages[0]}", x, y, width, height))
-    lines = _header(socket, width)
+    lines = _header(canvas, socket, width)
     for at, words in enumerate(lines):
         canvas.text(words, x + PAD, y + 4 + SIZE + at * LINE, width - 2 * PAD)
     below = y + _header_height(canvas, socket, width)
@@ -75,10 +75,11 @@ def add_between(canvas: Canvas, spans: list[Span], y: float) -> None:
             canvas.pill(row, (x + width + after) / 2, top + at * (PILL + 3), after - x - width)
 
 
-def _header(socket: Socket, width: float) -> list[str]:
+def _header(canvas: Canvas, socket: Socket, width: float) -> list[str]:
     cores = glued(count(socket.cores, "core"))
     name = "Socket" if len(socket.packages) == 1 else "Sockets"
-    words = f"{name} {joined(socket.packages)}: {cores}, {gib(socket.memory_bytes)}"
+    memory = memory_words(canvas.machine, socket.memory_bytes)
+    words = ", ".join(filter(None, [f"{name} {joined(socket.packages)}: {cores}", memory]))
     if len(socket.nodes) > 1:
         words += f", NUMA nodes {glued(joined([node.index for node in socket.nodes]))}"
     return wrapped(words, width - 2 * PAD)
@@ -86,7 +87,7 @@ def _header(socket: Socket, width: float) -> list[str]:
 
 def _header_height(canvas: Canvas, socket: Socket, width: float) -> float:
     inside = any(kind == "inside" for kind, _, _ in canvas.at)  # in any socket: all are alike
-    return 8 + len(_header(socket, width)) * LINE + (PILL + 4) * inside
+    return 8 + len(_header(canvas, socket, width)) * LINE + (PILL + 4) * inside
 
 
 def _columns(socket: Socket, width: float) -> int:
@@ -123,8 +124,9 @@ def _memory_words(canvas: Canvas, node: NumaNode, own: float) -> str:
     if not node.memory_bytes:
         return ""
     marked = ("memory", node.index, 0) in canvas.at
-    whole = gib(node.memory_bytes)
-    return first_fit((f"memory {whole}", whole), own - 2 * PAD - (PILL + 3) * marked)
+    whole = memory_words(canvas.machine, node.memory_bytes)
+    said = (f"memory {whole}", whole) if whole else ("memory",)
+    return first_fit(said, own - 2 * PAD - (PILL + 3) * marked)
 
 
 def _add_node(canvas: Canvas, socket: Socket, node: NumaNode, box: Box) -> None:

@@ -5,6 +5,7 @@ from nearpeak.numbers import size
 from nearpeak.report.picture.canvas import Canvas
 from nearpeak.report.picture.links import HALF, NEAR, Measured, summed
 from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
+from nearpeak.report.sections import PAIRED
 
 INDENT = PILL + 8  # of words beside a letter
 GAUGE = 108.0  # the width of a gauge
@@ -36,9 +37,13 @@ def add_key(canvas: Canvas) -> None:
         figures = row.figures if one_size else f"{row.figures} at {size(row.size_bytes)}"
         (_wide_row if canvas.wide else _narrow_row)(canvas, row, figures)
     _add_legend(canvas, rows)
-    if any(row.few for row in rows):
+    said = {
+        PAIRED: any(row.fraction is not None for row in rows),
+        FEW: any(row.few for row in rows),
+    }
+    for sentence in (sentence for sentence, holds in said.items() if holds):
         picture.height += 4
-        for words in wrapped(FEW, canvas.width):
+        for words in wrapped(sentence, canvas.width):
             picture.say(words, 0, canvas.width, style="muted")
 
 

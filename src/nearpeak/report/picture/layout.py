@@ -16,7 +16,7 @@ from nearpeak.report.picture.gpu_links import add_gpu_links
 from nearpeak.report.picture.gpus import add_gpus
 from nearpeak.report.picture.key import add_key
 from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.parts import OWN_LINES, Socket, gib, indirect, sockets
+from nearpeak.report.picture.parts import OWN_LINES, Socket, gib, indirect, memory_words, sockets
 from nearpeak.report.picture.shapes import PILL, Picture, glued, joined, wrapped
 
 ABREAST = {True: 4, False: 2}  # sockets side by side, in the wide drawing and the narrow one
@@ -51,9 +51,9 @@ def _add_heading(canvas: Canvas, found: list[Socket]) -> None:
     """What the machine is: its processors, then each kind of GPU."""
     packages = sum(len(socket.packages) for socket in found)
     cores = glued(count(len(canvas.machine.cores), "core"))
-    memory = gib(sum(socket.memory_bytes for socket in found))
+    memory = memory_words(canvas.machine, sum(socket.memory_bytes for socket in found))
     name = _times(packages, processor(canvas.machine.cpu_model))
-    lines = [f"{name}: {cores}, {memory}"]
+    lines = [", ".join(filter(None, [f"{name}: {cores}", memory]))]
     kinds: dict[tuple[str, int | None, float | None], int] = {}
     for gpu in canvas.machine.gpus:
         kind = (gpu.name, gpu.memory_bytes, gpu.memory_gbs)

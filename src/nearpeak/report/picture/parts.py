@@ -61,9 +61,14 @@ def rated(kind: str, gbs: float | None) -> str:
     return words if gbs is None else f"{words} {glued(f'{gbs:.3g} GB/s')}"
 
 
+def memory_words(machine: Machine, size_bytes: int | None) -> str:
+    """How much memory of the host; empty of a virtual machine, which is given it as it needs it."""
+    return gib(size_bytes) if size_bytes and not machine.virtual else ""
+
+
 def gib(size_bytes: int) -> str:
-    """Memory in whole GiB, in tenths below 4 GiB and of TiB: what a kernel keeps for itself, or a
-    virtual machine is given while it runs, is no news."""
+    """Memory in whole GiB, in tenths below 4 GiB and of TiB: what a kernel keeps for itself is
+    no news."""
     whole = size_bytes / (1 << 30)
     if whole >= 1024:
         return glued(f"{whole / 1024:.1f} TiB")
