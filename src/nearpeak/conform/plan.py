@@ -144,12 +144,14 @@ def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]
     Of an operation that did so in plain memory, and in memory where most operations did; never the
     first of an operation, of which nothing is known yet.
     """
-    fatal = [one for one in ended if one.status in FATAL]
+    fatal = [one for one in ended if one.status in FATAL and one.alone != GOOD]
     plain = {
         (one.case.buffers, one.case.operation): one.status for one in fatal if is_first(one.case)
     }
     bad = Counter((one.case.buffers, one.case.allocator) for one in fatal)
-    good = Counter((one.case.buffers, one.case.allocator) for one in ended if one.status == GOOD)
+    good = Counter(
+        (one.case.buffers, one.case.allocator) for one in ended if GOOD in (one.status, one.alone)
+    )
     found = {}
     for case in (one for one in left if not is_first(one)):
         operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)

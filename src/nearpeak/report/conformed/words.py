@@ -62,8 +62,10 @@ def case(outcome: Outcome) -> str:
 
 
 def evidence(outcome: Outcome) -> str:
-    """How it ended, in words."""
-    return f"{outcome.status}: {outcome.message}" if outcome.message else outcome.status
+    """How it ended, in words; how it does alone where that is another way."""
+    alone = f" (alone: {outcome.alone})" if outcome.alone not in (None, outcome.status) else ""
+    message = f": {outcome.message}" if outcome.message else ""
+    return f"{outcome.status}{alone}{message}"
 
 
 def finding(outcome: Outcome) -> str:
@@ -75,8 +77,8 @@ def totals(tried: Tried) -> str:
     """`412 ok, 3 crashed`, of all cases of a library."""
     found = Counter(one.status for one in tried.outcomes)
     parts = [f"{found[status]} {status}" for status in reversed(WORST) if found[status]]
-    if len(tried.outcomes) < tried.planned:
-        parts.append(f"{tried.planned - len(tried.outcomes)} still to be tried")
+    if tried.left:
+        parts.append(f"{tried.left} still to be tried")
     return ", ".join(parts + _ends(tried.bad_ends)) or "nothing was tried"
 
 
