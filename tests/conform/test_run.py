@@ -27,7 +27,7 @@ from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.study.sizes import format_sizes
-from nearpeak.study.trials import Case, Outcome
+from nearpeak.study.trials import Case, Outcome, Status
 
 CHOSEN = Chosen(operations=["latency", "bw", "put"], buffers=["D,D"], limit_seconds=5)
 SIZES_TEXT = format_sizes(CHOSEN.sizes)
@@ -238,7 +238,32 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     print_conformance(found, Path("conform.html"))
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
-    assert "15 cases, 2 of them failed; conform.html" in told
+    assert "11 cases, 2 of them failed, 4 not tried; conform.html" in told
+
+
+def ended(status: Status, alone: Status | None = None) -> Outcome:
+    return Outcome(case=Case("D,D", "put"), status=status, alone=alone)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ([], ""),
+        ([ended("ok"), ended("ok"), ended("not tried")], "ok"),
+        ([ended("not tried")], "-"),
+        ([ended("crashed", "crashed"), ended("not tried")], "crashed"),
+        ([ended("ok"), ended("refused", "refused"), ended("ok"), ended("ok")], "refused 1/4"),
+        ([ended("ok"), ended("wrong data", "ok"), ended("not tried")], "wrong* 1/2"),
+        ([ended("crashed", "ok"), ended("crashed", "hung")], "crashed"),
+    ],
+)
+def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: str) -> None:
+    assert words.cell(outcomes) == said
+
+
+def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
+    found = runner.run("probe D,D latency crash later", replace_operations(CHOSEN, [], "quick"))
+    assert words.conclusion(found) == "7 cases, 1 of them failed (1 ok alone)"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 """What a conformance run says, in words that the terminal and the page share."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nearpeak.conform.model import Conformance, Memory, Operation, Tried
 from nearpeak.numbers import count, size
@@ -45,9 +45,20 @@ def worst(outcomes: Sequence[Outcome]) -> str:
 
 
 def cell(outcomes: Sequence[Outcome]) -> str:
-    """The same, for a narrow column."""
+    """The same, for a narrow column: `crashed`; `refused 1/4` where one of four tried was; with a
+    star where all of these are ok alone."""
     status = worst(outcomes)
-    return SHORT.get(status, status)
+    short = SHORT.get(status, status)
+    alike = [one for one in outcomes if one.status == status]
+    tried = _tried(outcomes)
+    star = "*" if alike and all(one.alone == GOOD for one in alike) else ""
+    of = f" {len(alike)}/{tried}" if status not in (GOOD, NOT_TRIED) and len(alike) < tried else ""
+    return f"{short}{star}{of}"
+
+
+def each(outcomes: Sequence[Outcome]) -> str:
+    """Every one of them with its status, a line each."""
+    return "\n".join(f"{case(one)}: {_status(one)}" for one in outcomes)
 
 
 def case(outcome: Outcome) -> str:
@@ -63,9 +74,16 @@ def case(outcome: Outcome) -> str:
 
 def evidence(outcome: Outcome) -> str:
     """How it ended, in words; how it does alone where that is another way."""
-    alone = f" (alone: {outcome.alone})" if outcome.alone not in (None, outcome.status) else ""
-    message = f": {outcome.message}" if outcome.message else ""
-    return f"{outcome.status}{alone}{message}"
+    return f"{_status(outcome)}: {outcome.message}" if outcome.message else _status(outcome)
+
+
+def _status(outcome: Outcome) -> str:
+    other = outcome.alone not in (None, outcome.status)
+    return f"{outcome.status} (alone: {outcome.alone})" if other else outcome.status
+
+
+def _tried(outcomes: Iterable[Outcome]) -> int:
+    return sum(one.status != NOT_TRIED for one in outcomes)
 
 
 def finding(outcome: Outcome) -> str:
@@ -93,10 +111,14 @@ def _ends(ends: Sequence[BadEnd]) -> list[str]:
 
 def conclusion(conformance: Conformance) -> str:
     """One sentence about all of it."""
-    cases = sum(len(one.outcomes) for one in conformance.libraries)
-    bad = sum(len(one.bad) for one in conformance.libraries)
+    outcomes = [one for library in conformance.libraries for one in library.outcomes]
+    bad = [one for one in outcomes if one.bad]
+    good_alone = sum(one.alone == GOOD for one in bad)
+    tried = _tried(outcomes)
+    failed = f"{f'{len(bad)} of them' if bad else 'none'} failed"
+    failed += f" ({good_alone} ok alone)" if good_alone else ""
     if not conformance.complete:
-        return f"{count(cases, 'case')} tried so far, {bad} of them failed; the run is not complete"
+        return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
+    left_out = [f"{len(outcomes) - tried} not tried"] if tried < len(outcomes) else []
     ends = _ends([end for one in conformance.libraries for end in one.bad_ends])
-    failed = f"{f'{bad} of them' if bad else 'none'} failed"
-    return ", ".join([count(cases, "case"), failed, *ends])
+    return ", ".join([count(tried, "case"), failed, *left_out, *ends])
