@@ -132,3 +132,21 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
     )
     assert {one.status for one in found} == {"not tried"}
     assert "/nowhere/mpirun cannot be started" in found[0].message
+
+
+def test_what_differs_in_addresses_alone_is_told_once() -> None:
+    found = [
+        Awareness(
+            library="lib",
+            settings="default",
+            buffers=kind,
+            operation="put",
+            status="refused",
+            message=f"rank {rank}: MPI_Put(base={base}) failed",
+            command="",
+        )
+        for kind, rank, base in (("D,D", 0, "0x7f96"), ("H,D", 0, "0x7f99"), ("D,H", 1, "0x1"))
+    ]
+    assert awareness.sentences(found) == [
+        "lib: not GPU-aware for D,D put; H,D put; D,H put: rank 0: MPI_Put(base=0x...) failed"
+    ]

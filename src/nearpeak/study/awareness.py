@@ -13,6 +13,7 @@ from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machine
 from nearpeak.study.buffers import rank_ends
 from nearpeak.study.commands import Tools, probe_launch
+from nearpeak.study.logs import fault, without_addresses
 from nearpeak.study.model import Awareness, Contender, label
 from nearpeak.study.trials import GOOD, LIMIT_SECONDS, NOT_TRIED, SIZES, Case, Job, Outcome
 
@@ -87,16 +88,21 @@ def _listed(cases: Iterable[Case | Awareness]) -> str:
 
 
 def sentences(found: Iterable[Awareness]) -> list[str]:
-    """One for each contender and evidence: what it cannot do, and how that was seen."""
+    """One for each contender and way to fail: what it cannot do, and how that was first seen."""
     told: dict[tuple[str, str, bool, bool], list[Awareness]] = {}
     for one in found:
         if one.status != GOOD or one.after_others:
             who = label(one.library, one.settings)
-            evidence = one.message or one.status
-            key = who, evidence, one.status == NOT_TRIED, bool(one.after_others)
+            key = (
+                who,
+                fault(one.message or one.status),
+                one.status == NOT_TRIED,
+                bool(one.after_others),
+            )
             told.setdefault(key, []).append(one)
     lines = []
-    for (who, evidence, not_tried, after_others), tried in told.items():
+    for (who, _, not_tried, after_others), tried in told.items():
+        evidence = without_addresses(tried[0].message or tried[0].status)
         if not_tried:
             kinds = "; ".join(dict.fromkeys(one.buffers for one in tried))
             lines.append(f"{who}: could not be tried with {kinds}: {evidence}")
