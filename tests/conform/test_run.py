@@ -17,7 +17,7 @@ import pytest
 from nearpeak.conform import run
 from nearpeak.conform.build import build, to_json
 from nearpeak.conform.journal import Journal
-from nearpeak.conform.model import Conformance
+from nearpeak.conform.model import Conformance, Tried
 from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
 from nearpeak.errors import UserError
@@ -239,6 +239,35 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
     assert "11 cases, 2 of them failed, 4 not tried; conform.html" in told
+
+
+def test_failures_are_grouped_by_how_they_ended() -> None:
+    def refused(operation: str, message: str) -> Outcome:
+        return msgspec.structs.replace(
+            ended("refused"), case=Case("D,D", operation), message=message
+        )
+
+    tried = Tried(
+        library="lib",
+        settings="default",
+        version="1",
+        planned=4,
+        outcomes=[
+            refused("bw", "MPI_Win_create failed"),
+            refused("get", "rank 0: MPI_Put(0x7f12) failed"),
+            refused("put", "rank 0: MPI_Put(0x7f34) failed"),
+            ended("ok"),
+        ],
+        bad_ends=[],
+    )
+    first, second = words.failures(tried)
+    assert first.cases == "get, D,D; put, D,D"
+    assert first.evidence == "refused: rank 0: MPI_Put(0x...) failed"
+    assert second.cases == "bw, D,D"
+    tried.outcomes.append(refused("scan", "rank 1: MPI_Put(0x7f56) failed"))
+    first, _ = words.failures(tried)
+    assert first.evidence == "refused; the first: rank 0: MPI_Put(0x...) failed"
+    assert [first.own(one) for one in first.outcomes] == ["", "", "rank 1: MPI_Put(0x...) failed"]
 
 
 def ended(status: Status, alone: Status | None = None) -> Outcome:

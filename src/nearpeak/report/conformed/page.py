@@ -25,7 +25,7 @@ def render(conformance: Conformance) -> str:
             "cell",
             "each",
             "case",
-            "evidence",
+            "failures",
             "bad_end",
             "totals",
             "memory_label",

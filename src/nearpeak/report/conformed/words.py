@@ -3,9 +3,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from nearpeak.conform.model import Conformance, Memory, Operation, Tried
 from nearpeak.numbers import count, size
+from nearpeak.study.logs import fault, without_addresses
 from nearpeak.study.trials import CHURN, GOOD, LEAK, NOT_TRIED, PLAIN, BadEnd, Outcome, Status
 
 # From the worst on: what a table says of several cases.
@@ -89,6 +91,39 @@ def _tried(outcomes: Iterable[Outcome]) -> int:
 def finding(outcome: Outcome) -> str:
     """Case and end in one line."""
     return f"{case(outcome)}: {evidence(outcome)}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Cases that ended in one way."""
+
+    outcomes: list[Outcome]
+
+    @property
+    def evidence(self) -> str:
+        """How they did, or the first of them where they differ in numbers."""
+        first = self.outcomes[0]
+        alike = not any(self.own(one) for one in self.outcomes)
+        words = evidence(first) if alike else f"{_status(first)}; the first: {first.message}"
+        return without_addresses(words)
+
+    @property
+    def cases(self) -> str:
+        """All of them."""
+        return "; ".join(map(case, self.outcomes))
+
+    def own(self, outcome: Outcome) -> str:
+        """How one of them did where its words differ; else ""."""
+        words, first = (without_addresses(one.message) for one in (outcome, self.outcomes[0]))
+        return words if words != first else ""
+
+
+def failures(tried: Tried) -> list[Failure]:
+    """What failed with a library, those that did so in most cases first."""
+    alike: dict[tuple[str, str | None, str], list[Outcome]] = {}
+    for one in tried.bad:
+        alike.setdefault((one.status, one.alone, fault(one.message)), []).append(one)
+    return sorted(map(Failure, alike.values()), key=lambda one: -len(one.outcomes))
 
 
 def totals(tried: Tried) -> str:
