@@ -20,7 +20,7 @@ class Operation(msgspec.Struct, kw_only=True, frozen=True):
     """What was tried in every memory."""
 
     name: str
-    family: str  # "pt2pt", "collective", "rma"
+    family: str  # "pt2pt", "collective", "rma", "datatype", "overlap", "stream"
     summary: str = ""
 
 
