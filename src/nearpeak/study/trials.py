@@ -96,7 +96,8 @@ class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
     status: Literal["crashed", "hung"]
     message: str  # the evidence
     cases: int  # whose ends are known
-    command: str  # repeats the job: one line for a POSIX shell
+    # Repeats the last of them, in a conformance run the whole job: one line for a POSIX shell.
+    command: str
 
 
 class _Line(msgspec.Struct, tag_field="record", tag="probe"):
