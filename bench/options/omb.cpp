@@ -17,7 +17,7 @@ constexpr std::string_view kNotYet = "not there yet";
 // Of OMB 7.4, and -M of earlier ones.
 constexpr OmbOption kOptions[] = {
     {'m', "message-size", "--sizes LOW:HIGH"},
-    {'M', "mem-limit", "--sizes LOW:HIGH"},
+    {'M', "mem-limit", "--memory-limit BYTES of collective operations"},
     {'i', "iterations", "--slot-ms MS (time for each size) or --least-samples N"},
     {'x', "warmup", "not needed"},
     {'W', "window-size", "--window N"},
@@ -35,15 +35,15 @@ constexpr OmbOption kOptions[] = {
     {'l', "in-place", "--inplace yes"},
     {'v', "version", "--version"},
     {'a', "array-size", kNotYet},
-    {'D', "ddt", kNotYet},
+    {'D', "ddt", "a benchmark: contiguous, vector, hindexed"},
     {'I', "session", kNotYet},
     {'k', "root-rank", kNotYet},
     {'N', "nhbr", kNotYet},
     {'P', "papi", kNotYet},
     {'q', "partitions", "--partitions N"},
-    {'r', "cuda-target", kNotYet},
+    {'r', "cuda-target", "--compute cpu, gpu or both of overlapping operations"},
     {'s', "sync-option", "--sync WAY of one-sided operations"},
-    {'t', "num-test-calls", kNotYet},
+    {'t', "num-test-calls", "--tests some of overlapping operations"},
     {'w', "win-options", "--win KIND of one-sided operations"},
 };
 

@@ -32,7 +32,19 @@ def test_what_fails_is_told_and_the_status_is_1(
     code, out, _ = nearpeak("conform", "--mpi", "two@default", "--operations", "latency,put")
     assert code == 1
     assert "two: put, H,H, 8 B: crashed: ended by SIGSEGV" in out
-    assert out.splitlines()[-1] == "8 cases, 1 of them failed; conform/conform.html"
+    assert out.splitlines()[-1] == "5 cases, 1 of them failed, 3 not tried; conform/conform.html"
+
+
+def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    nearpeak("conform", "--mpi", "one", "--operations", "latency", "-o", "c")
+    for name in ("conform.json", "conform.html"):
+        (tmp_path / "c" / name).unlink()
+    code, out, _ = nearpeak("report", "c")
+    assert (code, out.splitlines()[-1]) == (0, "4 cases, none failed; c/conform.html")
+    assert (tmp_path / "c" / "conform.json").exists()
+    assert (tmp_path / "c" / "conform.html").exists()
+    code, _, err = nearpeak("report", "c", "--beside", "lassen-2019")
+    assert (code, err) == (2, "nearpeak: c is of `nearpeak conform`: it takes --open alone\n")
 
 
 @pytest.mark.parametrize(

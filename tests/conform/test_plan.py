@@ -7,6 +7,7 @@ from nearpeak.conform import plan
 from nearpeak.conform.plan import Chosen
 from nearpeak.study.benchmarks import Axis, Benchmark, Metric, RankRule
 from nearpeak.study.describe import Allocator, Description, Operation
+from nearpeak.study.trials import LEAK, Case, Outcome
 
 
 def benchmark(name: str, default: bool) -> Benchmark:
@@ -53,3 +54,14 @@ def test_what_is_named_is_tried_in_all_ways() -> None:
 
 def test_full_is_all_ways_of_everything() -> None:
     assert tried(Chosen(depth="full")) == dict.fromkeys(["latency", "put", "fan"], 2 * 2 * 3)
+
+
+def test_the_first_case_of_an_operation_is_never_pointless() -> None:
+    ended = [
+        Outcome(case=Case("D,D", f"bad{number}"), status="crashed") for number in range(plan.ENOUGH)
+    ]
+    left = [Case("D,D", "put"), Case("D,D", "put", check=LEAK), Case("D,D", "bad0", offset=1)]
+    assert plan.pointless(left, ended) == {
+        left[1]: "6 cases have failed with such buffers already: --full tries it all the same",
+        left[2]: "bad0 crashed with plain buffers already: --full tries it all the same",
+    }

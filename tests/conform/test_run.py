@@ -17,7 +17,7 @@ import pytest
 from nearpeak.conform import run
 from nearpeak.conform.build import build, to_json
 from nearpeak.conform.journal import Journal
-from nearpeak.conform.model import Conformance
+from nearpeak.conform.model import Conformance, Tried
 from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
 from nearpeak.errors import UserError
@@ -26,9 +26,11 @@ from nearpeak.report.conformed import words
 from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
 from nearpeak.study.describe import Allocator, Description
-from nearpeak.study.trials import Case, Outcome
+from nearpeak.study.sizes import format_sizes
+from nearpeak.study.trials import Case, Outcome, Status
 
 CHOSEN = Chosen(operations=["latency", "bw", "put"], buffers=["D,D"], limit_seconds=5)
+SIZES_TEXT = format_sizes(CHOSEN.sizes)
 
 
 def describe(standins: ModuleType) -> Description:
@@ -56,7 +58,12 @@ class Runner:
         self.described = describe(standins)
         self.tools = standins.make_tools(folder)
 
-    def run(self, mode: str = "", chosen: Chosen | None = CHOSEN) -> Conformance:
+    def run(
+        self,
+        mode: str = "",
+        chosen: Chosen | None = CHOSEN,
+        tell: run.Tell = lambda *_: None,
+    ) -> Conformance:
         """Without `chosen` it goes on."""
         out = self.folder / "out"
         journal = Journal(out) if chosen is None else None
@@ -65,7 +72,7 @@ class Runner:
         if journal is None:
             journal = Journal(out, run.begin(machine(), asked, self.described, list(where)))
         trials = run.Run(journal, self.described, where, self.tools, self.standins.fake_shell_line)
-        trials.try_library(self.standins.contender("lib", mode), lambda *_: None)
+        trials.try_library(self.standins.contender("lib", mode), tell)
         journal.close()
         return build(journal.records)
 
@@ -112,9 +119,43 @@ def test_what_ends_its_job_ends_no_other(runner: Runner, mode: str, status: str)
     assert found.failed
     [line] = [shlex.split(bad.command)]
     assert line[line.index("probe") + 1 :] == [
-        *("--buffers", "D,D", "--operations", "bw", "--sizes", "8"),
+        *("--buffers", "D,D", "--operations", "bw", "--sizes", SIZES_TEXT),
         *("--devices", "GPU-0,GPU-1"),
     ]
+
+
+def test_what_fails_after_others_alone_keeps_its_status_and_goes_on(runner: Runner) -> None:
+    told: list[Outcome] = []
+    found = runner.run("probe D,D latency crash later", tell=lambda _, one: told.append(one))
+    bad = of(found, "latency")
+    assert (bad.status, bad.alone) == ("crashed", "ok")
+    assert words.evidence(bad).startswith("crashed (alone: ok): ended by SIGSEGV")
+    # The other ways of it are tried as those of any other operation.
+    assert "not tried" not in statuses(found)
+    assert len(told) == len(found.libraries[0].outcomes) == 15
+    line = shlex.split(bad.command)
+    again = Path(line[line.index("--cases") + 1])
+    assert again.parent == (runner.folder / "out" / "cases").resolve()
+    assert [one.split()[2] for one in again.read_text().splitlines()] == ["bw", "latency"]
+
+
+def test_what_fails_alone_too_is_repeated_alone(runner: Runner) -> None:
+    bad = of(runner.run("probe D,D latency wrong"), "latency")
+    assert (bad.status, bad.alone) == ("wrong data", "wrong data")
+    assert "--operations latency" in bad.command
+    assert not list((runner.folder / "out" / "cases").iterdir())
+
+
+def test_what_was_cut_off_before_it_was_tried_alone_is_completed(runner: Runner) -> None:
+    runner.run("probe D,D latency crash later")
+    file = runner.folder / "out" / "conform.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    cut = next(number for number, line in enumerate(lines) if b"crashed" in line)
+    file.write_bytes(b"".join(lines[: cut + 1]))
+    begun = build(Journal(runner.folder / "out").records)
+    assert (of(begun, "latency").alone, begun.complete) == (None, False)
+    again = runner.run("probe D,D latency crash later", None)
+    assert (of(again, "latency").alone, again.complete) == ("ok", True)
 
 
 def test_full_tries_everything(runner: Runner) -> None:
@@ -164,7 +205,7 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
     ends = found.libraries[0].bad_ends
     assert {one.status for one in ends} == {status}
     assert sum(one.cases for one in ends) == 15
-    assert ends[0].command in [one.command for one in found.libraries[0].outcomes]
+    assert all("-end.txt" in one.command for one in ends)
     jsonschema.validate(json.loads(to_json(found)), schema())
     told = f"15 cases, none failed, {len(ends)} jobs ended badly after the last case"
     assert words.conclusion(found) == told
@@ -193,11 +234,65 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     assert "&lt;script&gt;alert(1)" in page
     assert "&lt;h&gt;" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    assert "probe --buffers D,D --operations bw --sizes 8" in page
+    assert "probe --buffers D,D --operations bw --sizes 8,1000" in page
     print_conformance(found, Path("conform.html"))
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
-    assert "15 cases, 2 of them failed; conform.html" in told
+    assert "11 cases, 2 of them failed, 4 not tried; conform.html" in told
+
+
+def test_failures_are_grouped_by_how_they_ended() -> None:
+    def refused(operation: str, message: str) -> Outcome:
+        return msgspec.structs.replace(
+            ended("refused"), case=Case("D,D", operation), message=message
+        )
+
+    tried = Tried(
+        library="lib",
+        settings="default",
+        version="1",
+        planned=4,
+        outcomes=[
+            refused("bw", "MPI_Win_create failed"),
+            refused("get", "rank 0: MPI_Put(0x7f12) failed"),
+            refused("put", "rank 0: MPI_Put(0x7f34) failed"),
+            ended("ok"),
+        ],
+        bad_ends=[],
+    )
+    first, second = words.failures(tried)
+    assert first.cases == "get, D,D; put, D,D"
+    assert first.evidence == "refused: rank 0: MPI_Put(0x...) failed"
+    assert second.cases == "bw, D,D"
+    tried.outcomes.append(refused("scan", "rank 1: MPI_Put(0x7f56) failed"))
+    first, _ = words.failures(tried)
+    assert first.evidence == "refused; the first: rank 0: MPI_Put(0x...) failed"
+    assert [first.own(one) for one in first.outcomes] == ["", "", "rank 1: MPI_Put(0x...) failed"]
+
+
+def ended(status: Status, alone: Status | None = None) -> Outcome:
+    return Outcome(case=Case("D,D", "put"), status=status, alone=alone)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        ([], ""),
+        ([ended("ok"), ended("ok"), ended("not tried")], "ok"),
+        ([ended("not tried")], "-"),
+        ([ended("crashed", "crashed"), ended("not tried")], "crashed"),
+        ([ended("ok"), ended("refused", "refused"), ended("ok"), ended("ok")], "refused 1/4"),
+        ([ended("ok"), ended("wrong data", "ok"), ended("not tried")], "wrong* 1/2"),
+        ([ended("crashed", "ok"), ended("crashed", "hung")], "crashed"),
+    ],
+)
+def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: str) -> None:
+    assert words.cell(outcomes) == said
+
+
+def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
+    found = runner.run("probe D,D latency crash later", replace_operations(CHOSEN, [], "quick"))
+    assert words.conclusion(found) == "7 cases, 1 of them failed (1 ok alone)"
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty:
 
     told: list[trials.Outcome] = []
     cases = [trials.Case("H,H", operation) for operation in ("latency", "bcast")]
-    job = trials.Job(cases, lambda _: [8], launch, shell_line, told.append)
+    job = trials.Job(cases, lambda _: [8], launch, shell_line, lambda one, _: told.append(one))
     assert job.run() == []
     assert [(one.case, one.status) for one in told] == [(case, "ok") for case in cases]
     assert job.bad_end is not None

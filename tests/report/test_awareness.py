@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of what each library does with GPU buffers."""
 
+import msgspec
+
 from nearpeak.report import awareness
 from nearpeak.report.sections import Value
 from nearpeak.results.model import Results
@@ -19,6 +21,14 @@ def test_the_table_has_a_column_for_each_operation_and_kind(gpu: Results) -> Non
     assert (crashed.text, crashed.tone, crashed.hover) == ("crashed", "bad", "ended by SIGSEGV")
     done = _rows(gpu)["openmpi"]["D,D send"]
     assert (done.text, done.tone) == ("✓", "good")
+
+
+def test_what_is_ok_alone_is_told_apart(gpu: Results) -> None:
+    gpu.awareness[0] = msgspec.structs.replace(
+        gpu.awareness[0], after_others="crashed", message="crashed after D,D isend"
+    )
+    value = _rows(gpu)["openmpi"]["D,D send"]
+    assert (value.text, value.tone, value.hover) == ("ok alone", "note", "crashed after D,D isend")
 
 
 def test_what_was_not_tried_has_no_entry(gpu: Results) -> None:

@@ -5,7 +5,7 @@
 NEARPEAK_FAKE says how it fails: crash, hang, orphan (hang with a child in a session of its own),
 lie, wrong, half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
 nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END` lets
-that trial end so.
+that trial end so; `probe KINDS OPERATION END later` does where others were tried before it.
 NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
 """
 
@@ -75,10 +75,12 @@ def probe(words: list[str], mode: str) -> int:
     options = dict(zip(words[::2], words[1::2], strict=True))
     with open(options["--cases"]) as file:  # noqa: PTH123
         cases = [line.split() for line in file]
-    for kind, allocator, operation, offset, check, sizes in cases:
+    for number, (kind, allocator, operation, offset, check, sizes) in enumerate(cases):
         end = "ok"
         if mode.startswith(f"probe {kind} {operation} "):
-            end = mode.rpartition(" ")[2]
+            end, *later = mode.split()[3:]
+            if later and number == 0:
+                end = "ok"
         for status in ("begun", {"wrong": "wrong data", "refuse": "refused"}.get(end, "ok")):
             line = {
                 "record": "probe",

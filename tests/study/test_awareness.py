@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.study import awareness
 from nearpeak.study.model import Awareness
-from nearpeak.study.trials import Case
+from nearpeak.study.trials import Case, Job
 
 
 def try_with(
@@ -47,8 +47,42 @@ def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) 
     (line,) = awareness.sentences(found)
     assert line.startswith("lib: not GPU-aware for D,D isend: ended by SIGSEGV")
     crashed = next(one for one in found if one.status == "crashed")
-    assert "probe --buffers" in crashed.command
+    assert "probe --buffers D,D --operations isend --sizes 8,64K,4M" in crashed.command
     assert "--jsonl" not in crashed.command
+
+
+@pytest.mark.parametrize(
+    ("end", "status"), [("crash", "crashed"), ("refuse", "refused"), ("wrong", "wrong data")]
+)
+def test_what_fails_after_others_alone_is_measured_and_told(
+    standins: ModuleType, tmp_path: Path, end: str, status: str
+) -> None:
+    found = try_with(standins, tmp_path, f"probe D,D bcast {end} later")
+    assert set(ends(found).values()) == {"ok"}
+    [told] = [one for one in found if one.after_others]
+    assert (told.operation, told.after_others) == ("bcast", status)
+    assert told.message.startswith(f"{status} after D,D send, isend")
+    assert "probe --buffers D,D --operations bcast" in told.command
+    [line] = awareness.sentences(found)
+    assert line.startswith(f"lib: D,D bcast is ok alone, but {status} after D,D send, isend")
+
+
+def test_the_first_of_a_job_that_fails_is_not_tried_again(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[list[Case]] = []
+
+    class Counted(Job):
+        def run(self, limit_seconds: float = 0) -> list[Case]:
+            jobs.append(list(self._cases))
+            return super().run(limit_seconds)
+
+    monkeypatch.setattr(awareness, "Job", Counted)
+    try_with(standins, tmp_path, "probe D,D send crash", kinds=("D,D",))
+    assert [len(one) for one in jobs] == [3, 2]
+    jobs.clear()
+    try_with(standins, tmp_path, "probe D,D isend crash", kinds=("D,D",))
+    assert jobs[1:] == [[Case("D,D", "bcast")], [Case("D,D", "isend")]]
 
 
 def test_wrong_data_and_hangs_are_told_apart(
@@ -98,3 +132,21 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
     )
     assert {one.status for one in found} == {"not tried"}
     assert "/nowhere/mpirun cannot be started" in found[0].message
+
+
+def test_what_differs_in_addresses_alone_is_told_once() -> None:
+    found = [
+        Awareness(
+            library="lib",
+            settings="default",
+            buffers=kind,
+            operation="put",
+            status="refused",
+            message=f"rank {rank}: MPI_Put(base={base}) failed",
+            command="",
+        )
+        for kind, rank, base in (("D,D", 0, "0x7f96"), ("H,D", 0, "0x7f99"), ("D,H", 1, "0x1"))
+    ]
+    assert awareness.sentences(found) == [
+        "lib: not GPU-aware for D,D put; H,D put; D,H put: rank 0: MPI_Put(base=0x...) failed"
+    ]

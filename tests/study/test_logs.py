@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.study.logs import cause, crash_words, last_words
+from nearpeak.study.logs import cause, crash_words, fault, last_words, without_addresses
 
 
 def test_what_a_launch_said_cannot_steer_a_terminal(tmp_path: Path) -> None:
@@ -82,3 +82,11 @@ def test_the_line_that_says_most_is_quoted(tmp_path: Path) -> None:
 )
 def test_the_cause_is_not_in_the_launchers_words(message: str, why: str) -> None:
     assert cause(message) == why
+
+
+def test_one_fault_is_the_same_whatever_the_addresses_ranks_and_sizes() -> None:
+    said = "rank {}: MPI_Win_create(base={}, size={}, comm=0x84000003) failed"
+    one, two = said.format(0, "0x7f9646a00200", 8), said.format(1, "0x7F62a8", 65536)
+    assert fault(one) == fault(two)
+    assert fault(one) != fault(one.replace("Win_create", "Send"))
+    assert without_addresses(one) == said.format(0, "0x...", 8).replace("0x84000003", "0x...")

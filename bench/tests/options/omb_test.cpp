@@ -17,6 +17,8 @@ TEST_CASE("options of OMB are answered with ours") {
   CHECK(omb_hint({"-d", "managed", "MD", "MH"}).ends_with("MD MH is --buffers M,M"));
   CHECK(omb_hint({"--accelerator=cuda"}).ends_with(": --accelerator is --buffers D,D"));
   CHECK(omb_hint({"-m8:1K"}).ends_with(": -m is --sizes LOW:HIGH"));
+  CHECK(omb_hint({"-t", "3"}).ends_with("-t is --tests some of overlapping operations"));
+  CHECK(omb_hint({"-D", "vect:8:16"}).ends_with("-D is a benchmark: contiguous, vector, hindexed"));
   CHECK(omb_hint({"-k", "3"}).ends_with("-k is not there yet"));
 }
 

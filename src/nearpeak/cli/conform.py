@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak conform`: which operations of which libraries are broken on which memory."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
-    from nearpeak.conform.journal import Journal
+    from nearpeak.conform.journal import Record
     from nearpeak.conform.model import Conformance
     from nearpeak.conform.plan import Chosen
 
@@ -20,7 +21,7 @@ of every kind and allocator, at odd addresses, of sizes around the limits where
 libraries change their protocol, 64 allocations in turn, and the growth of
 memory while buffers come and go. Crashes and hangs end one job, and the rest
 goes on in the next. A folder has conform.jsonl (all that was seen),
-conform.json and conform.html.
+conform.json and conform.html, which `nearpeak report DIR` makes again.
 
 Exit status: 0 all is done; 1 something crashed, hung, was refused, leaks or
 arrived wrong: the last line says how much; 2 bad input.
@@ -54,7 +55,10 @@ def conform(
     ] = None,
     operations: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="Benchmarks, or families: pt2pt, collective, rma."),
+        typer.Option(
+            metavar="NAME,...",
+            help="Benchmarks, or families: pt2pt, collective, rma, datatype, overlap, stream.",
+        ),
     ] = None,
     buffers: Annotated[
         list[str] | None,
@@ -142,21 +146,21 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
                 trials.try_library(contender, progress.tell)
     except KeyboardInterrupt:
         print(f"nearpeak: interrupted; complete it with: nearpeak conform --resume -o {folder}")
-        _write(folder, journal)
+        write(folder, journal.records)
         raise typer.Exit(130) from None
     finally:
         journal.close()
-    return _write(folder, journal)
+    return write(folder, journal.records)
 
 
-def _write(folder: Path, journal: "Journal") -> "Conformance":
-    """Makes what is made of the records."""
+def write(folder: Path, records: "Sequence[Record]") -> "Conformance":
+    """Makes what is made of the records, and prints it."""
     from nearpeak.conform.build import build, to_json
     from nearpeak.files import write_whole
     from nearpeak.report.conformed.page import render
     from nearpeak.report.conformed.terminal import print_conformance
 
-    found = build(journal.records)
+    found = build(records)
     write_whole(folder / "conform.json", to_json(found))
     write_whole(folder / "conform.html", render(found))
     print_conformance(found, folder / "conform.html")

@@ -108,11 +108,16 @@ def study(
     operations: Annotated[
         str | None,
         typer.Option(
-            metavar="FAMILY,...", help="All benchmarks of them: pt2pt, collective, rma, ...; all."
+            metavar="FAMILY,...",
+            help="All benchmarks of them: pt2pt, collective, rma, datatype, overlap, stream; all.",
         ),
     ] = None,
     benchmarks: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Default: some of each family.")
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Default: latency, bw, bibw, and some of collective, rma and datatype.",
+        ),
     ] = None,
     benchmark: Annotated[
         list[str] | None,

@@ -64,6 +64,7 @@ class Journal:
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
         """A new one, or one to go on with. UserError for a folder that is not so."""
         file = folder / NAME
+        self.folder = folder
         if begin is not None:
             check_new(folder)
         self.records = [] if begin else read(folder)

@@ -3,7 +3,7 @@
 
 import msgspec
 
-from nearpeak.study.trials import GOOD, NOT_TRIED, BadEnd, Outcome
+from nearpeak.study.trials import BadEnd, Outcome
 
 SCHEMA = 1
 
@@ -20,7 +20,7 @@ class Operation(msgspec.Struct, kw_only=True, frozen=True):
     """What was tried in every memory."""
 
     name: str
-    family: str  # "pt2pt", "collective", "rma"
+    family: str  # "pt2pt", "collective", "rma", "datatype", "overlap", "stream"
     summary: str = ""
 
 
@@ -42,7 +42,12 @@ class Tried(msgspec.Struct, kw_only=True):
     @property
     def bad(self) -> list[Outcome]:
         """What ended in any other way than well or not tried, in order."""
-        return [one for one in self.outcomes if one.status not in (GOOD, NOT_TRIED)]
+        return [one for one in self.outcomes if one.bad]
+
+    @property
+    def left(self) -> int:
+        """Cases that are still to be tried, or to be tried alone."""
+        return self.planned - sum(one.settled for one in self.outcomes)
 
 
 class Conformance(msgspec.Struct, kw_only=True):

@@ -141,18 +141,21 @@ def sizes_of(case: Case, chosen: Chosen) -> list[int]:
 def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]:
     """Those cases that would in all likelihood end their job too, and why.
 
-    Of an operation that did so in plain memory, and in memory where most operations did.
+    Of an operation that did so in plain memory, and in memory where most operations did; never the
+    first of an operation, of which nothing is known yet.
     """
-    fatal = [one for one in ended if one.status in FATAL]
+    fatal = [one for one in ended if one.status in FATAL and one.alone != GOOD]
     plain = {
         (one.case.buffers, one.case.operation): one.status for one in fatal if is_first(one.case)
     }
     bad = Counter((one.case.buffers, one.case.allocator) for one in fatal)
-    good = Counter((one.case.buffers, one.case.allocator) for one in ended if one.status == GOOD)
+    good = Counter(
+        (one.case.buffers, one.case.allocator) for one in ended if GOOD in (one.status, one.alone)
+    )
     found = {}
-    for case in left:
+    for case in (one for one in left if not is_first(one)):
         operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)
-        if operation in plain and not is_first(case):
+        if operation in plain:
             found[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
         elif bad[memory] >= ENOUGH and bad[memory] > good[memory]:
             found[case] = f"{bad[memory]} cases have failed with such buffers already"

@@ -9,7 +9,7 @@ import rich.progress
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import printable
 from nearpeak.study.model import Contender
-from nearpeak.study.trials import GOOD, NOT_TRIED, Outcome
+from nearpeak.study.trials import Outcome
 
 EVERY = 50  # cases between two lines, where output is no terminal
 
@@ -44,7 +44,7 @@ class Progress:
         case = outcome.case
         label = f"{contender.label}: {case.operation} {case.buffers} {case.allocator}"
         self._bar.update(self._task, completed=self._done, description=printable(label))
-        if outcome.status not in (GOOD, NOT_TRIED):
+        if outcome.bad:
             self._bar.console.print(f"{contender.label}: {self._describe(outcome)}")
         elif not sys.stdout.isatty() and self._done % EVERY == 0:
             print(printable(f"{self._done} of {self._total}: {label}"), flush=True)

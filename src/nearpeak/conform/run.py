@@ -5,21 +5,26 @@ import datetime
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
 
 import nearpeak
 from nearpeak.conform import plan
 from nearpeak.conform.journal import SCHEMA, BadlyEnded, Begin, Contended, Ended, Journal
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
+from nearpeak.files import make_folder, write_whole
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.model import CommandLine
-from nearpeak.machine.model import Machine, Path
+from nearpeak.machine import model as machines
 from nearpeak.study.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.model import Contender
 from nearpeak.study.prepare import gpu_path
-from nearpeak.study.trials import NOT_TRIED, Case, Job, Outcome
+from nearpeak.study.trials import NOT_TRIED, Case, Job, Outcome, cases_text
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
 Tell = Callable[[Contender, Outcome], None]
@@ -29,12 +34,12 @@ Tell = Callable[[Contender, Outcome], None]
 class Place:
     """Where ranks are, for buffers of some kinds."""
 
-    path: Path
+    path: machines.Path
     ends: Ends
     buffers: str  # that stand for all that are tried there
 
 
-def places(paths: Sequence[Path], chosen: Chosen) -> dict[str, Place]:
+def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
     """Where each kind of buffers is tried: on the host alone, or between two GPUs.
 
     Without a choice all that this machine has; UserError for buffers that it has not.
@@ -61,7 +66,7 @@ def places(paths: Sequence[Path], chosen: Chosen) -> dict[str, Place]:
 
 
 def begin(
-    machine: Machine,
+    machine: machines.Machine,
     chosen: Chosen,
     described: Description,
     kinds: Sequence[str],
@@ -114,8 +119,8 @@ class Run:
         return len(self._cases)
 
     def left(self, contender: Contender) -> list[Case]:
-        """Those that nothing is recorded of."""
-        done = {one.case for one in self._outcomes(contender)}
+        """Those whose end is not recorded, or not how they end alone."""
+        done = {one.case for one in self._outcomes(contender) if one.settled}
         return [case for case in self._cases if case not in done]
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
@@ -128,19 +133,24 @@ class Run:
                 planned=self.planned,
             )
         )
-        while left := self.left(contender):
-            self._leave_out(contender, left, tell)
+        while True:
+            for outcome in self._outcomes(contender):
+                if not outcome.settled:
+                    self._try_alone(contender, outcome, tell)
+            self._leave_out(contender, self.left(contender), tell)
             if not (left := self.left(contender)):
                 return
-            self._run_job(contender, self._alike(left), tell)
+            self._try_in_turn(contender, self._alike(left), tell)
 
     def _outcomes(self, contender: Contender) -> list[Outcome]:
+        """The last word on each case."""
         key = contender.library.name, contender.settings.name
-        return [
-            one.outcome
+        found = {
+            one.outcome.case: one.outcome
             for one in self._journal.records
             if isinstance(one, Ended) and (one.library, one.settings) == key
-        ]
+        }
+        return list(found.values())
 
     def _leave_out(self, contender: Contender, left: Sequence[Case], tell: Tell) -> None:
         if self._chosen.depth == "full":
@@ -157,30 +167,69 @@ class Run:
 
         return list(next(itertools.groupby(left, key=sort))[1])
 
-    def _run_job(self, contender: Contender, cases: Sequence[Case], tell: Tell) -> None:
-        place = self._where[cases[0].buffers]
+    def _try_in_turn(self, contender: Contender, cases: Sequence[Case], tell: Tell) -> None:
+        """In one job, as far as it comes."""
 
-        def launch(words: list[str]) -> CommandLine:
-            return probe_launch(
-                self._tools, contender, words, place.path, place.ends, place.buffers
-            )
+        def record(outcome: Outcome, before: list[Case]) -> None:
+            if not outcome.settled:
+                again = self._repeating(contender, [*before, outcome.case])
+                outcome = msgspec.structs.replace(outcome, command=again)
+            self._record(contender, outcome, tell)
 
+        self._run_job(contender, cases, record)
+
+    def _try_alone(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
+        """Tries what ended badly behind others as the only case of a job, too."""
+
+        def record(alone: Outcome, _: list[Case]) -> None:
+            command = outcome.command
+            if alone.bad:
+                command = alone.command
+                self._cases_file(contender, outcome.case).unlink(missing_ok=True)
+            both = msgspec.structs.replace(outcome, alone=alone.status, command=command)
+            self._record(contender, both, tell)
+
+        self._run_job(contender, [outcome.case], record)
+
+    def _run_job(
+        self,
+        contender: Contender,
+        cases: Sequence[Case],
+        record: Callable[[Outcome, list[Case]], None],
+    ) -> None:
         job = Job(
-            cases,
-            lambda case: plan.sizes_of(case, self._chosen),
-            launch,
-            self._shell_line,
-            lambda outcome: self._record(contender, outcome, tell),
+            cases, self._sizes, partial(self._launch, contender, cases[0]), self._shell_line, record
         )
         job.run(self._chosen.limit_seconds)
-        if job.bad_end is not None:
+        if (end := job.bad_end) is not None:
+            if len(job.ended) > 1:
+                again = self._repeating(contender, job.ended, "-end")
+                end = msgspec.structs.replace(end, command=again)
             self._journal.append(
                 BadlyEnded(
-                    library=contender.library.name,
-                    settings=contender.settings.name,
-                    end=job.bad_end,
+                    library=contender.library.name, settings=contender.settings.name, end=end
                 )
             )
+
+    def _launch(self, contender: Contender, case: Case, words: list[str]) -> CommandLine:
+        """Of `nearpeak-mpi probe` where the case is tried."""
+        place = self._where[case.buffers]
+        return probe_launch(self._tools, contender, words, place.path, place.ends, place.buffers)
+
+    def _sizes(self, case: Case) -> list[int]:
+        return plan.sizes_of(case, self._chosen)
+
+    def _repeating(self, contender: Contender, cases: Sequence[Case], suffix: str = "") -> str:
+        """The shell line that tries these cases in one job, from a file in the folder."""
+        file = self._cases_file(contender, cases[-1], suffix)
+        make_folder(file.parent)
+        write_whole(file, cases_text(cases, self._sizes))
+        return self._shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
+
+    def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
+        words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
+        name = "-".join(map(str, (*words, case.check))) + suffix
+        return self._journal.folder.resolve() / "cases" / f"{name}.txt"
 
     def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
         self._journal.append(
@@ -190,4 +239,5 @@ class Run:
                 outcome=outcome,
             )
         )
-        tell(contender, outcome)
+        if outcome.settled:
+            tell(contender, outcome)

@@ -7,10 +7,13 @@ is tried with each kind of buffers, its data verified (study/trials.py).
 
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machine
 from nearpeak.study.buffers import rank_ends
 from nearpeak.study.commands import Tools, probe_launch
+from nearpeak.study.logs import fault, without_addresses
 from nearpeak.study.model import Awareness, Contender, label
 from nearpeak.study.trials import GOOD, LIMIT_SECONDS, NOT_TRIED, SIZES, Case, Job, Outcome
 
@@ -27,45 +30,84 @@ def try_contender(
     """What became of each operation with its buffers, on a path between two GPUs."""
     ends = rank_ends(path, DEVICES)
     assert ends is not None
-    found: dict[Case, Outcome] = {}
+    found: dict[Case, tuple[Outcome, list[Case]]] = {}
 
     def launch(words: list[str]) -> CommandLine:
         return probe_launch(tools, contender, words, path, ends, DEVICES)
 
+    def run(cases: Sequence[Case]) -> list[Case]:
+        def keep(outcome: Outcome, before: list[Case]) -> None:
+            found[outcome.case] = outcome, before
+
+        return Job(cases, lambda _: SIZES, launch, shell_line, keep).run(LIMIT_SECONDS)
+
     left = list(wanted)
     while left:
-        job = Job(
-            left, lambda _: SIZES, launch, shell_line, lambda one: found.update({one.case: one})
-        )
-        left = job.run(LIMIT_SECONDS)
-    return [
-        Awareness(
-            library=contender.library.name,
-            settings=contender.settings.name,
-            buffers=case.buffers,
-            operation=case.operation,
-            status=found[case].status,
-            message=found[case].message,
-            command=found[case].command,
-        )
-        for case in wanted
-    ]
+        left = run(left)
+    told = []
+    for case in wanted:
+        outcome, before = found[case]
+        one = _awareness(contender, outcome)
+        if not outcome.settled:
+            run([case])
+            one = _of_two(one, _awareness(contender, found[case][0]), before)
+        told.append(one)
+    return told
+
+
+def _awareness(contender: Contender, outcome: Outcome) -> Awareness:
+    return Awareness(
+        library=contender.library.name,
+        settings=contender.settings.name,
+        buffers=outcome.case.buffers,
+        operation=outcome.case.operation,
+        status=outcome.status,
+        message=outcome.message,
+        command=outcome.command,
+    )
+
+
+def _of_two(first: Awareness, alone: Awareness, before: Iterable[Case]) -> Awareness:
+    """What holds of an operation that ended badly behind others and was tried alone."""
+    if alone.status == NOT_TRIED:
+        return first
+    if alone.status != GOOD:
+        return alone
+    message = f"{first.status} after {_listed(before)}"
+    if first.message:
+        message += f": {first.message}"
+    return msgspec.structs.replace(alone, message=message, after_others=first.status)
+
+
+def _listed(cases: Iterable[Case | Awareness]) -> str:
+    """`D,D latency, bw; H,D put`."""
+    kinds: dict[str, list[str]] = {}
+    for one in cases:
+        kinds.setdefault(one.buffers, []).append(one.operation)
+    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
 
 
 def sentences(found: Iterable[Awareness]) -> list[str]:
-    """One for each contender and evidence: what it cannot do, and how that was seen."""
-    told: dict[tuple[str, str, bool], dict[str, list[str]]] = {}
+    """One for each contender and way to fail: what it cannot do, and how that was first seen."""
+    told: dict[tuple[str, str, bool, bool], list[Awareness]] = {}
     for one in found:
-        if one.status != GOOD:
+        if one.status != GOOD or one.after_others:
             who = label(one.library, one.settings)
-            evidence = one.message or one.status
-            kinds = told.setdefault((who, evidence, one.status == NOT_TRIED), {})
-            kinds.setdefault(one.buffers, []).append(one.operation)
+            key = (
+                who,
+                fault(one.message or one.status),
+                one.status == NOT_TRIED,
+                bool(one.after_others),
+            )
+            told.setdefault(key, []).append(one)
     lines = []
-    for (who, evidence, not_tried), kinds in told.items():
+    for (who, _, not_tried, after_others), tried in told.items():
+        evidence = without_addresses(tried[0].message or tried[0].status)
         if not_tried:
-            lines.append(f"{who}: could not be tried with {'; '.join(kinds)}: {evidence}")
-            continue
-        what = "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
-        lines.append(f"{who}: not GPU-aware for {what}: {evidence}")
+            kinds = "; ".join(dict.fromkeys(one.buffers for one in tried))
+            lines.append(f"{who}: could not be tried with {kinds}: {evidence}")
+        elif after_others:
+            lines.append(f"{who}: {_listed(tried)} is ok alone, but {evidence}")
+        else:
+            lines.append(f"{who}: not GPU-aware for {_listed(tried)}: {evidence}")
     return lines

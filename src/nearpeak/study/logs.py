@@ -56,6 +56,17 @@ def cause(message: str) -> str:
     return "" if name in [one.name for one in ENDING_OTHERS] else name
 
 
+def without_addresses(message: str) -> str:
+    """`buf=0x...`: what differs between any two launches of one fault."""
+    return re.sub(r"\b0x[0-9a-fA-F]+", "0x...", message)
+
+
+def fault(message: str) -> str:
+    """A message without its numbers, the same for all that went wrong in one way: ranks, sizes,
+    addresses and handles differ."""
+    return re.sub(r"\b0x[0-9a-fA-F]+|\d+", "#", message)
+
+
 def last_words(log: Path) -> str:
     """The line of a launch's output that tells most: our programs' own, else the last one."""
     words = _lines(log)

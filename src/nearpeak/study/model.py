@@ -71,17 +71,20 @@ class Contender(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Awareness(msgspec.Struct, kw_only=True, frozen=True):
-    """One operation of a library, tried with one kind of buffers in a job of its own."""
+    """One operation of a library, tried with one kind of buffers before the study."""
 
     library: str
     settings: str
     buffers: str  # of each rank: "D,D"
     operation: str  # a benchmark's name, or what has no benchmark yet: "put"
-    # "ok", "crashed", "hung", "wrong data", "failed" (did not start), or "not tried" (there was no
-    # device, or no memory of it)
+    # "ok", "crashed", "hung", "wrong data", "refused", "failed" (did not start), or "not tried"
+    # (there was no device, or no memory of it). As the only operation of a job, if it is not well.
     status: str
     message: str  # the evidence
     command: str  # repeats the trial
+    # "crashed", ...: how it ended behind other operations in one job, where it is ok alone; the
+    # message says which; "": not so
+    after_others: str = ""
 
 
 class Template(msgspec.Struct, kw_only=True, frozen=True):

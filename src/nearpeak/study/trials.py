@@ -2,13 +2,14 @@
 """What a library can do, tried case by case by `nearpeak-mpi probe`, whatever it does on the way.
 
 Many cases go into one job. One that crashes, hangs or is refused ends its job, and the rest is
-tried in the next one.
+tried in the next one. What ends badly behind others in its job may do so for what they have done:
+it is tried once more as the only case of a job.
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -54,12 +55,19 @@ class Case(msgspec.Struct, frozen=True, order=True):
         return " ".join(map(str, (*words, format_sizes(sizes))))
 
 
+def cases_text(cases: Iterable[Case], sizes: Callable[[Case], Sequence[int]]) -> str:
+    """A file for --cases of `nearpeak-mpi probe`."""
+    return "".join(f"{one.line(sizes(one))}\n" for one in cases)
+
+
 class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     """How a case ended."""
 
     case: Case
     # "failed": the library did not start; "not tried": the message says why
     status: Status
+    # Where it ended badly, how it does as the only case of a job; None: that is still to be tried.
+    alone: Status | None = None
     message: str = ""  # the evidence; of "ok" what was left out, if anything
     size_bytes: int | None = None  # of the message at which it ended, where not well
     rank: int | None = None  # wrong data: where, and the first bad byte of the message
@@ -71,6 +79,16 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     seconds: float = 0.0
     command: str = ""  # repeats it: one line for a POSIX shell
 
+    @property
+    def bad(self) -> bool:
+        """Whether it ended in any other way than well or not tried."""
+        return self.status not in (GOOD, NOT_TRIED)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to try."""
+        return not self.bad or self.alone is not None
+
 
 class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
     """How a job ended badly while it was at no case: as a rule behind the last, in MPI_Finalize."""
@@ -78,7 +96,8 @@ class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
     status: Literal["crashed", "hung"]
     message: str  # the evidence
     cases: int  # whose ends are known
-    command: str  # repeats the last of them, and perhaps this end: one line for a POSIX shell
+    # Repeats the last of them, in a conformance run the whole job: one line for a POSIX shell.
+    command: str
 
 
 class _Line(msgspec.Struct, tag_field="record", tag="probe"):
@@ -108,7 +127,8 @@ class Job:
     """One launch for some cases, in their order.
 
     `sizes` of a case's messages are in bytes; `launch` makes the command line of ranks with these
-    words behind `probe`; `tell` is called with every outcome as it is known.
+    words behind `probe`; `tell` is called with every outcome as it is known, whose command repeats
+    the case alone, and with the cases of the job that had ended before it.
     """
 
     def __init__(
@@ -117,7 +137,7 @@ class Job:
         sizes: Callable[[Case], Sequence[int]],
         launch: Callable[[list[str]], CommandLine],
         shell_line: Callable[[CommandLine], str],
-        tell: Callable[[Outcome], None],
+        tell: Callable[[Outcome, list[Case]], None],
     ) -> None:
         self._cases = cases
         self._sizes = sizes
@@ -134,7 +154,7 @@ class Job:
         """Runs it to its end; what is left for another job, always less than before."""
         with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
             chosen, lines, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
-            chosen.write_text("".join(f"{one.line(self._sizes(one))}\n" for one in self._cases))
+            chosen.write_text(cases_text(self._cases, self._sizes))
             running = self._launch(["--cases", str(chosen), "--jsonl", str(lines)])
             ended = process.run_tree(
                 running.argv,
@@ -157,7 +177,7 @@ class Job:
                     own, (_, why) = False, _end_words(ended, log, limit_seconds)
                 for case in left:
                     self._end(
-                        Outcome(case=case, status=NOT_TRIED if own else "failed", message=why)
+                        Outcome(case=case, status=NOT_TRIED if own else "failed", message=why), []
                     )
                 return []
             status, message = _end_words(ended, log, limit_seconds)
@@ -167,9 +187,15 @@ class Job:
                     status=status,
                     message=message,
                     size_bytes=self._begun.size_bytes,
-                )
+                ),
+                self.ended,
             )
             return [case for case in left if case not in self._told]
+
+    @property
+    def ended(self) -> list[Case]:
+        """The cases whose ends are known, in order."""
+        return list(self._told)
 
     def _bad_end(self, ended: process.Outcome, log: Path, limit_seconds: float) -> BadEnd | None:
         """None where a job that was at no case has ended as it should.
@@ -210,16 +236,19 @@ class Job:
             told = msgspec.structs.asdict(line)
             for name in msgspec.structs.fields(Case):
                 del told[name.name]
-            self._end(Outcome(case=line.case, **told))
+            self._end(Outcome(case=line.case, **told), self.ended)
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, outcome: Outcome, before: list[Case]) -> None:
+        """`before`: what the job had tried when this case began."""
         now = time.monotonic()
-        case, size = outcome.case, outcome.size_bytes
-        line = self._launch(case.words(self._sizes(case) if size is None else (size,)))
+        case = outcome.case
         self._told[case] = msgspec.structs.replace(
-            outcome, seconds=round(now - self._since, 3), command=self._shell_line(line)
+            outcome,
+            alone=outcome.status if outcome.bad and not before else None,
+            seconds=round(now - self._since, 3),
+            command=self._shell_line(self._launch(case.words(self._sizes(case)))),
         )
-        self._tell(self._told[case])
+        self._tell(self._told[case], before)
         self._since = now
 
 

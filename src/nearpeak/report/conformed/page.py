@@ -19,7 +19,17 @@ def render(conformance: Conformance) -> str:
     environment = templates.environment(_HERE)
     environment.globals |= {
         name: getattr(words, name)
-        for name in ("at", "worst", "cell", "case", "evidence", "bad_end", "totals", "memory_label")
+        for name in (
+            "at",
+            "worst",
+            "cell",
+            "each",
+            "case",
+            "failures",
+            "bad_end",
+            "totals",
+            "memory_label",
+        )
     }
     return environment.get_template("conform.html.j2").render(
         conformance=conformance,

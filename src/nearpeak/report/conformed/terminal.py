@@ -13,7 +13,7 @@ from nearpeak.report.conformed import words
 from nearpeak.study.trials import GOOD, NOT_TRIED
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
-LISTED = 20  # of a library's failures; the page has all
+LISTED = 20  # of the ways in which a library failed; the page has all
 
 
 def print_conformance(conformance: Conformance, page: Path) -> None:
@@ -24,10 +24,11 @@ def print_conformance(conformance: Conformance, page: Path) -> None:
         table = _table(conformance, tried)
         if table.row_count:
             console.print(table)
-        for outcome in tried.bad[:LISTED]:
-            console.print(words.finding(outcome))
-        if len(tried.bad) > LISTED:
-            console.print(f"... and {len(tried.bad) - LISTED} more, all of them on the page")
+        failures = words.failures(tried)
+        for one in failures[:LISTED]:
+            console.print(f"{one.cases}: {one.evidence}")
+        if len(failures) > LISTED:
+            console.print(f"... and {len(failures) - LISTED} more, all of them on the page")
         for end in tried.bad_ends:
             console.print(words.bad_end(end))
     console.print(f"\n{words.conclusion(conformance)}; {page}", soft_wrap=True)

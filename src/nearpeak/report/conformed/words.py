@@ -2,10 +2,12 @@
 """What a conformance run says, in words that the terminal and the page share."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from nearpeak.conform.model import Conformance, Memory, Operation, Tried
 from nearpeak.numbers import count, size
+from nearpeak.study.logs import fault, without_addresses
 from nearpeak.study.trials import CHURN, GOOD, LEAK, NOT_TRIED, PLAIN, BadEnd, Outcome, Status
 
 # From the worst on: what a table says of several cases.
@@ -45,9 +47,20 @@ def worst(outcomes: Sequence[Outcome]) -> str:
 
 
 def cell(outcomes: Sequence[Outcome]) -> str:
-    """The same, for a narrow column."""
+    """The same, for a narrow column: `crashed`; `refused 1/4` where one of four tried was; with a
+    star where all of these are ok alone."""
     status = worst(outcomes)
-    return SHORT.get(status, status)
+    short = SHORT.get(status, status)
+    alike = [one for one in outcomes if one.status == status]
+    tried = _tried(outcomes)
+    star = "*" if alike and all(one.alone == GOOD for one in alike) else ""
+    of = f" {len(alike)}/{tried}" if status not in (GOOD, NOT_TRIED) and len(alike) < tried else ""
+    return f"{short}{star}{of}"
+
+
+def each(outcomes: Sequence[Outcome]) -> str:
+    """Every one of them with its status, a line each."""
+    return "\n".join(f"{case(one)}: {_status(one)}" for one in outcomes)
 
 
 def case(outcome: Outcome) -> str:
@@ -62,8 +75,17 @@ def case(outcome: Outcome) -> str:
 
 
 def evidence(outcome: Outcome) -> str:
-    """How it ended, in words."""
-    return f"{outcome.status}: {outcome.message}" if outcome.message else outcome.status
+    """How it ended, in words; how it does alone where that is another way."""
+    return f"{_status(outcome)}: {outcome.message}" if outcome.message else _status(outcome)
+
+
+def _status(outcome: Outcome) -> str:
+    other = outcome.alone not in (None, outcome.status)
+    return f"{outcome.status} (alone: {outcome.alone})" if other else outcome.status
+
+
+def _tried(outcomes: Iterable[Outcome]) -> int:
+    return sum(one.status != NOT_TRIED for one in outcomes)
 
 
 def finding(outcome: Outcome) -> str:
@@ -71,12 +93,45 @@ def finding(outcome: Outcome) -> str:
     return f"{case(outcome)}: {evidence(outcome)}"
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Cases that ended in one way."""
+
+    outcomes: list[Outcome]
+
+    @property
+    def evidence(self) -> str:
+        """How they did, or the first of them where they differ in numbers."""
+        first = self.outcomes[0]
+        alike = not any(self.own(one) for one in self.outcomes)
+        words = evidence(first) if alike else f"{_status(first)}; the first: {first.message}"
+        return without_addresses(words)
+
+    @property
+    def cases(self) -> str:
+        """All of them."""
+        return "; ".join(map(case, self.outcomes))
+
+    def own(self, outcome: Outcome) -> str:
+        """How one of them did where its words differ; else ""."""
+        words, first = (without_addresses(one.message) for one in (outcome, self.outcomes[0]))
+        return words if words != first else ""
+
+
+def failures(tried: Tried) -> list[Failure]:
+    """What failed with a library, those that did so in most cases first."""
+    alike: dict[tuple[str, str | None, str], list[Outcome]] = {}
+    for one in tried.bad:
+        alike.setdefault((one.status, one.alone, fault(one.message)), []).append(one)
+    return sorted(map(Failure, alike.values()), key=lambda one: -len(one.outcomes))
+
+
 def totals(tried: Tried) -> str:
     """`412 ok, 3 crashed`, of all cases of a library."""
     found = Counter(one.status for one in tried.outcomes)
     parts = [f"{found[status]} {status}" for status in reversed(WORST) if found[status]]
-    if len(tried.outcomes) < tried.planned:
-        parts.append(f"{tried.planned - len(tried.outcomes)} still to be tried")
+    if tried.left:
+        parts.append(f"{tried.left} still to be tried")
     return ", ".join(parts + _ends(tried.bad_ends)) or "nothing was tried"
 
 
@@ -91,10 +146,14 @@ def _ends(ends: Sequence[BadEnd]) -> list[str]:
 
 def conclusion(conformance: Conformance) -> str:
     """One sentence about all of it."""
-    cases = sum(len(one.outcomes) for one in conformance.libraries)
-    bad = sum(len(one.bad) for one in conformance.libraries)
+    outcomes = [one for library in conformance.libraries for one in library.outcomes]
+    bad = [one for one in outcomes if one.bad]
+    good_alone = sum(one.alone == GOOD for one in bad)
+    tried = _tried(outcomes)
+    failed = f"{f'{len(bad)} of them' if bad else 'none'} failed"
+    failed += f" ({good_alone} ok alone)" if good_alone else ""
     if not conformance.complete:
-        return f"{count(cases, 'case')} tried so far, {bad} of them failed; the run is not complete"
+        return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
+    left_out = [f"{len(outcomes) - tried} not tried"] if tried < len(outcomes) else []
     ends = _ends([end for one in conformance.libraries for end in one.bad_ends])
-    failed = f"{f'{bad} of them' if bad else 'none'} failed"
-    return ", ".join([count(cases, "case"), failed, *ends])
+    return ", ".join([count(tried, "case"), failed, *left_out, *ends])
