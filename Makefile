@@ -12,7 +12,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 READY := .venv/ready
 TOOLS := .venv/tools
 
-.PHONY: help setup study test lint format programs unit sanitize narrowed pytest lock clean
+.PHONY: help setup study test lint format programs unit sanitize narrowed lock clean
 
 help:
 	@echo "make setup   make .venv/bin/nearpeak and the measuring programs ready"
@@ -48,11 +48,11 @@ study: $(READY)
 	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
-# Built one after the other, as each build takes all cores; what runs on one is run side by side.
+# Built one after the other, as each build takes all cores; tests are run side by side, as each
+# waits for others most of the time: what takes long comes first.
 test: $(TOOLS)
 	$(MAKE) lint programs
-	$(MAKE) --jobs=2 --output-sync=target unit sanitize narrowed
-	$(MAKE) pytest
+	$(MAKE) --jobs=2 --output-sync=target $(PARTS) sanitize unit narrowed
 
 CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
 
@@ -86,8 +86,15 @@ narrowed: $(TOOLS)
 	  tests/statistics tests/observations tests/results tests/findings tests/report \
 	  tests/test_numbers.py
 
-pytest: $(TOOLS)
-	$(BIN)/pytest
+# Three parts that take equally long: two of real launches (only one may have test hosts), all else.
+PART_mpi := tests/mpi
+PART_study := tests/study tests/libraries tests/netns
+PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study))
+PARTS := pytest-mpi pytest-study pytest-rest
+.PHONY: $(PARTS)
+
+$(PARTS): pytest-%: $(TOOLS)
+	$(BIN)/pytest --junitxml=build/$@.xml $(PART_$*)
 
 # Those of the tests are of the same versions where both need one.
 lock: $(READY)

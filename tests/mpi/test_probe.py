@@ -30,6 +30,8 @@ def benchmarks(library: Library) -> list[str]:
     return [one["name"] for one in described["benchmarks"]]
 
 
+# With one library: the benchmarks' own tests try each operation with all of them.
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 def test_every_operation_is_tried_and_recorded(launcher: Any) -> None:
     lacks_kernels = "stream_latency"
     done = launcher.run("probe", "--buffers", "H,D", fake="reachable=1")

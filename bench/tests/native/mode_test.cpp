@@ -5,12 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "tests/records.hpp"
 
 using namespace nearpeak;
 
 TEST_CASE("the modes describe themselves") {
-  const auto all = nlohmann::json::parse(describe_modes());
+  const auto all = parse_json(describe_modes());
   CHECK(all["schema"] == 3);
   CHECK(all["program"] == "nearpeak-native");
   std::vector<std::string> names;
@@ -27,7 +28,7 @@ TEST_CASE("the modes describe themselves") {
 }
 
 TEST_CASE("a benchmark says all that the study must know of it") {
-  const auto all = nlohmann::json::parse(describe_modes());
+  const auto all = parse_json(describe_modes());
   const auto described = [&](const std::string& name) {
     for (const auto& benchmark : all["benchmarks"])
       if (benchmark["name"] == name) return benchmark;

@@ -103,6 +103,6 @@ TEST_CASE("a process knows its host and its CPUs") {
   CHECK(place.rank == 4);
   CHECK_FALSE(place.host.empty());
   CHECK_FALSE(place.cpus.empty());
-  const auto json = nlohmann::json::parse(to_json(place));
+  const auto json = parse_json(to_json(place));
   CHECK(json["cpus"].size() == place.cpus.size());
 }

@@ -168,7 +168,8 @@ class Phased final : public Sampled {
 TEST_CASE("what is prepared is not timed, and phases are kept with their samples") {
   Alone alone;
   Phased phased;
-  const auto result = Sampler(alone, measure_clock()).measure(short_policy(), phased);
+  // A clock measured on a busy machine looks coarse, and longer batches are right then.
+  const auto result = Sampler(alone, ClockQuality{20, 20}).measure(short_policy(), phased);
   CHECK(result.batch == 1);
   CHECK(median(result.samples_us) < 100);
   REQUIRE(result.phases_us.size() == 2);
