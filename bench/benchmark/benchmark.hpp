@@ -74,6 +74,8 @@ struct BenchmarkInfo {
   // What no rank can do without, where that is less: of a network that adds up, or ranks that help
   // the root.
   std::optional<Traffic> least = {};
+  // Benchmarks of operations that do the same at the same size, and more.
+  std::vector<std::string> covered_by = {};
   std::optional<double> bound = {};  // of the main metric: nothing is better, on no machine
   std::string bound_by = {};         // no better than this benchmark is at the same size
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)

@@ -47,6 +47,7 @@ Json to_json(const DescribedBenchmark& described) {
           {"moves", {{"ways", info.moves.ways}, {"window", info.moves.window}}},
           {"traffic", to_json(info.traffic)},
           {"least", to_json(info.least)},
+          {"covered_by", info.covered_by},
           {"bound", info.bound ? Json(*info.bound) : Json(nullptr)},
           {"bound_by", info.bound_by.empty() ? Json(nullptr) : Json(info.bound_by)},
           {"ceiling", described.benchmark.ceiling()},

@@ -19,7 +19,8 @@ const Register allgather_entry(collective<Allgather>(
     {.name = "allgather",
      .summary = "time until every rank has a block of every rank: MPI_Allgather",
      .smallest = 1,
-     .traffic = Traffic{.once = -1, .times_ranks = 1}},
+     .traffic = Traffic{.once = -1, .times_ranks = 1},
+     .covered_by = {"alltoall"}},
     {in_place_axis()}));
 
 }  // namespace

@@ -27,6 +27,7 @@ const Register bcast_entry(
                        .summary = "time until every rank has what rank 0 has: MPI_Bcast",
                        .smallest = 1,
                        .traffic = Traffic{.once = 1},
+                       .covered_by = {"allreduce"},
                        .usual = true}));
 
 }  // namespace

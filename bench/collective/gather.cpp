@@ -20,7 +20,8 @@ const Register gather_entry(
                         .summary = "time until rank 0 has a block of every rank: MPI_Gather",
                         .smallest = 1,
                         .traffic = Traffic{.once = -1, .times_ranks = 1},
-                        .least = Traffic{.once = 1}},
+                        .least = Traffic{.once = 1},
+                        .covered_by = {"allgather"}},
                        {in_place_axis()}));
 
 }  // namespace

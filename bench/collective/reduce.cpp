@@ -26,7 +26,8 @@ const Register reduce_entry(collective<Reduce>(
     {.name = "reduce",
      .summary = "time until rank 0 has the sums of what all ranks have: MPI_Reduce",
      .smallest = 4,
-     .traffic = Traffic{.once = 1}},
+     .traffic = Traffic{.once = 1},
+     .covered_by = {"allreduce"}},
     {type_axis(), in_place_axis()}));
 
 }  // namespace

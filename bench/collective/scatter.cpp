@@ -20,7 +20,8 @@ const Register scatter_entry(
                          .summary = "time until every rank has a block of rank 0: MPI_Scatter",
                          .smallest = 1,
                          .traffic = Traffic{.once = -1, .times_ranks = 1},
-                         .least = Traffic{.once = 1}},
+                         .least = Traffic{.once = 1},
+                         .covered_by = {"alltoall"}},
                         {in_place_axis()}));
 
 }  // namespace

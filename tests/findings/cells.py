@@ -29,7 +29,8 @@ BENCHMARKS = [
         axes=[Axis("type", ["float"], "float")], traffic=Traffic(once=2, by_ranks=-2),
     ),
     Benchmark(
-        "bcast", [Metric("bcast", "us", "lower")], RankRule("at least", 2), traffic=Traffic(once=1)
+        "bcast", [Metric("bcast", "us", "lower")], RankRule("at least", 2),
+        traffic=Traffic(once=1), covered_by=["allreduce"],
     ),
 ]  # fmt: skip
 GPUS = ("gpu", "gpu")

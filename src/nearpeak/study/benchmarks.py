@@ -125,6 +125,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     moves: Moves = Moves()
     traffic: Traffic | None = None  # of a collective operation
     least: Traffic | None = None  # what no rank can do without, where that is less
+    covered_by: list[str] = []  # of operations that do the same at the same size, and more
     bound: float | None = None  # of its main metric: nothing is better, on no machine
     bound_by: str | None = None  # it is no better than this benchmark at the same size
     # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing

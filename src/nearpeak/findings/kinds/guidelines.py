@@ -13,15 +13,6 @@ from nearpeak.identity import Place, Who
 from nearpeak.results.model import Cell
 
 LIMIT = 1.5  # times slower: what is less is not worth a change
-# What does the same at the same size, where other ranks than the root ignore what they get, or
-# give zeros.
-STRONGER = {
-    "bcast": ("allreduce",),
-    "reduce": ("allreduce",),
-    "gather": ("allgather",),
-    "scatter": ("alltoall",),
-    "allgather": ("alltoall",),
-}
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -30,7 +21,7 @@ def find(view: View) -> Iterator[Seen]:
     for cell in view.unstaged:
         there[_key(cell, cell.case.benchmark)].append(cell)
     for cell in view.unstaged:
-        stronger = STRONGER.get(cell.case.benchmark, ())
+        stronger = view.benchmarks[cell.case.benchmark].covered_by
         others = [one for name in stronger for one in there.get(_key(cell, name), ())]
         if found := most_beaten(cell, others, LIMIT):
             other, loss = found
