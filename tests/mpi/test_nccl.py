@@ -80,11 +80,15 @@ def test_every_benchmark_is_verified(launch: Any) -> None:
     assert all(one["verified"] and one["buffers"] == "D,D" for one in samples)
 
 
-def test_empty_messages_go_one_after_the_other(launch: Any) -> None:
+def test_empty_messages_are_not_measured(launch: Any) -> None:
+    """A byte in place of nothing is no message that a bound of empty ones is for."""
     words = ["latency", "--calls", "nonblocking", "--sizes", "0,8", *QUICK]
     code, records, err = launch(*words, "--jsonl", "records.jsonl")
     assert (code, err) == (0, "")
-    assert [one["size_bytes"] for one in of(records, "samples")] == [0, 8]
+    assert [one["size_bytes"] for one in of(records, "samples")] == [8]
+    (problem,) = of(records, "problem")
+    assert (problem["size_bytes"], problem["status"]) == (0, "skipped")
+    assert "NCCL has no messages without data" in problem["message"]
 
 
 def test_all_types_in_place_and_enqueued(launch: Any) -> None:
