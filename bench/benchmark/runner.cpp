@@ -138,10 +138,10 @@ std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part pa
   return first_wrong(made.wrong(round, part));
 }
 
-std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds, Part first,
+std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds, Part before,
                                                Part last) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    const Part part = round < rounds ? first : last;
+    const Part part = round < rounds ? before : last;
     made.begin_round(round, part);
     group_.barrier();
     if (made.prepares()) made.prepare();

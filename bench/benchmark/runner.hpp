@@ -80,8 +80,8 @@ class Runner {
   bool contest() const { return naming_.contest; }
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
-  std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part first,
-                                         Part last);  // of the last round, and of those before
+  // What is looked at in the last round, and in those before it.
+  std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part before, Part last);
   std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
   std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
   void wrong_data(const CaseName& name, const WrongData& wrong);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "overlap/timed.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -33,31 +35,17 @@ void compute_on_cpu(std::uint64_t steps) {
   sink = (a + b + c + d) / 4;
 }
 
-// Of some trials the median, on the slowest rank. Collective.
-template <class Action>
-double slowest_us(Group& group, Action action) {
-  std::vector<double> trials;
-  for (int i = 0; i < kTrials; ++i) {
-    group.barrier();
-    const std::int64_t begin = now_ns();
-    action();
-    trials.push_back(static_cast<double>(now_ns() - begin) / 1e3);
-  }
-  const auto all = group.gather(median(trials));
-  return *std::max_element(all.begin(), all.end());
-}
-
 // So many that action(steps) takes `target_us` on the slowest rank, or the fewest. Collective.
 template <class Action>
 std::uint64_t steps_for(Group& group, double target_us, Action action) {
   std::uint64_t steps = kFewestSteps;
-  double us = slowest_us(group, [&] { action(steps); });
+  double us = slowest_us(group, kTrials, [&] { action(steps); });
   if (us >= target_us) return steps;
   double fewer_us = us;
   while (us < target_us && steps < kMostSteps) {
     steps *= 2;
     fewer_us = us;
-    us = slowest_us(group, [&] { action(steps); });
+    us = slowest_us(group, kTrials, [&] { action(steps); });
   }
   if (us < target_us) return steps;
   const double share = (target_us - fewer_us) / (us - fewer_us);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "overlap/timed.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -10,23 +12,6 @@ enum Phase : std::size_t { kCommunicate, kCompute, kBoth, kDeviceAlone, kDeviceB
 constexpr int kTrials = 5;
 constexpr int kAttempts = 3;
 constexpr double kAlike = 1.25;  // times as long: near enough for both to hide each other
-
-template <class Action>
-double timed_ns(Group& group, Action action) {
-  group.barrier();
-  const std::int64_t begin = now_ns();
-  action();
-  return static_cast<double>(now_ns() - begin);
-}
-
-// Of some trials the median, on the slowest rank. Collective.
-template <class Action>
-double usual_us(Group& group, Action action) {
-  std::vector<double> trials;
-  for (int i = 0; i < kTrials; ++i) trials.push_back(timed_ns(group, action));
-  const auto all = group.gather(median(trials));
-  return *std::max_element(all.begin(), all.end()) / 1e3;
-}
 
 }  // namespace
 
@@ -77,11 +62,11 @@ void Beside::fit(Communication& communication) {
     communication.begin();
     communication.finish();
   };
-  double target_us = usual_us(group_, communicate);
+  double target_us = slowest_us(group_, kTrials, communicate);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     computation_->fit(group_, target_us);
-    target_us = usual_us(group_, communicate);
-    const double took_us = usual_us(group_, [&] { computation_->run(nullptr); });
+    target_us = slowest_us(group_, kTrials, communicate);
+    const double took_us = slowest_us(group_, kTrials, [&] { computation_->run(nullptr); });
     if (std::max(target_us, took_us) < kAlike * std::min(target_us, took_us)) break;
   }
   state_ = State::kFitted;

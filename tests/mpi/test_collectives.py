@@ -124,6 +124,16 @@ FAULTS = {
 }
 
 
+def fault_of(faulty: Path, fault: str, size_bytes: int, rank: int) -> dict[str, str]:
+    """The environment in which operations of blocks of this size fail on a rank."""
+    return {
+        "LD_PRELOAD": str(faulty),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": str(size_bytes),
+        "NEARPEAK_FAULTY_RANK": str(rank),
+    }
+
+
 @ONE
 @pytest.mark.parametrize("fault", ["sum", "dropped", "swapped", "gap", "late", "moved"])
 def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> None:
@@ -132,12 +142,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
         here = [name for name in names if rank == int(name != "gather")]
         if not here:
             continue
-        env = {
-            "LD_PRELOAD": str(faulty),
-            "NEARPEAK_FAULT": fault,
-            "NEARPEAK_FAULTY_BYTES": "1004",
-            "NEARPEAK_FAULTY_RANK": str(rank),
-        }
+        env = fault_of(faulty, fault, size_bytes=1004, rank=rank)
         done = launcher.run(*here, "--sizes", "1004,2000", *QUICK, env=env)
         assert done.code == 3, done.err
         wrong = [(one["benchmark"], one["size_bytes"], one["rank"]) for one in done.of("problem")]
@@ -149,12 +154,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
 
 @ONE
 def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, faulty: Path) -> None:
-    env = {
-        "LD_PRELOAD": str(faulty),
-        "NEARPEAK_FAULT": "once",
-        "NEARPEAK_FAULTY_BYTES": "100004",
-        "NEARPEAK_FAULTY_RANK": "1",
-    }
+    env = fault_of(faulty, "once", size_bytes=100004, rank=1)
     done = launcher.run("bcast", "--sizes", "100004", "--reuse", "rotating", *QUICK, env=env)
     assert done.code == 3, done.err
     (problem,) = done.of("problem")

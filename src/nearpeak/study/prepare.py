@@ -162,12 +162,11 @@ def _trials(
     """
     found = []
     for kind in kinds:
-        chosen = [
-            (named(described.benchmarks, one.benchmark), one)
+        names = [
+            tried_as(named(described.benchmarks, one.benchmark), one)
             for one in variants
             if one.buffers == kind
         ]
-        names = [tried_as(benchmark, one) for benchmark, one in chosen]
         fitting = [one for one in names if named(described.benchmarks, one).ranks.fits(ranks)]
         fitting += [one.name for one in described.operations]
         found += [Case(kind, name) for name in dict.fromkeys(fitting)]
