@@ -2,6 +2,7 @@
 """Fixtures that several folders of tests share."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,9 @@ def load_helper(name: str, path: Path) -> ModuleType:
     spec.loader.exec_module(module)
     return module
 
+
+# Open MPI's btl/ofi sleeps for a second in each process when it is closed, used or not.
+os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 

@@ -539,7 +539,7 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     variants.append(of("allreduce", staging="pinned"))
     known = bounded(standins, once=2, by_ranks=-2)
     plan = make_plan(Options(), [standins.contender()], variants, paths, known)
-    assert plan.budget_seconds == 900
+    assert plan.budget_seconds == 780
     assert plan.looks == [6, 9, 12]
     assert plan.few_sizes == [8, 1 << 10, 1 << 15, 1 << 20, 1 << 24]
     found = {}
