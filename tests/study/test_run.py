@@ -246,11 +246,12 @@ class InterruptAt:
 def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(standins.contender("slow", "hang"), limit=1.5)
     first = next(one.launch for one in plan.block(0) if one.role == "mpi")
+    before = signal.getsignal(signal.SIGINT)
     end = study.run(plan, InterruptAt(first + 1))
     assert (end.status, end.message) == ("interrupted", "ended by SIGINT")
     assert study.ends()[-1].status == "interrupted"
     assert study.ends()[-1].launch == first
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
     assert study.run(plan).status == "complete"
     launches = [end.launch for end in study.ends()]
     assert sorted(set(launches)) == [0, 1, 2, 3]
