@@ -81,6 +81,7 @@ struct BenchmarkInfo {
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)
   bool usual = false;     // measured when nothing is asked for
   bool threads = false;   // calls MPI from several threads, which must be said when it begins
+  bool staged = false;    // its messages may be staged, as those over a transport (mpi/staging.hpp)
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 
@@ -88,6 +89,11 @@ struct BenchmarkInfo {
     return bytes >= smallest && (largest == 0 || bytes <= largest);
   }
 };
+
+struct CaseContext;
+// The ways by which messages may go to another rank.
+using Methods =
+    std::function<std::vector<Method>(const CaseContext&, const Messages&, const Buffers&)>;
 
 struct CaseContext {
   Group& group;
@@ -100,6 +106,7 @@ struct CaseContext {
   std::uint64_t cache_bytes;  // the largest cache that a rank's buffers may stay in
   std::uint64_t most_bytes;   // of a rank's buffers, where these grow with the ranks
   Axes axes;                  // every axis of the benchmark, and those of CommonOptions
+  Methods methods;            // of this program
 
   const std::string& axis(const std::string& name) const { return axes.at(name); }
 };

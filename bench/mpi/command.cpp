@@ -235,7 +235,7 @@ void check(Command& command, const Given& given) {
 std::vector<Axis> axes_of(const Benchmark& benchmark) {
   std::vector<Axis> axes = benchmark.info.axes;
   for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
-  if (benchmark.over_transport()) axes.push_back(staging_axis());
+  if (benchmark.over_transport() || benchmark.info.staged) axes.push_back(staging_axis());
   return axes;
 }
 

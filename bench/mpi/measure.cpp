@@ -26,7 +26,8 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
           .offset = command.offset,
           .cache_bytes = *std::max_element(caches.begin(), caches.end()),
           .most_bytes = command.common.memory_limit,
-          .axes = axes};
+          .axes = axes,
+          .methods = mpi_methods};
 }
 
 int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
@@ -39,7 +40,7 @@ int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group
     runner.heading(title(selected));
     for (const std::size_t bytes : selected.sizes)
       runner.run(*selected.benchmark,
-                 context_of(command, devices, kinds, group, bytes, selected.axes), mpi_methods);
+                 context_of(command, devices, kinds, group, bytes, selected.axes));
   }
   return runner.status();
 }

@@ -265,10 +265,8 @@ class Attempt {
 
   std::unique_ptr<Runner::Tried> make() {
     if (++made_ % kToldEvery == 0) begin();
-    return runner_.make(
-        tried_.benchmark,
-        context_of(command_, devices_, trial_.kinds, group_, *size_, axes_, trial_.allocator),
-        mpi_methods);
+    return runner_.make(tried_.benchmark, context_of(command_, devices_, trial_.kinds, group_,
+                                                     *size_, axes_, trial_.allocator));
   }
 
   ProbeOutcome judged(const std::optional<WrongData>& wrong, const std::string& when = "") const {
