@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jacobi's method on a plane of cells, a tile of it on each rank: step, pack what neighbours need,
 // exchange it, unpack, and the norm of all changes.
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <vector>
 
+#include "app/exchange.hpp"
 #include "app/relaxation.hpp"
 #include "group/host_memory.hpp"
 #include "payload/numbers.hpp"
@@ -97,67 +98,32 @@ class Jacobi final : public Case {
   }
 
  private:
-  struct Exchange {
-    Side side;
-    std::size_t bytes;
-    std::unique_ptr<Transport> transport;
-  };
-
   static std::uint64_t norm_every(const std::string& text) {
     return text == "never" ? 0 : std::stoull(text);
   }
 
-  // Neighbours in the order of their ranks: whoever is first at both ends begins.
   void connect(const CaseContext& context) {
-    std::map<int, Side> sides;
+    std::vector<Link> links;
     for (const Side side : kSides)
-      if (tile_.neighbours[side]) sides[*tile_.neighbours[side]] = side;
-    std::string why;
-    for (const auto& [peer, side] : sides) {
-      const std::size_t bytes = tile_.length(side) * type_.bytes;
-      const Messages messages{.bytes = bytes,
-                              .window = 1,
-                              .slots = 1,
-                              .sends = true,
-                              .receives = true,
-                              .rank = group_.rank(),
-                              .peer = peer};
-      const Buffers buffers{relaxation_->out(side), relaxation_->in(side)};
-      why = failure_of([&] {
-        const auto methods = context.methods(context, messages, buffers);
-        if (methods.front().unavailable.empty())
-          exchanges_.push_back({side, bytes, methods.front().make()});
-        else
-          why = methods.front().unavailable;
-      });
-      if (!why.empty()) break;
-    }
-    why = group_.first_reason(why);
-    if (!why.empty()) throw Unfit(why);
+      if (tile_.neighbours[side])
+        links.push_back({*tile_.neighbours[side], &relaxation_->out(side), &relaxation_->in(side)});
+    exchange_ = std::make_unique<Exchange>(context, links);
   }
 
   void iterate() {
     const bool summed = norm_every_ != 0 && iteration_ % norm_every_ == 0;
     ++iteration_;
     mark_ = now_ns();
-    if (overlaps_) {
-      relaxation_->step(Cells::kEdges, summed);
-      relaxation_->pack();
-      lap(kPack);
-      begin_exchange(summed);
-      lap(kCommunicate);
-      relaxation_->finish_inside();
-      lap(kCompute);
-      finish_exchange();
-    } else {
-      relaxation_->step(Cells::kAll, summed);
-      relaxation_->finish();
-      lap(kCompute);
-      relaxation_->pack();
-      lap(kPack);
-      begin_exchange(summed);
-      finish_exchange();
-    }
+    relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
+    relaxation_->finish();
+    lap(kCompute);
+    relaxation_->pack();
+    lap(kPack);
+    exchange_->begin();
+    lap(kCommunicate);
+    if (overlaps_) relaxation_->finish_inside();
+    lap(kCompute);
+    exchange_->finish();
     lap(kCommunicate);
     relaxation_->unpack();
     lap(kUnpack);
@@ -169,15 +135,6 @@ class Jacobi final : public Case {
     }
     lap(kNorm);
     relaxation_->turn();
-  }
-
-  void begin_exchange(bool summed) {
-    for (const Exchange& each : exchanges_) each.transport->begin_receive(0, each.bytes);
-    for (const Exchange& each : exchanges_) each.transport->begin_send(0, each.bytes);
-    if (overlaps_) relaxation_->step(Cells::kInside, summed);
-  }
-  void finish_exchange() {
-    for (const Exchange& each : exchanges_) each.transport->finish();
   }
 
   void lap(Phase phase) {
@@ -222,7 +179,7 @@ class Jacobi final : public Case {
   const bool overlaps_;
   const std::uint64_t norm_every_;
   std::unique_ptr<Relaxation> relaxation_;
-  std::vector<Exchange> exchanges_;
+  std::unique_ptr<Exchange> exchange_;
   std::vector<double> phases_ns_ = std::vector<double>(kPhases);
   std::int64_t mark_ = 0;
   std::uint64_t iteration_ = 0;

@@ -26,8 +26,8 @@ struct Field {
   double relaxed(std::int64_t row, std::int64_t column) const;  // after one step
 };
 
-// Which cells: all, those that neighbours need, or the rest.
-enum class Cells { kAll, kEdges, kInside };
+// Which cells come first: all of them, or those that neighbours need.
+enum class Cells { kAll, kEdges };
 
 // The cells of a tile, with a line of others around it, twice: a step reads one and writes the
 // other. What a side's neighbour is sent and has sent are in buffers of their own.
@@ -36,17 +36,17 @@ class Relaxation {
   virtual ~Relaxation() = default;
 
   // A step, where it is `summed` with the sum of the squares of all changes. On a device it is only
-  // begun; what is begun later comes later, but for kInside, which goes on beside all until
-  // finish_inside().
-  virtual void step(Cells cells, bool summed) = 0;
+  // begun. With kEdges the other cells follow until finish_inside(), on a device beside all else.
+  virtual void step(Cells first, bool summed) = 0;
   // The outermost new cells of each side with a neighbour into out(side); done when it returns.
   virtual void pack() = 0;
   // What is in in(side) into the line around the new cells; on a device it is only begun.
   virtual void unpack() = 0;
   virtual void finish_inside() = 0;
+  // All but cells inside.
+  virtual void finish() = 0;
   // Of the last step, once it is finished.
   virtual double sum() = 0;
-  virtual void finish() = 0;
   // The new cells are those of the next step.
   virtual void turn() = 0;
 

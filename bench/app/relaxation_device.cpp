@@ -49,15 +49,13 @@ class OnDevice final : public Relaxation {
         from_(first_.slot(0)),
         to_(second_.slot(0)) {}
 
-  void step(Cells cells, bool summed) override {
-    if (cells != Cells::kInside) used_sums_ = 0;
+  void step(Cells first_cells, bool summed) override {
+    used_sums_ = 0;
+    if (first_cells == Cells::kAll) return relax(0, tile_.rows, summed, *stream_);
     const auto& next_to = tile_.neighbours;
     const std::uint64_t top = next_to[kUp] ? 1 : 0;
     const std::uint64_t end = tile_.rows - (next_to[kDown] && tile_.rows > top ? 1 : 0);
-    if (cells == Cells::kAll) return relax(0, tile_.rows, summed, *stream_);
-    // Cells at the left and the right are computed twice, alike: whole rows are quicker than rows
-    // without them.
-    if (cells == Cells::kInside) return relax(top, end, summed, *beside_);
+    stream_->synchronize();  // cells around are in their place, for the other stream too
     relax(0, top, summed, *stream_);
     relax(end, tile_.rows, summed, *stream_);
     for (const Side side : {kLeft, kRight})
@@ -68,6 +66,9 @@ class OnDevice final : public Relaxation {
         relax_line_->launch(threads_for(count),
                             {&to_, &from_, &first, &line.step, &count, &layout_.pitch}, *stream_);
       }
+    // With the cells at the left and the right, which become the same again: whole rows are quicker
+    // than rows without them.
+    relax(top, end, summed, *beside_);
   }
 
   void pack() override {
@@ -137,7 +138,8 @@ class OnDevice final : public Relaxation {
   std::uint64_t sums_of_all() const { return sums_of(tile_.rows) + 2 * sums_of(1); }
 
   static Program& program_of(Device& device, const std::string& type, std::size_t cell_bytes) {
-    if (device.kernels() == nullptr) throw Unfit("the device has no kernels");
+    if (const std::string why = why_no_kernels(device); !why.empty())
+      throw AcceleratorError("cells on a device need kernels there: " + why);
     return device.kernels()->portable(kernels::relaxation(type, static_cast<unsigned>(cell_bytes)));
   }
 

@@ -191,21 +191,16 @@ class OnHost final : public Relaxation {
         from_(first_.data()),
         to_(second_.data()) {}
 
-  void step(Cells cells, bool summed) override {
+  void step(Cells first, bool summed) override {
     summed_ = summed;
-    if (cells != Cells::kInside) std::fill(sums_.begin(), sums_.end(), 0.0);
-    const auto& next_to = tile_.neighbours;
-    const std::uint64_t top = next_to[kUp] ? 1 : 0;
-    const std::uint64_t end = tile_.rows - (next_to[kDown] && tile_.rows > top ? 1 : 0);
-    const std::uint64_t left = next_to[kLeft] ? 1 : 0;
-    const std::uint64_t right = tile_.columns - (next_to[kRight] && tile_.columns > left ? 1 : 0);
-    if (cells == Cells::kAll) return relax(0, tile_.rows, 0, tile_.columns);
-    if (cells == Cells::kInside) return relax(top, end, left, right);
-    relax(0, top, 0, tile_.columns);
-    relax(end, tile_.rows, 0, tile_.columns);
-    relax(top, end, 0, left);
-    relax(top, end, right, tile_.columns);
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    if (first == Cells::kAll) return relax(0, tile_.rows, 0, tile_.columns);
+    relax(0, top_, 0, tile_.columns);
+    relax(end_, tile_.rows, 0, tile_.columns);
+    relax(top_, end_, 0, left_);
+    relax(top_, end_, right_, tile_.columns);
   }
+  void finish_inside() override { relax(top_, end_, left_, right_); }
 
   void pack() override {
     for (const Side side : kSides)
@@ -217,7 +212,6 @@ class OnHost final : public Relaxation {
       if (tile_.neighbours[side])
         copy_line(to_, line_of(tile_, layout_, side, true), cells_of(in(side)), {0, 1}, side);
   }
-  void finish_inside() override {}
   void finish() override {}
   double sum() override {
     double all = 0;
@@ -287,6 +281,12 @@ class OnHost final : public Relaxation {
   }
 
   const CellLayout layout_;
+  // The cells inside.
+  const std::uint64_t top_ = tile_.neighbours[kUp] ? 1 : 0;
+  const std::uint64_t end_ = tile_.rows - (tile_.neighbours[kDown] && tile_.rows > top_ ? 1 : 0);
+  const std::uint64_t left_ = tile_.neighbours[kLeft] ? 1 : 0;
+  const std::uint64_t right_ =
+      tile_.columns - (tile_.neighbours[kRight] && tile_.columns > left_ ? 1 : 0);
   const RelaxRows<Real> relax_rows_;
   const RelaxRows<Real> relax_row_;
   const CellArray<Real> first_;

@@ -15,9 +15,10 @@ DEVICE u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
 
 const char* const kPortableOpenCl = R"(
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef uint u32;
-typedef ulong u64;
-typedef long i64;
+// Not as types of their own: a kernel's parameters are known by their names.
+#define u32 uint
+#define u64 ulong
+#define i64 long
 #define KERNEL kernel void
 #define GLOBAL global
 #define UNALIASED restrict
