@@ -36,12 +36,6 @@ struct RankRule {
   std::string text() const;  // "exactly 2 ranks"
 };
 
-// What a benchmark is measured over.
-struct XAxis {
-  std::string name = "size";
-  std::string unit = "B";
-};
-
 // What one iteration moves between a pair of ranks.
 struct Moves {
   int ways = 1;         // 2: there and back
@@ -85,6 +79,8 @@ struct BenchmarkInfo {
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 
+  // Else it is an application: its sizes are of a problem, not of messages.
+  bool over_bytes() const { return x.unit == XAxis{}.unit; }
   bool has_size(std::size_t bytes) const {
     return bytes >= smallest && (largest == 0 || bytes <= largest);
   }

@@ -76,6 +76,7 @@ CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
                          const std::optional<std::string>& method) const {
   CaseName name{.benchmark = benchmark.info.name,
                 .metric = metric,
+                .over = benchmark.info.x,
                 .size_bytes = context.bytes,
                 .buffers = naming_.buffers,
                 .axes = context.axes,

@@ -160,7 +160,8 @@ Tried find(const std::string& name) {
 
 std::vector<std::string> known_operations() {
   std::vector<std::string> names;
-  for (const Benchmark& benchmark : benchmarks()) names.push_back(benchmark.info.name);
+  for (const Benchmark& benchmark : benchmarks())
+    if (benchmark.info.over_bytes()) names.push_back(benchmark.info.name);
   for (const ProbeOperationInfo& info : probe_operations()) names.push_back(info.name);
   return names;
 }

@@ -92,7 +92,7 @@ def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
 
 
 @one_library
-def test_what_does_not_fit_is_said(launcher: Any, fake_cuda: Path) -> None:
+def test_what_does_not_fit_is_said(launcher: Any) -> None:
     done = launcher.run("jacobi2d", "--sizes", "1,9000", "--scaling", "strong", *QUICK)
     assert done.code == 0, done.err
     told = [one["message"] for one in done.of("problem")]
