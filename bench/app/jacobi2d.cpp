@@ -3,6 +3,10 @@
 // exchange it, unpack, and the norm of all changes.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numbers>
 #include <vector>
 
 #include "app/exchange.hpp"
@@ -24,6 +28,7 @@ Grid grid_of(const CaseContext& context) {
 struct Whole {
   std::uint64_t rows;
   std::uint64_t columns;
+  double cells() const { return static_cast<double>(rows) * static_cast<double>(columns); }
 };
 Whole whole_of(const CaseContext& context) {
   const Grid grid = grid_of(context);
@@ -51,58 +56,16 @@ Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
   return tile;
 }
 
-class Jacobi final : public Case {
+// Its iterations on this rank.
+class Iterations {
  public:
-  explicit Jacobi(const CaseContext& context)
+  // Collective; throws Unfit on all ranks.
+  explicit Iterations(const CaseContext& context)
       : group_(context.group),
         type_(number_type(context.axis("type"))),
         tile_(own_tile(context, type_.bytes)),
-        plane_(Field::plane(whole_of(context).rows, whole_of(context).columns, type_.exact)),
-        cells_(static_cast<double>(whole_of(context).rows) *
-               static_cast<double>(whole_of(context).columns)),
-        overlaps_(context.axis("overlap") == "yes"),
-        norm_every_(norm_every(context.axis("norm"))) {
+        overlaps_(context.axis("overlap") == "yes") {
     on_every_rank(group_, [&] { relaxation_ = make_relaxation(context, tile_, type_.name); });
-    connect(context);
-  }
-
-  std::vector<std::string> phases() const override {
-    return {"compute", "pack", "communicate", "unpack", "norm"};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
-  std::vector<double> values(const Times& times) const override {
-    return {times.us, cells_ / times.us / 1e3};
-  }
-
-  void begin_round(std::uint64_t round, Part) override {
-    field_ = plane_;
-    field_.round = round;
-    relaxation_->set(field_);
-    iteration_ = 0;
-    norm_ = -1;
-  }
-
-  void run(std::uint64_t n) override {
-    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
-    for (std::uint64_t i = 0; i < n; ++i) iterate();
-    relaxation_->finish();
-  }
-
-  std::optional<Mismatch> wrong(std::uint64_t, Part) const override {
-    if (const auto found = relaxation_->find_wrong(field_)) return mismatch(*found);
-    if (norm_ < 0) return std::nullopt;
-    const double expected = expected_norm();
-    if (norm_ == expected) return std::nullopt;
-    return Mismatch{
-        .slot = 0, .byte = 0, .expected = first_byte(expected), .got = first_byte(norm_)};
-  }
-
- private:
-  static std::uint64_t norm_every(const std::string& text) {
-    return text == "never" ? 0 : std::stoull(text);
-  }
-
-  void connect(const CaseContext& context) {
     std::vector<Link> links;
     for (const Side side : kSides)
       if (tile_.neighbours[side])
@@ -110,9 +73,17 @@ class Jacobi final : public Case {
     exchange_ = std::make_unique<Exchange>(context, links);
   }
 
-  void iterate() {
-    const bool summed = norm_every_ != 0 && iteration_ % norm_every_ == 0;
-    ++iteration_;
+  Group& group() const { return group_; }
+  const Tile& tile() const { return tile_; }
+  const NumberType& type() const { return type_; }
+  Relaxation& cells() const { return *relaxation_; }
+  // What the parts of all iterations since clear() took.
+  const std::vector<double>& phases_ns() const { return phases_ns_; }
+  void clear() { std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0); }
+
+  // One of them; where it is `summed`, the sum of the squares of all changes on all ranks.
+  std::optional<double> iterate(bool summed) {
+    std::optional<double> sum;
     mark_ = now_ns();
     relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
     relaxation_->finish();
@@ -128,64 +99,234 @@ class Jacobi final : public Case {
     relaxation_->unpack();
     lap(kUnpack);
     if (summed) {
-      const auto all = group_.gather(relaxation_->sum());
-      norm_ = 0;
-      for (const double sum : all) norm_ += sum;
-      norm_ = std::sqrt(norm_);
+      sum = 0;
+      for (const double one : group_.gather(relaxation_->sum())) *sum += one;
     }
     lap(kNorm);
     relaxation_->turn();
+    return sum;
   }
 
+ private:
   void lap(Phase phase) {
     const std::int64_t now = now_ns();
     phases_ns_[phase] += static_cast<double>(now - mark_);
     mark_ = now;
   }
 
-  // By the field, in the order of the ranks. Whole numbers and their quarters add up exactly.
-  double expected_norm() const {
+  Group& group_;
+  const NumberType& type_;
+  const Tile tile_;
+  const bool overlaps_;
+  std::unique_ptr<Relaxation> relaxation_;
+  std::unique_ptr<Exchange> exchange_;
+  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
+  std::int64_t mark_ = 0;
+};
+
+class Jacobi final : public Case {
+ public:
+  explicit Jacobi(const CaseContext& context)
+      : whole_(whole_of(context)),
+        norm_every_(norm_every(context.axis("norm"))),
+        iterations_(context),
+        plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
+
+  std::vector<std::string> phases() const override {
+    return {"compute", "pack", "communicate", "unpack", "norm"};
+  }
+  const std::vector<double>& phases_ns() const override { return iterations_.phases_ns(); }
+  std::vector<double> values(const Times& times) const override {
+    return {times.us, whole_.cells() / times.us / 1e3};
+  }
+
+  void begin_round(std::uint64_t round, Part) override {
+    field_ = plane_;
+    field_.round = round;
+    iterations_.cells().set(field_);
+    done_ = 0;
+    sum_.reset();
+  }
+
+  void run(std::uint64_t n) override {
+    iterations_.clear();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const bool summed = norm_every_ != 0 && done_++ % norm_every_ == 0;
+      if (const auto sum = iterations_.iterate(summed)) sum_ = sum;
+    }
+    iterations_.cells().finish();
+  }
+
+  std::optional<Mismatch> wrong(std::uint64_t, Part) const override {
+    const auto found = iterations_.cells().find_wrong(field_);
+    const double expected = sum_ ? expected_sum() : 0;
+    if (found) return mismatch(*found);
+    if (!sum_ || *sum_ == expected) return std::nullopt;
+    return Mismatch{
+        .slot = 0, .byte = 0, .expected = first_byte(expected), .got = first_byte(*sum_)};
+  }
+
+ private:
+  static std::uint64_t norm_every(const std::string& text) {
+    return text == "never" ? 0 : std::stoull(text);
+  }
+
+  // By the field. Whole numbers and their quarters add up exactly. Collective.
+  double expected_sum() const {
     if (field_.round == 0) return 0;
+    const Tile& tile = iterations_.tile();
     double sum = 0;
-    for (std::uint64_t row = 0; row < tile_.rows; ++row)
-      for (std::uint64_t column = 0; column < tile_.columns; ++column) {
-        const std::int64_t y = tile_.row + static_cast<std::int64_t>(row);
-        const std::int64_t x = tile_.column + static_cast<std::int64_t>(column);
+    for (std::uint64_t row = 0; row < tile.rows; ++row)
+      for (std::uint64_t column = 0; column < tile.columns; ++column) {
+        const std::int64_t y = tile.row + static_cast<std::int64_t>(row);
+        const std::int64_t x = tile.column + static_cast<std::int64_t>(column);
         const double change = field_.relaxed(y, x) - field_.at(y, x);
         sum += change * change;
       }
     double all = 0;
-    for (const double one : group_.gather(sum)) all += one;
-    return std::sqrt(all);
+    for (const double one : iterations_.group().gather(sum)) all += one;
+    return all;
   }
 
   Mismatch mismatch(const Relaxation::Wrong& wrong) const {
-    const std::int64_t cell = wrong.row * static_cast<std::int64_t>(tile_.columns) + wrong.column;
+    const Tile& tile = iterations_.tile();
+    const std::size_t bytes = iterations_.type().bytes;
+    const std::int64_t cell = wrong.row * static_cast<std::int64_t>(tile.columns) + wrong.column;
     return {.slot = 0,
-            .byte = static_cast<std::size_t>(std::max<std::int64_t>(cell, 0)) * type_.bytes,
+            .byte = static_cast<std::size_t>(std::max<std::int64_t>(cell, 0)) * bytes,
             .expected = first_byte(wrong.expected),
             .got = first_byte(wrong.got),
-            .whole = tile_.cells() * type_.bytes};
+            .whole = tile.cells() * bytes};
   }
   static unsigned first_byte(double value) {
     return static_cast<unsigned>(static_cast<std::int64_t>(4 * value) & 0xFF);
   }
 
-  Group& group_;
-  const NumberType& type_;
-  const Tile tile_;
-  const Field plane_;
-  const double cells_;  // of all ranks
-  const bool overlaps_;
+  const Whole whole_;
   const std::uint64_t norm_every_;
-  std::unique_ptr<Relaxation> relaxation_;
-  std::unique_ptr<Exchange> exchange_;
-  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
-  std::int64_t mark_ = 0;
-  std::uint64_t iteration_ = 0;
-  double norm_ = -1;  // none yet
+  Iterations iterations_;
+  const Field plane_;
   Field field_;
+  std::uint64_t done_ = 0;
+  std::optional<double> sum_;  // the last one
 };
+
+// The equation of Laplace on a rectangle, 0 above and below, half a sine at the left and the right:
+// what the cells must come to, as the method has them, is known in closed form.
+class Laplace {
+ public:
+  explicit Laplace(const Whole& whole)
+      : step_(std::numbers::pi / static_cast<double>(whole.rows + 1)),
+        rate_(std::acosh(2 - std::cos(step_))),
+        middle_((static_cast<double>(whole.columns) - 1) / 2) {}
+
+  // Of a cell of the whole; -1 is beside it.
+  double at(std::int64_t row, std::int64_t column) const {
+    const double from_middle = std::abs(static_cast<double>(column) - middle_);
+    // cosh(a) / cosh(b) of what may be large
+    const double edge = middle_ + 1;
+    const double share = std::exp(rate_ * (from_middle - edge)) *
+                         (1 + std::exp(-2 * rate_ * from_middle)) /
+                         (1 + std::exp(-2 * rate_ * edge));
+    return std::sin(step_ * static_cast<double>(row + 1)) * share;
+  }
+
+ private:
+  const double step_;
+  const double rate_;
+  const double middle_;
+};
+
+constexpr std::uint64_t kToldEvery = 100;   // iterations
+constexpr std::uint64_t kMostPoints = 256;  // of a side, in a file
+
+// The largest difference from the closed form, on all ranks. Collective.
+double error_of(const Iterations& iterations, const Laplace& exact) {
+  const Tile& tile = iterations.tile();
+  double most = 0;
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(tile.rows); ++row) {
+    const auto values = iterations.cells().read(row);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      most = std::max(
+          most, std::abs(values[i] - exact.at(tile.row + row, tile.column + static_cast<int>(i))));
+  }
+  const auto all = iterations.group().gather(most);
+  return *std::max_element(all.begin(), all.end());
+}
+
+// Some points of the solution, each the value of one cell. Collective; throws std::runtime_error.
+void write_solution(const Iterations& iterations, const Whole& whole, const std::string& name) {
+  const Tile& tile = iterations.tile();
+  const std::uint64_t longest = std::max(whole.rows, whole.columns);
+  const std::uint64_t step = (longest + kMostPoints - 1) / kMostPoints;
+  nlohmann::ordered_json out{{"schema", 1},
+                             {"rows", whole.rows},
+                             {"columns", whole.columns},
+                             {"step", step},
+                             {"values", nlohmann::ordered_json::array()}};
+  for (std::uint64_t row = 0; row < whole.rows; row += step) {
+    std::vector<double> mine((whole.columns + step - 1) / step, 0.0);
+    const std::int64_t here = static_cast<std::int64_t>(row) - tile.row;
+    if (here >= 0 && here < static_cast<std::int64_t>(tile.rows)) {
+      const auto values = iterations.cells().read(here);
+      const auto first = static_cast<std::uint64_t>(tile.column);
+      for (std::size_t i = 0; i < mine.size(); ++i)
+        if (i * step >= first && i * step < first + values.size())
+          mine[i] = values[i * step - first];
+    }
+    std::vector<double> whole_row(mine.size(), 0.0);
+    const auto all = iterations.group().gather(mine);
+    for (std::size_t i = 0; i < all.size(); ++i) whole_row[i % mine.size()] += all[i];
+    out["values"].push_back(whole_row);
+  }
+  if (!iterations.group().leads()) return;
+  std::ofstream file(name);
+  file << out.dump() << "\n";
+  if (!file.flush()) throw std::runtime_error("cannot write " + name);
+}
+
+int solve(const CaseContext& context, const Solve& wanted) {
+  const Whole whole = whole_of(context);
+  const Laplace exact(whole);
+  Iterations iterations(context);
+  const Tile& tile = iterations.tile();
+  const auto last_row = static_cast<std::int64_t>(whole.rows);
+  const auto last_column = static_cast<std::int64_t>(whole.columns);
+  iterations.cells().write([&](std::int64_t row, std::int64_t column) {
+    const std::int64_t y = tile.row + row;
+    const std::int64_t x = tile.column + column;
+    const bool side = (x < 0 || x >= last_column) && y >= 0 && y < last_row;
+    return side ? exact.at(y, x) : 0.0;
+  });
+  const bool leads = context.group.leads();
+  if (leads)
+    std::printf("# Laplace's equation on %llu x %llu cells, %s, by %d ranks\n# %-14s %14s\n",
+                static_cast<unsigned long long>(whole.rows),
+                static_cast<unsigned long long>(whole.columns), context.axis("type").c_str(),
+                context.group.size(), "Iteration", "Residue");
+  const std::int64_t begin = now_ns();
+  double residue = 0;
+  std::uint64_t done = 0;
+  do {
+    // The same on all ranks, who add up the same numbers in the same order.
+    residue = std::sqrt(*iterations.iterate(true) / whole.cells());
+    if (leads && done % kToldEvery == 0) {
+      std::printf("%-16llu %14.6e\n", static_cast<unsigned long long>(done), residue);
+      std::fflush(stdout);
+    }
+    ++done;
+  } while (residue > wanted.tolerance && done < wanted.most);
+  iterations.cells().finish();
+  const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
+  const double error = error_of(iterations, exact);
+  if (!wanted.solution.empty()) write_solution(iterations, whole, wanted.solution);
+  const bool solved = residue <= wanted.tolerance;
+  if (leads)
+    std::printf("# %s after %llu iterations: residue %.6e, error %.3e; %.3f s, %.4g GLUP/s\n",
+                solved ? "solved" : "NOT SOLVED", static_cast<unsigned long long>(done), residue,
+                error, seconds, whole.cells() * static_cast<double>(done) / seconds / 1e9);
+  return solved ? kGood : kFailed;
+}
 
 const Register entry(Benchmark{
     .info =
@@ -208,7 +349,8 @@ const Register entry(Benchmark{
          .reduce = Reduce::kMaximum},
     .make = [](const CaseContext& context) -> std::unique_ptr<Case> {
       return std::make_unique<Jacobi>(context);
-    }});
+    },
+    .solve = solve});
 
 }  // namespace
 }  // namespace nearpeak

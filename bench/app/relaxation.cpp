@@ -56,13 +56,46 @@ Line line_of(const Tile& tile, const CellLayout& layout, Side side, bool around)
 }
 
 Relaxation::Relaxation(const CaseContext& context, const Tile& tile, std::size_t cell_bytes)
-    : tile_(tile) {
+    : tile_(tile),
+      layout_(tile, cell_bytes),
+      cell_bytes_(cell_bytes),
+      first_(context.memory, layout_.cells * cell_bytes, 1),
+      second_(context.memory, layout_.cells * cell_bytes, 1),
+      from_(first_.slot(0)),
+      to_(second_.slot(0)) {
   for (const Side side : kSides) {
     if (!tile.neighbours[side]) continue;
     const std::size_t bytes = tile.length(side) * cell_bytes;
     out_[side].emplace(context.memory, bytes, 1, context.offset);
     in_[side].emplace(context.memory, bytes, 1, context.offset);
   }
+}
+
+void Relaxation::write(const std::function<double(std::int64_t row, std::int64_t column)>& value) {
+  const std::int64_t columns = static_cast<std::int64_t>(tile_.columns);
+  for (std::int64_t row = -1; row <= static_cast<std::int64_t>(tile_.rows); ++row) {
+    std::vector<double> doubles;
+    for (std::int64_t column = -1; column <= columns; ++column)
+      doubles.push_back(value(row, column));
+    const std::vector<float> floats(doubles.begin(), doubles.end());
+    const void* const data =
+        cell_bytes_ == sizeof(float) ? static_cast<const void*>(floats.data()) : doubles.data();
+    for (char* const cells : {from_, to_})
+      first_.memory().from_host(cells + layout_.at(row, -1) * cell_bytes_, data,
+                                doubles.size() * cell_bytes_);
+  }
+}
+
+std::vector<double> Relaxation::read(std::int64_t row) const {
+  const char* const at = from_ + layout_.at(row, 0) * cell_bytes_;
+  if (cell_bytes_ == sizeof(float)) {
+    std::vector<float> floats(tile_.columns);
+    first_.memory().to_host(floats.data(), at, floats.size() * sizeof(float));
+    return {floats.begin(), floats.end()};
+  }
+  std::vector<double> doubles(tile_.columns);
+  first_.memory().to_host(doubles.data(), at, doubles.size() * sizeof(double));
+  return doubles;
 }
 
 double Relaxation::expected(const Field& field, std::int64_t row, std::int64_t column) const {

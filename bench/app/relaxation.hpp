@@ -4,9 +4,12 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/tiles.hpp"
 #include "benchmark/benchmark.hpp"
@@ -29,6 +32,17 @@ struct Field {
 // Which cells come first: all of them, or those that neighbours need.
 enum class Cells { kAll, kEdges };
 
+// Where cells are in an array, in cells. Each row begins at a multiple of 64 bytes.
+struct CellLayout {
+  CellLayout(const Tile& tile, std::size_t cell_bytes);
+  std::uint64_t pitch;   // from one row to the next
+  std::uint64_t origin;  // of the tile's first cell
+  std::uint64_t cells;   // in all
+  std::uint64_t at(std::int64_t row, std::int64_t column) const {
+    return origin + static_cast<std::uint64_t>(row * static_cast<std::int64_t>(pitch) + column);
+  }
+};
+
 // The cells of a tile, with a line of others around it, twice: a step reads one and writes the
 // other. What a side's neighbour is sent and has sent are in buffers of their own.
 class Relaxation {
@@ -48,7 +62,7 @@ class Relaxation {
   // Of the last step, once it is finished.
   virtual double sum() = 0;
   // The new cells are those of the next step.
-  virtual void turn() = 0;
+  void turn() { std::swap(from_, to_); }
 
   SlotBuffer& out(Side side) { return *out_[side]; }
   SlotBuffer& in(Side side) { return *in_[side]; }
@@ -65,12 +79,22 @@ class Relaxation {
   };
   virtual std::optional<Wrong> find_wrong(const Field& field) = 0;
 
+  // Of the next step, by the CPU, row by row: all cells and those around, or those of one row.
+  void write(const std::function<double(std::int64_t row, std::int64_t column)>& value);
+  std::vector<double> read(std::int64_t row) const;
+
  protected:
   Relaxation(const CaseContext& context, const Tile& tile, std::size_t cell_bytes);
   // Of a cell of the tile or around it; where there is no neighbour it stays as it was.
   double expected(const Field& field, std::int64_t row, std::int64_t column) const;
 
   const Tile tile_;
+  const CellLayout layout_;
+  const std::size_t cell_bytes_;
+  const SlotBuffer first_;
+  const SlotBuffer second_;
+  char* from_;
+  char* to_;
 
  private:
   std::array<std::optional<SlotBuffer>, 4> out_;
@@ -84,17 +108,6 @@ std::unique_ptr<Relaxation> make_relaxation(const CaseContext& context, const Ti
 
 // Bytes of a tile's cells, both times.
 std::uint64_t relaxation_bytes(const Tile& tile, std::size_t cell_bytes);
-
-// Where cells are in an array, in cells. Each row begins at a multiple of 64 bytes.
-struct CellLayout {
-  CellLayout(const Tile& tile, std::size_t cell_bytes);
-  std::uint64_t pitch;   // from one row to the next
-  std::uint64_t origin;  // of the tile's first cell
-  std::uint64_t cells;   // in all
-  std::uint64_t at(std::int64_t row, std::int64_t column) const {
-    return origin + static_cast<std::uint64_t>(row * static_cast<std::int64_t>(pitch) + column);
-  }
-};
 
 // The first cell of a line along a side and the step to the next: within the tile, or around it.
 struct Line {

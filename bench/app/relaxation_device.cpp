@@ -28,8 +28,6 @@ class OnDevice final : public Relaxation {
            std::size_t cell_bytes)
       : Relaxation(context, tile, cell_bytes),
         device_(*context.device),
-        layout_(tile, cell_bytes),
-        cell_bytes_(cell_bytes),
         lanes_(16 / cell_bytes),
         stream_(device_.new_stream()),
         beside_(device_.new_stream()),
@@ -40,14 +38,10 @@ class OnDevice final : public Relaxation {
         add_up_(program_.kernel("add_up")),
         set_cells_(program_.kernel("set_cells")),
         find_wrong_(program_.kernel("find_wrong")),
-        first_(context.memory, layout_.cells * cell_bytes, 1),
-        second_(context.memory, layout_.cells * cell_bytes, 1),
         sums_(device_.memory(BufferKind::kDevice), sums_of_all() * sizeof(double), 1),
         totals_(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1),
         totals_here_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
-        found_(device_.memory(BufferKind::kDevice), kLookers * sizeof(std::uint64_t), 1),
-        from_(first_.slot(0)),
-        to_(second_.slot(0)) {}
+        found_(device_.memory(BufferKind::kDevice), kLookers * sizeof(std::uint64_t), 1) {}
 
   void step(Cells first_cells, bool summed) override {
     used_sums_ = 0;
@@ -97,11 +91,7 @@ class OnDevice final : public Relaxation {
     return all;
   }
 
-  void turn() override { std::swap(from_, to_); }
-
   void set(const Field& field) override {
-    from_ = first_.slot(0);
-    to_ = second_.slot(0);
     set(from_, field, 0);
     set(to_, field, 1);
     stream_->synchronize();
@@ -192,8 +182,6 @@ class OnDevice final : public Relaxation {
   }
 
   Device& device_;
-  const CellLayout layout_;
-  const std::size_t cell_bytes_;
   const std::uint64_t lanes_;  // cells that a thread has of a row
   const std::unique_ptr<Stream> stream_;
   const std::unique_ptr<Stream> beside_;
@@ -204,14 +192,10 @@ class OnDevice final : public Relaxation {
   const std::unique_ptr<Kernel> add_up_;
   const std::unique_ptr<Kernel> set_cells_;
   const std::unique_ptr<Kernel> find_wrong_;
-  SlotBuffer first_;
-  SlotBuffer second_;
   SlotBuffer sums_;
   SlotBuffer totals_;
   SlotBuffer totals_here_;
   SlotBuffer found_;
-  char* from_;
-  char* to_;
   std::uint64_t used_sums_ = 0;
 };
 

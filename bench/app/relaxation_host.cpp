@@ -159,37 +159,26 @@ void order_stores() {}
 
 #endif
 
-template <class Real>
-class CellArray {
- public:
-  CellArray(Memory& memory, const CellLayout& layout)
-      : buffer_(memory, layout.cells * sizeof(Real), 1) {
-    // The kernel gives large pages where they are asked for: a page's walk is no part of the
-    // method.
-    constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
-    const auto begin = reinterpret_cast<std::uintptr_t>(buffer_.slot(0));
-    const std::uintptr_t aligned = (begin + kLargePage - 1) / kLargePage * kLargePage;
-    const std::uintptr_t end = (begin + layout.cells * sizeof(Real)) / kLargePage * kLargePage;
-    if (aligned < end) madvise(reinterpret_cast<void*>(aligned), end - aligned, MADV_HUGEPAGE);
-  }
-  Real* data() const { return reinterpret_cast<Real*>(buffer_.slot(0)); }
-
- private:
-  SlotBuffer buffer_;
-};
+// Before they are first written: the kernel gives large pages where they are asked for, and a
+// page's walk is no part of the method.
+void ask_for_large_pages(const SlotBuffer& cells) {
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<std::uintptr_t>(cells.slot(0));
+  const std::uintptr_t aligned = (begin + kLargePage - 1) / kLargePage * kLargePage;
+  const std::uintptr_t end = (begin + cells.layout().bytes) / kLargePage * kLargePage;
+  if (aligned < end) madvise(reinterpret_cast<void*>(aligned), end - aligned, MADV_HUGEPAGE);
+}
 
 template <class Real>
 class OnHost final : public Relaxation {
  public:
   OnHost(const CaseContext& context, const Tile& tile)
       : Relaxation(context, tile, sizeof(Real)),
-        layout_(tile, sizeof(Real)),
         relax_rows_(rows_function<kRows, Real>(past_caches(context))),
-        relax_row_(rows_function<1, Real>(past_caches(context))),
-        first_(context.memory, layout_),
-        second_(context.memory, layout_),
-        from_(first_.data()),
-        to_(second_.data()) {}
+        relax_row_(rows_function<1, Real>(past_caches(context))) {
+    ask_for_large_pages(first_);
+    ask_for_large_pages(second_);
+  }
 
   void step(Cells first, bool summed) override {
     summed_ = summed;
@@ -205,12 +194,14 @@ class OnHost final : public Relaxation {
   void pack() override {
     for (const Side side : kSides)
       if (tile_.neighbours[side])
-        copy_line(cells_of(out(side)), {0, 1}, to_, line_of(tile_, layout_, side, false), side);
+        copy_line(cells_of(out(side)), {0, 1}, new_cells(), line_of(tile_, layout_, side, false),
+                  side);
   }
   void unpack() override {
     for (const Side side : kSides)
       if (tile_.neighbours[side])
-        copy_line(to_, line_of(tile_, layout_, side, true), cells_of(in(side)), {0, 1}, side);
+        copy_line(new_cells(), line_of(tile_, layout_, side, true), cells_of(in(side)), {0, 1},
+                  side);
   }
   void finish() override {}
   double sum() override {
@@ -218,16 +209,14 @@ class OnHost final : public Relaxation {
     for (const double sum : sums_) all += sum;
     return all;
   }
-  void turn() override { std::swap(from_, to_); }
-
   void set(const Field& field) override {
-    from_ = first_.data();
-    to_ = second_.data();
+    Real* const here = old_cells();
+    Real* const there = new_cells();
     for_each([&](std::int64_t row, std::int64_t column, std::optional<Side> side) {
       const auto value = static_cast<Real>(field.at(tile_.row + row, tile_.column + column));
       const bool held = side && !tile_.neighbours[*side];
-      from_[layout_.at(row, column)] = value;
-      to_[layout_.at(row, column)] = held ? value : static_cast<Real>(-0.5);
+      here[layout_.at(row, column)] = value;
+      there[layout_.at(row, column)] = held ? value : static_cast<Real>(-0.5);
     });
   }
 
@@ -236,13 +225,15 @@ class OnHost final : public Relaxation {
     for_each([&](std::int64_t row, std::int64_t column, std::optional<Side>) {
       if (wrong) return;
       const double wanted = expected(field, row, column);
-      const auto got = static_cast<double>(from_[layout_.at(row, column)]);
+      const auto got = static_cast<double>(old_cells()[layout_.at(row, column)]);
       if (got != wanted) wrong = Wrong{row, column, wanted, got};
     });
     return wrong;
   }
 
  private:
+  Real* old_cells() const { return reinterpret_cast<Real*>(from_); }
+  Real* new_cells() const { return reinterpret_cast<Real*>(to_); }
   static Real* cells_of(SlotBuffer& buffer) { return reinterpret_cast<Real*>(buffer.slot(0)); }
 
   // visit(row, column, side around the tile), but for the corners around it.
@@ -269,8 +260,8 @@ class OnHost final : public Relaxation {
     for (std::uint64_t row = top; row < end;) {
       const std::uint64_t at = layout_.origin + row * layout_.pitch + left;
       const bool several = end - row >= kRows;
-      (several ? relax_rows_ : relax_row_)(to_ + at, from_ + at, layout_.pitch, right - left,
-                                           summed_ ? &sums_ : nullptr);
+      (several ? relax_rows_ : relax_row_)(new_cells() + at, old_cells() + at, layout_.pitch,
+                                           right - left, summed_ ? &sums_ : nullptr);
       row += several ? kRows : 1;
     }
     order_stores();
@@ -280,7 +271,6 @@ class OnHost final : public Relaxation {
     return relaxation_bytes(tile_, sizeof(Real)) > kCachesToExceed * context.cache_bytes;
   }
 
-  const CellLayout layout_;
   // The cells inside.
   const std::uint64_t top_ = tile_.neighbours[kUp] ? 1 : 0;
   const std::uint64_t end_ = tile_.rows - (tile_.neighbours[kDown] && tile_.rows > top_ ? 1 : 0);
@@ -289,10 +279,6 @@ class OnHost final : public Relaxation {
       tile_.columns - (tile_.neighbours[kRight] && tile_.columns > left_ ? 1 : 0);
   const RelaxRows<Real> relax_rows_;
   const RelaxRows<Real> relax_row_;
-  const CellArray<Real> first_;
-  const CellArray<Real> second_;
-  Real* from_;
-  Real* to_;
   bool summed_ = false;
   Sums sums_{};
 };

@@ -171,6 +171,13 @@ void on_every_rank(Group& group, Action action) {
   if (!why.empty()) throw Unfit(why);
 }
 
+// How an application is to solve its problem.
+struct Solve {
+  double tolerance;           // of what it calls its residue
+  std::uint64_t most;         // iterations, if it does not get there
+  std::string solution = {};  // a file, or empty
+};
+
 struct Benchmark {
   BenchmarkInfo info;
   // Over the library's own operation. Throws std::bad_alloc and Unfit.
@@ -180,6 +187,10 @@ struct Benchmark {
   std::function<std::unique_ptr<Case>(const CaseContext&, const Messages&, const Buffers&,
                                       Transport&)>
       make_over = nullptr;
+
+  // Of an application: solves its problem and prints how it goes. Returns the exit status; throws
+  // Unfit on all ranks. Collective.
+  std::function<int(const CaseContext&, const Solve&)> solve = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
   // What there is to hold it against: "measured" by nearpeak-native; a "bound", its own or one that

@@ -30,7 +30,27 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
           .methods = mpi_methods};
 }
 
+namespace {
+
+// Throws BadInput where a problem cannot be.
+int solve(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  const Selected& selected = command.selected.front();
+  int status = kGood;
+  for (const std::size_t bytes : selected.sizes) try {
+      const int one = selected.benchmark->solve(
+          context_of(command, devices, command.kinds.front(), group, bytes, selected.axes),
+          *command.solve);
+      status = std::max(status, one);
+    } catch (const Unfit& error) {
+      throw BadInput(error.what());
+    }
+  return status;
+}
+
+}  // namespace
+
 int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  if (command.solve) return solve(command, devices, group);
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
   const std::string library = library_version();
