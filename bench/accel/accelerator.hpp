@@ -177,6 +177,9 @@ class Kernels {
   }
   // Those that pack blocks, compiled at the first call; they live as long as the device.
   virtual Program& packing() { throw AcceleratorError("this backend has no kernels that pack"); }
+  // Source that is the same in every language (accel/kernels/kernels.hpp), compiled at the first
+  // call, valid as long as the device. Throws as compile() does.
+  virtual Program& portable(const std::string& source) = 0;
   // Those that compute, valid as long as the device. Throws as compile() does.
   virtual Program& arithmetic() {
     throw BackendUnavailable("this backend has no kernels that compute");

@@ -19,7 +19,8 @@ Kinds::Kinds(const std::string& text) : text_(text) {
 
 void Kinds::check(int ranks) const {
   const auto count = static_cast<int>(letters_.size());
-  if (count == 1 || count == ranks || (count == 2 && ranks % 2 == 0)) return;
+  const bool halves = ranks % 2 == 0 || letters_.front() == letters_.back();
+  if (count == 1 || count == ranks || (count == 2 && halves)) return;
   throw BadInput(
       "--buffers " + text_ + " does not fit " + std::to_string(ranks) +
       " ranks: give one letter for all, like D, one for each half, like H,D, or one for " +

@@ -8,9 +8,6 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
-// What a slot adds to the seed of its buffer (payload/pattern.hpp).
-std::uint64_t slot_seed(std::size_t slot) { return static_cast<std::uint64_t>(slot) << 32; }
-
 }  // namespace
 
 SlotBuffer::SlotBuffer(Memory& memory, std::size_t bytes, std::size_t slots, std::size_t offset)

@@ -36,12 +36,6 @@ struct RankRule {
   std::string text() const;  // "exactly 2 ranks"
 };
 
-// What a benchmark is measured over.
-struct XAxis {
-  std::string name = "size";
-  std::string unit = "B";
-};
-
 // What one iteration moves between a pair of ranks.
 struct Moves {
   int ways = 1;         // 2: there and back
@@ -81,13 +75,21 @@ struct BenchmarkInfo {
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)
   bool usual = false;     // measured when nothing is asked for
   bool threads = false;   // calls MPI from several threads, which must be said when it begins
+  bool staged = false;    // its messages may be staged, as those over a transport (mpi/staging.hpp)
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 
+  // Else it is an application: its sizes are of a problem, not of messages.
+  bool over_bytes() const { return x.unit == XAxis{}.unit; }
   bool has_size(std::size_t bytes) const {
     return bytes >= smallest && (largest == 0 || bytes <= largest);
   }
 };
+
+struct CaseContext;
+// The ways by which messages may go to another rank.
+using Methods =
+    std::function<std::vector<Method>(const CaseContext&, const Messages&, const Buffers&)>;
 
 struct CaseContext {
   Group& group;
@@ -100,6 +102,7 @@ struct CaseContext {
   std::uint64_t cache_bytes;  // the largest cache that a rank's buffers may stay in
   std::uint64_t most_bytes;   // of a rank's buffers, where these grow with the ranks
   Axes axes;                  // every axis of the benchmark, and those of CommonOptions
+  Methods methods;            // of this program
 
   const std::string& axis(const std::string& name) const { return axes.at(name); }
 };
@@ -168,6 +171,13 @@ void on_every_rank(Group& group, Action action) {
   if (!why.empty()) throw Unfit(why);
 }
 
+// How an application is to solve its problem.
+struct Solve {
+  double tolerance;           // of what it calls its residue
+  std::uint64_t most;         // iterations, if it does not get there
+  std::string solution = {};  // a file, or empty
+};
+
 struct Benchmark {
   BenchmarkInfo info;
   // Over the library's own operation. Throws std::bad_alloc and Unfit.
@@ -177,6 +187,10 @@ struct Benchmark {
   std::function<std::unique_ptr<Case>(const CaseContext&, const Messages&, const Buffers&,
                                       Transport&)>
       make_over = nullptr;
+
+  // Of an application: solves its problem and prints how it goes. Returns the exit status; throws
+  // Unfit on all ranks. Collective.
+  std::function<int(const CaseContext&, const Solve&)> solve = nullptr;
 
   bool over_transport() const { return messages != nullptr; }
   // What there is to hold it against: "measured" by nearpeak-native; a "bound", its own or one that

@@ -76,6 +76,7 @@ CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
                          const std::optional<std::string>& method) const {
   CaseName name{.benchmark = benchmark.info.name,
                 .metric = metric,
+                .over = benchmark.info.x,
                 .size_bytes = context.bytes,
                 .buffers = naming_.buffers,
                 .axes = context.axes,
@@ -227,13 +228,12 @@ std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseCo
   return made;
 }
 
-void Runner::run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
-                 Memory* out, Memory* in) {
+void Runner::run(const Benchmark& benchmark, const CaseContext& context, Memory* out, Memory* in) {
   note_window(benchmark);
   const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
   try {
     if (benchmark.over_transport())
-      return run_over(benchmark, context, methods, out != nullptr ? *out : context.memory,
+      return run_over(benchmark, context, out != nullptr ? *out : context.memory,
                       in != nullptr ? *in : context.memory);
     const auto made = make_case(benchmark, context);
     Measurement measurement;
@@ -246,8 +246,8 @@ void Runner::run(const Benchmark& benchmark, const CaseContext& context, const M
   }
 }
 
-std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark, const CaseContext& context,
-                                            const Methods& methods) {
+std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark,
+                                            const CaseContext& context) {
   auto tried = std::make_unique<Tried>();
   if (!benchmark.over_transport()) {
     tried->made = make_case(benchmark, context);
@@ -257,7 +257,7 @@ std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark, const Ca
   const Messages messages = benchmark.messages(context);
   on_every_rank(group_, [&] {
     tried->slots.emplace(messages, context.memory, context.memory, context.offset);
-    tried->transport = methods(context, messages, tried->slots->both()).front().make();
+    tried->transport = context.methods(context, messages, tried->slots->both()).front().make();
   });
   tried->made = benchmark.make_over(context, messages, tried->slots->both(), *tried->transport);
   return tried;
@@ -273,13 +273,13 @@ std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds) {
   return verify_rounds(*tried.made, rounds, Part::kAll, Part::kAll);
 }
 
-void Runner::run_over(const Benchmark& benchmark, const CaseContext& context,
-                      const Methods& methods, Memory& out, Memory& in) {
+void Runner::run_over(const Benchmark& benchmark, const CaseContext& context, Memory& out,
+                      Memory& in) {
   const Messages messages = benchmark.messages(context);
   std::optional<Slots> slots;
   on_every_rank(group_, [&] { slots.emplace(messages, out, in, context.offset); });
   {
-    const auto all = methods(context, messages, slots->both());
+    const auto all = context.methods(context, messages, slots->both());
     std::vector<const Method*> each;
     std::vector<const Method*> together;
     std::string why_none;

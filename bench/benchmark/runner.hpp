@@ -33,11 +33,9 @@ class Runner {
   // Transports are all tried shortly; the best are measured, the others are left at that, which
   // their records say. With no mode in the naming, the best alone is recorded. Where a rank cannot
   // have the case it is skipped.
-  using Methods =
-      std::function<std::vector<Method>(const CaseContext&, const Messages&, const Buffers&)>;
   // `out`, `in`: where the slots of transports are, if not in the context's memory.
-  void run(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
-           Memory* out = nullptr, Memory* in = nullptr);
+  void run(const Benchmark& benchmark, const CaseContext& context, Memory* out = nullptr,
+           Memory* in = nullptr);
   // A case that is not measured, with its buffers. Collective, as its end may be. Throws Unfit.
   struct Tried {
     std::optional<Slots> slots;
@@ -45,8 +43,7 @@ class Runner {
     std::unique_ptr<Case> made;
     bool budgeted = false;
   };
-  std::unique_ptr<Tried> make(const Benchmark& benchmark, const CaseContext& context,
-                              const Methods& methods);
+  std::unique_ptr<Tried> make(const Benchmark& benchmark, const CaseContext& context);
   // So many iterations of it, each looked at whole, or one where that exceeds its budget: what went
   // wrong, or nothing.
   std::optional<WrongData> try_out(Tried& tried, std::uint64_t rounds = kRounds);
@@ -74,8 +71,7 @@ class Runner {
   struct Trial;
   // A line below the heading where large messages have a smaller window.
   void note_window(const Benchmark& benchmark);
-  void run_over(const Benchmark& benchmark, const CaseContext& context, const Methods& methods,
-                Memory& out, Memory& in);
+  void run_over(const Benchmark& benchmark, const CaseContext& context, Memory& out, Memory& in);
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool contest() const { return naming_.contest; }
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,

@@ -114,8 +114,7 @@ std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
   for (std::size_t slot = 0; slot < std::min(used_, most); ++slot) {
     in_.memory().to_host(got.data(), in_.slot(slot), got.size());
     auto bad = contents_->find_wrong(got.data(), round);
-    if (!bad)
-      bad = find_in_gap(got.data(), in_.layout(), kSeed + (static_cast<std::uint64_t>(slot) << 32));
+    if (!bad) bad = find_in_gap(got.data(), in_.layout(), kSeed, slot);
     if (!bad) continue;
     bad->slot = slot;
     bad->whole = in_.layout().bytes;

@@ -18,7 +18,8 @@ constexpr const char* kDirect = "direct";
 constexpr const char* kByMpi = "mpi";
 constexpr const char* kByKernel = "kernel";
 constexpr int kTag = 1;
-constexpr std::size_t kMostSpread = std::size_t{256} << 20;  // bytes from the first to the last
+constexpr std::size_t kMostSpread = std::size_t{256} << 20;   // bytes from the first to the last
+constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of buffers that rotate
 // Of what is around the payload, at the sender and at the receiver: not the same, so that a gap
 // that was sent is seen.
 constexpr std::uint64_t kOutGaps = 1;
@@ -267,28 +268,19 @@ class DatatypeCase final : public Case {
 
   void begin_round(std::uint64_t round, Part) override {
     next_ = 0;
-    in_.spoil(kInGaps, 0, 1);
+    used_ = 0;
+    const std::size_t count = round == 0 ? slots_ : 1;
+    in_.spoil(kInGaps, 0, count);
     const auto data = image(pieces_, kOutGaps, {seed_of(context_.group.rank()), round});
-    for (std::size_t slot = 0; slot < (round == 0 ? slots_ : 1); ++slot)
+    for (std::size_t slot = 0; slot < count; ++slot)
       out_.memory().from_host(out_.slot(slot), data.data(), data.size());
   }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
-    const auto expected = image(pieces_, kInGaps, {seed_of(peer_), round});
-    std::vector<unsigned char> got(expected.size());
-    in_.memory().to_host(got.data(), in_.slot(0), got.size());
-    const auto [here, there] = std::mismatch(got.begin(), got.end(), expected.begin());
-    if (here == got.end()) return std::nullopt;
-    const auto byte = static_cast<std::size_t>(here - got.begin());
-    const bool within = std::any_of(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
-      return byte >= piece.offset && byte < piece.offset + piece.bytes;
-    });
-    return Mismatch{.slot = 0,
-                    .byte = byte,
-                    .expected = *there,
-                    .got = *here,
-                    .whole = extent_,
-                    .between = !within};
+    const std::size_t most = 1 + kMostLookedAt / std::max<std::size_t>(1, in_.layout().stride);
+    for (std::size_t slot = 0; slot < std::min(used_, most); ++slot)
+      if (auto bad = wrong_in(slot, round)) return bad;
+    return std::nullopt;
   }
 
   // The parts of the last iteration stand for all of them, so that the clock is hardly read.
@@ -322,7 +314,25 @@ class DatatypeCase final : public Case {
       by.pack(out);
       by.send(out);
     }
-    if (++next_ == slots_) next_ = 0;
+    used_ = std::max(used_, ++next_);
+    if (next_ == slots_) next_ = 0;
+  }
+  std::optional<Mismatch> wrong_in(std::size_t slot, std::uint64_t round) const {
+    const auto expected = image(pieces_, kInGaps + slot_seed(slot), {seed_of(peer_), round});
+    std::vector<unsigned char> got(expected.size());
+    in_.memory().to_host(got.data(), in_.slot(slot), got.size());
+    const auto [here, there] = std::mismatch(got.begin(), got.end(), expected.begin());
+    if (here == got.end()) return std::nullopt;
+    const auto byte = static_cast<std::size_t>(here - got.begin());
+    const bool within = std::any_of(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
+      return byte >= piece.offset && byte < piece.offset + piece.bytes;
+    });
+    return Mismatch{.slot = slot,
+                    .byte = byte,
+                    .expected = *there,
+                    .got = *here,
+                    .whole = extent_,
+                    .between = !within};
   }
   const char* outgoing() const {
     char* const out = out_.slot(next_);
@@ -351,6 +361,7 @@ class DatatypeCase final : public Case {
   const std::unique_ptr<Road> road_;
   std::vector<double> phases_ns_;
   std::size_t next_ = 0;
+  std::size_t used_ = 0;  // slots, since the round began
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ constexpr const char* kExamples =
     "  mpirun -n 2 nearpeak-mpi latency --sizes 8,1M --calls nonblocking bw bibw\n"
     "  mpirun -n 4 nearpeak-mpi allreduce --type double --sizes 8:1M\n"
     "  mpirun -n 8 nearpeak-mpi mbw_mr --buffers H,D --devices 0\n"
+    "  mpirun -n 4 nearpeak-mpi jacobi2d --sizes 4096 --overlap yes\n"
+    "  mpirun -n 4 nearpeak-mpi jacobi2d --sizes 64 --solve 1e-6\n"
     "  mpirun -n 2 nearpeak-mpi latency --buffers D --devices 0,1\n"
     "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put\n"
@@ -47,6 +49,7 @@ struct Given {
   std::string sizes = "8,64K,4M";
   std::string cases;  // a file
   bool probe = false;
+  Solve solve{.tolerance = 0, .most = 1'000'000};
 };
 
 bool stages(const Selected& selected) {
@@ -76,6 +79,23 @@ void add_devices(CLI::App& command, Given& given) {
       "one");
 }
 
+void add_solve(CLI::App& command, Given& given) {
+  CLI::Option* const tolerance =
+      command
+          .add_option("--solve", given.solve.tolerance,
+                      "measure nothing, but iterate until the residue is no more than this, and "
+                      "print how it goes")
+          ->check(CLI::PositiveNumber);
+  command.add_option("--most", given.solve.most, "iterations at most, with --solve")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->needs(tolerance);
+  command
+      .add_option("--solution", given.solve.solution,
+                  "write the solution to this file, as JSON, with --solve")
+      ->needs(tolerance);
+}
+
 void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, Given& given) {
   CLI::App* sub = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
   command.common.add_to(*sub);
@@ -89,6 +109,7 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
                   "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
       ->check(CLI::Range(0, 4095))
       ->capture_default_str();
+  if (benchmark.solve) add_solve(*sub, given);
   sub->callback([&] { command.selected.push_back({&benchmark, {}, {}}); });
 }
 
@@ -224,6 +245,10 @@ void check(Command& command, const Given& given) {
     command.kinds.emplace_back(given.buffers);
     command.common.with_device = need_device(command.kinds.front());
     for (Selected& selected : command.selected) check(selected, command, given);
+    if (given.solve.tolerance > 0) {
+      if (command.selected.size() > 1) throw BadInput("--solve solves one problem: give one");
+      command.solve = given.solve;
+    }
     check_threads(command);
     command.common.window_at(1);
   }
@@ -235,7 +260,7 @@ void check(Command& command, const Given& given) {
 std::vector<Axis> axes_of(const Benchmark& benchmark) {
   std::vector<Axis> axes = benchmark.info.axes;
   for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
-  if (benchmark.over_transport()) axes.push_back(staging_axis());
+  if (benchmark.over_transport() || benchmark.info.staged) axes.push_back(staging_axis());
   return axes;
 }
 

@@ -2,6 +2,7 @@
 // What the command line of nearpeak-mpi asks for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Command {
   std::vector<DeviceSpec> devices;
   std::size_t offset = 0;  // bytes of the buffers after a page boundary
   CommonOptions common;
+  std::optional<Solve> solve;  // in place of measuring
 
   // Throws BadInput where a benchmark does not run on so many ranks, or the buffers or devices are
   // not for them.

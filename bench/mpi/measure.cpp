@@ -26,10 +26,31 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
           .offset = command.offset,
           .cache_bytes = *std::max_element(caches.begin(), caches.end()),
           .most_bytes = command.common.memory_limit,
-          .axes = axes};
+          .axes = axes,
+          .methods = mpi_methods};
 }
 
+namespace {
+
+// Throws BadInput where a problem cannot be.
+int solve(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  const Selected& selected = command.selected.front();
+  int status = kGood;
+  for (const std::size_t bytes : selected.sizes) try {
+      const int one = selected.benchmark->solve(
+          context_of(command, devices, command.kinds.front(), group, bytes, selected.axes),
+          *command.solve);
+      status = std::max(status, one);
+    } catch (const Unfit& error) {
+      throw BadInput(error.what());
+    }
+  return status;
+}
+
+}  // namespace
+
 int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  if (command.solve) return solve(command, devices, group);
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
   const std::string library = library_version();
@@ -39,7 +60,7 @@ int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group
     runner.heading(title(selected));
     for (const std::size_t bytes : selected.sizes)
       runner.run(*selected.benchmark,
-                 context_of(command, devices, kinds, group, bytes, selected.axes), mpi_methods);
+                 context_of(command, devices, kinds, group, bytes, selected.axes));
   }
   return runner.status();
 }

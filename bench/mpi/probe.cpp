@@ -160,7 +160,8 @@ Tried find(const std::string& name) {
 
 std::vector<std::string> known_operations() {
   std::vector<std::string> names;
-  for (const Benchmark& benchmark : benchmarks()) names.push_back(benchmark.info.name);
+  for (const Benchmark& benchmark : benchmarks())
+    if (benchmark.info.over_bytes()) names.push_back(benchmark.info.name);
   for (const ProbeOperationInfo& info : probe_operations()) names.push_back(info.name);
   return names;
 }
@@ -265,10 +266,8 @@ class Attempt {
 
   std::unique_ptr<Runner::Tried> make() {
     if (++made_ % kToldEvery == 0) begin();
-    return runner_.make(
-        tried_.benchmark,
-        context_of(command_, devices_, trial_.kinds, group_, *size_, axes_, trial_.allocator),
-        mpi_methods);
+    return runner_.make(tried_.benchmark, context_of(command_, devices_, trial_.kinds, group_,
+                                                     *size_, axes_, trial_.allocator));
   }
 
   ProbeOutcome judged(const std::optional<WrongData>& wrong, const std::string& when = "") const {

@@ -157,7 +157,8 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
                       .offset = 0,
                       .cache_bytes = ground.cache_bytes,
                       .most_bytes = options.common.memory_limit,
-                      .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}}};
+                      .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}},
+                      .methods = ground.methods};
   for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.values.front();
   return context;
 }

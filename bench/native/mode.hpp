@@ -93,6 +93,7 @@ struct Ground {
   Memory& memory = host_memory();
   Device* device = nullptr;
   std::uint64_t cache_bytes = largest_cache();
+  Methods methods = nullptr;  // by which messages may go
 };
 
 // Begins the records. Collective.

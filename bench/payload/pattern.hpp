@@ -60,8 +60,14 @@ std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout
 // The first byte of a piece in host memory that is not as its sender has it; counted from `data`.
 std::optional<Mismatch> find_mismatch(const void* data, const Slice& slice);
 
-// What is not as spoil() left it behind the first slot's bytes.
-std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed);
+// What is not as spoil() left it behind the bytes of slot `index`, which begins at `slot`.
+std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed,
+                                    std::size_t index = 0);
+
+// What a slot adds to the seed of its buffer.
+inline std::uint64_t slot_seed(std::size_t index) {
+  return static_cast<std::uint64_t>(index) << 32;
+}
 
 // The word at `index` (in words of 8 bytes) of a slot, as the CPU stores it; what kernels on
 // devices compute too. Gaps have the inverse.

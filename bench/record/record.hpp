@@ -39,15 +39,22 @@ std::string to_json(const RankPlace& place);
 // One figure that a benchmark gives.
 struct Metric {
   std::string name;    // ceilings of the same name are what it is held against
-  std::string unit;    // "us", "GB/s", "M/s", "ratio"
+  std::string unit;    // "us", "GB/s", "M/s", "GLUP/s", "ratio"
   std::string better;  // "lower" or "higher"
+};
+
+// What a benchmark is measured over.
+struct XAxis {
+  std::string name = "size";
+  std::string unit = "B";
 };
 
 // The case that a number belongs to.
 struct CaseName {
   std::string benchmark;
   Metric metric;
-  std::size_t size_bytes = 0;
+  XAxis over = {};
+  std::size_t size_bytes = 0;  // x
   std::string buffers = "H,H";
   Axes axes;
   std::optional<std::string> method;  // of a ceiling

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "record/record.hpp"
@@ -15,7 +16,9 @@ void Table::heading(const std::string& text) const { line("# " + text); }
 
 void Table::columns(const std::vector<CaseResult>& results) const {
   const auto title = [](const Metric& metric) { return metric.name + " (" + metric.unit + ")"; };
-  std::printf("# %-10s %16s %12s %12s %12s %8s %7s", "Size",
+  std::string over = results.front().name.over.name;
+  over.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(over.front())));
+  std::printf("# %-10s %16s %12s %12s %12s %8s %7s", over.c_str(),
               title(results.front().name.metric).c_str(), "best", "p05", "p95", "samples",
               "window");
   for (std::size_t i = 1; i < results.size(); ++i)

@@ -8,6 +8,7 @@ namespace nearpeak {
 namespace {
 
 constexpr std::uint64_t kMostDrawn = 31;
+constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of buffers that rotate
 constexpr std::uint64_t kSeed = 1;  // of the gaps, and of results before they are
 // Streams of drawn numbers.
 constexpr std::uint64_t kHeld = 1;
@@ -82,7 +83,7 @@ AtomicCase::AtomicCase(const CaseContext& context, const Atoms& atoms, bool fetc
 
 void AtomicCase::write(SlotBuffer& buffer, std::size_t slots,
                        const std::vector<unsigned char>& data) {
-  buffer.spoil(kSeed, 0, 1);
+  buffer.spoil(kSeed, 0, slots);
   for (std::size_t slot = 0; slot < slots; ++slot)
     buffer.memory().from_host(buffer.slot(slot), data.data(), data.size());
 }
@@ -104,21 +105,21 @@ void AtomicCase::begin_round(std::uint64_t round, Part) {
       rows.insert(rows.end(), one.begin(), one.end());
     }
     write(*operands_, used, rows);
-    results_->spoil(kSeed, 0, 1);
+    results_->spoil(kSeed, 0, used);
   }
   window_.open();
 }
 
-// The first slot, after so many operations on it.
-std::optional<Mismatch> AtomicCase::look(const SlotBuffer& buffer, std::uint64_t done,
-                                         std::uint64_t round) const {
+// A slot, after so many operations on it.
+std::optional<Mismatch> AtomicCase::look(const SlotBuffer& buffer, std::size_t slot,
+                                         std::uint64_t done, std::uint64_t round) const {
   const auto expected = numbers(*atoms_.type, atoms_.count,
                                 [&](std::size_t index) { return atoms_.held(done, index, round); });
   std::vector<unsigned char> got(buffer.layout().stride);
-  buffer.memory().to_host(got.data(), buffer.slot(0), got.size());
+  buffer.memory().to_host(got.data(), buffer.slot(slot), got.size());
   const auto at = std::mismatch(expected.begin(), expected.end(), got.begin());
-  if (at.first == expected.end()) return find_in_gap(got.data(), buffer.layout(), kSeed);
-  return Mismatch{.slot = 0,
+  if (at.first == expected.end()) return find_in_gap(got.data(), buffer.layout(), kSeed, slot);
+  return Mismatch{.slot = slot,
                   .byte = static_cast<std::size_t>(at.first - expected.begin()),
                   .expected = *at.first,
                   .got = *at.second};
@@ -126,13 +127,19 @@ std::optional<Mismatch> AtomicCase::look(const SlotBuffer& buffer, std::uint64_t
 
 std::optional<Mismatch> AtomicCase::wrong(std::uint64_t round, Part) const {
   window_.settle();
-  const std::uint64_t done = turn_ + (slot_ > 0 ? 1 : 0);
   // What was timed has added up to more than the type has exactly.
-  if (kMostDrawn * (done + 1) > atoms_.type->exact) return std::nullopt;
-  auto bad = window_.is_target() ? look(window_.buffer(), done, round) : std::nullopt;
-  if (window_.is_origin() && fetches_) bad = look(*results_, done - 1, round);
-  if (bad) bad->whole = bytes();
-  return bad;
+  if (kMostDrawn * (done_on(0) + 1) > atoms_.type->exact) return std::nullopt;
+  const std::size_t used = turn_ > 0 ? slots_ : slot_;
+  const std::size_t most = 1 + kMostLookedAt / SlotBuffer::stride(bytes());
+  for (std::size_t slot = 0; slot < std::min(used, most); ++slot) {
+    const std::uint64_t done = done_on(slot);
+    auto bad = window_.is_target() ? look(window_.buffer(), slot, done, round) : std::nullopt;
+    if (window_.is_origin() && fetches_) bad = look(*results_, slot, done - 1, round);
+    if (!bad) continue;
+    bad->whole = bytes();
+    return bad;
+  }
+  return std::nullopt;
 }
 
 Benchmark atomic_benchmark(BenchmarkInfo info, std::vector<Axis> axes,

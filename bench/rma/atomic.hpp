@@ -89,7 +89,8 @@ class AtomicCase : public Case {
  private:
   std::size_t bytes() const { return atoms_.count * atoms_.type->bytes; }
   void write(SlotBuffer& buffer, std::size_t slots, const std::vector<unsigned char>& data);
-  std::optional<Mismatch> look(const SlotBuffer& buffer, std::uint64_t done,
+  std::uint64_t done_on(std::size_t slot) const { return turn_ + (slot < slot_ ? 1 : 0); }
+  std::optional<Mismatch> look(const SlotBuffer& buffer, std::size_t slot, std::uint64_t done,
                                std::uint64_t round) const;
 
   const Atoms atoms_;

@@ -230,8 +230,17 @@ class Sampler::Run {
       result_.phases_us[i].push_back(phases[i] / per_us);
   }
 
-  // To what the leader records. A phase is the leader's own.
+  // To what the leader records. A phase is the leader's own, or the longest where samples are.
   void reduce() {
+    if (policy_.reduce == Reduce::kMaximum) {
+      for (auto& phase : result_.phases_us) {
+        const std::vector<double> all = group_.gather(phase);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          double& longest = phase[i % phase.size()];
+          longest = std::max(longest, all[i]);
+        }
+      }
+    }
     if (policy_.reduce == Reduce::kLeader && !policy_.keep_ranks) {
       if (!group_.leads()) result_.samples_us.clear();
       return;

@@ -50,6 +50,11 @@ def test_run_prints_its_line_and_the_programs_exit_status(
             " and no MPI; choose a path between ranks: host-host same-numa, host-host tcp-loop",
         ),
         (("latency", "--mpi", "one", "--hosts", "a"), "name two different hosts"),
+        (("allreduce", "--mpi", "one", "--ranks", "4096"), "--ranks 4096: no path has so many"),
+        (
+            ("allreduce", "--mpi", "one", "--ranks", "3", "--path", "x"),
+            "--ranks chooses a path by itself: leave out one of --path and --ranks",
+        ),
         (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
     ],
 )
@@ -121,6 +126,14 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
     rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
     assert [row[0] for row in rows] == ["8", "1024"]
     assert all(0 < float(row[1]) < 1e5 for row in rows)
+
+
+def test_so_many_ranks(library: str) -> None:
+    words = ["--ranks", "3", "--oversubscribe", "--sizes", "33", "--slot-ms", "1"]
+    done = run_for_real("jacobi2d", "--mpi", library, *words)
+    assert done.returncode == 0, done.stderr
+    [row] = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    assert row[0] == "33"
 
 
 def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,20 +131,29 @@ def shims() -> dict[tuple[Path, Path], Path]:
 
 
 @pytest.fixture
-def faulty(
-    request: pytest.FixtureRequest,
+def compile_shim(
     launcher: Launcher,
     shims: dict[tuple[Path, Path], Path],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
-    """A library that makes mistakes, to be preloaded: of test_rma.py that of faulty_rma.cpp."""
-    name = request.path.stem.replace("test_", "faulty_")
-    key = (request.path.with_name(f"{name}.cpp"), kit_for(launcher.library).header)
-    if key not in shims:
-        shims[key] = tmp_path_factory.mktemp(name) / f"lib{name}.so"
-        words = ["-std=c++17", "-shared", "-fPIC", f"-I{key[1].parent}", "-DOMPI_SKIP_MPICXX"]
-        subprocess.run([*compiler(), *words, str(key[0]), "-o", str(shims[key])], check=True)
-    return shims[key]
+) -> Callable[[str], Path]:
+    """Compiles a library that makes mistakes, to be preloaded: `faulty_rma` of that source."""
+
+    def compiled(name: str) -> Path:
+        source = Path(__file__).with_name(f"{name}.cpp")
+        key = (source, kit_for(launcher.library).header)
+        if key not in shims:
+            shims[key] = tmp_path_factory.mktemp(name) / f"lib{name}.so"
+            words = ["-std=c++17", "-shared", "-fPIC", f"-I{key[1].parent}", "-DOMPI_SKIP_MPICXX"]
+            subprocess.run([*compiler(), *words, str(source), "-o", str(shims[key])], check=True)
+        return shims[key]
+
+    return compiled
+
+
+@pytest.fixture
+def faulty(request: pytest.FixtureRequest, compile_shim: Callable[[str], Path]) -> Path:
+    """The one that mistakes what a file of tests is about: of test_rma.py faulty_rma.cpp."""
+    return compile_shim(request.path.stem.replace("test_", "faulty_"))
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@
 //   gap        the byte behind the first block is written too
 //   late       the last byte is the one that was there before
 //   twice      the message before has come again
+//   once       no buffer but the first is written
 // With the fault "slow" it takes NEARPEAK_SLOW_MS milliseconds.
 #include <mpi.h>
 
@@ -55,7 +56,9 @@ class Target {
     static std::map<std::size_t, Bytes> earlier;  // by how far they reach
     const Bytes come(data_, data_ + bytes_);
     const Block& first = blocks_.front();
-    if (fault == "dropped") std::copy(before_.begin(), before_.end(), data_);
+    static const char* const only = data_;
+    if (fault == "dropped" || (fault == "once" && data_ != only))
+      std::copy(before_.begin(), before_.end(), data_);
     if (fault == "misplaced" && blocks_.size() > 1)
       std::swap_ranges(data_ + first.first, data_ + first.end, data_ + blocks_[1].first);
     if (fault == "misplaced" && blocks_.size() == 1) std::swap(data_[0], data_[first.end - 1]);

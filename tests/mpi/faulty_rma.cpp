@@ -7,6 +7,7 @@
 //   moved     it is done 8 bytes further on (put, get)
 //   gap       it is of more: a byte (put, get), a number (others)
 //   twice     it is done twice
+//   once      it is done in one place alone
 //   careless  compare-and-swap does not compare
 #include <mpi.h>
 
@@ -42,8 +43,9 @@ std::string fault_of(int count, MPI_Datatype type) {
 }
 
 // Does it as often, and when, the fault says.
-int with_fault(const std::string& fault, const std::function<int()>& operation) {
-  if (fault == "dropped") return MPI_SUCCESS;
+int with_fault(const std::string& fault, MPI_Aint place, const std::function<int()>& operation) {
+  static const MPI_Aint only = place;
+  if (fault == "dropped" || (fault == "once" && place != only)) return MPI_SUCCESS;
   if (fault == "late") {
     const int result = held ? held() : MPI_SUCCESS;
     held = operation;
@@ -82,7 +84,7 @@ int MPI_Put(const void* from, int count, MPI_Datatype type, int peer, MPI_Aint p
   }
   const int more = fault == "gap" ? 1 : 0;
   const MPI_Aint further = fault == "moved" ? 8 : 0;
-  return with_fault(fault, [=] {
+  return with_fault(fault, place, [=] {
     return PMPI_Put(from, count + more, type, peer, place + further, there + more, their_type,
                     window);
   });
@@ -100,7 +102,7 @@ int MPI_Get(void* to, int count, MPI_Datatype type, int peer, MPI_Aint place, in
   }
   const int more = fault == "gap" ? 1 : 0;
   const MPI_Aint further = fault == "moved" ? 8 : 0;
-  return with_fault(fault, [=] {
+  return with_fault(fault, place, [=] {
     return PMPI_Get(to, count + more, type, peer, place + further, there + more, their_type,
                     window);
   });
@@ -110,7 +112,7 @@ int MPI_Accumulate(const void* from, int count, MPI_Datatype type, int peer, MPI
                    int there, MPI_Datatype their_type, MPI_Op op, MPI_Win window) {
   const std::string fault = fault_of(count, type);
   const int more = fault == "gap" ? 1 : 0;
-  return with_fault(fault, [=] {
+  return with_fault(fault, place, [=] {
     return PMPI_Accumulate(from, count + more, type, peer, place, there + more, their_type, op,
                            window);
   });
@@ -121,7 +123,7 @@ int MPI_Get_accumulate(const void* from, int count, MPI_Datatype type, void* to,
                        MPI_Datatype their_type, MPI_Op op, MPI_Win window) {
   const std::string fault = fault_of(count, type);
   const int more = fault == "gap" ? 1 : 0;
-  return with_fault(fault, [=] {
+  return with_fault(fault, place, [=] {
     return PMPI_Get_accumulate(from, count + more, type, to, received + more, to_type, peer, place,
                                there + more, their_type, op, window);
   });
@@ -129,7 +131,7 @@ int MPI_Get_accumulate(const void* from, int count, MPI_Datatype type, void* to,
 
 int MPI_Fetch_and_op(const void* from, void* to, MPI_Datatype type, int peer, MPI_Aint place,
                      MPI_Op op, MPI_Win window) {
-  return with_fault(fault_of(1, type),
+  return with_fault(fault_of(1, type), place,
                     [=] { return PMPI_Fetch_and_op(from, to, type, peer, place, op, window); });
 }
 
@@ -138,8 +140,7 @@ int MPI_Compare_and_swap(const void* from, const void* compared, void* to, MPI_D
   const std::string fault = fault_of(1, type);
   if (fault == "careless")
     return PMPI_Fetch_and_op(from, to, type, peer, place, MPI_REPLACE, window);
-  return with_fault(
-      fault, [=] { return PMPI_Compare_and_swap(from, compared, to, type, peer, place, window); });
+  return with_fault(fault, place, [=] { return PMPI_Compare_and_swap(from, compared, to, type, peer, place, window); });
 }
 
 }  // extern "C"

@@ -140,6 +140,15 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
 
 
 @one_library
+def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, faulty: Path) -> None:
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "once", "NEARPEAK_FAULTY_BYTES": "100000"}
+    done = launcher.run("vector", "--sizes", "100000", "--reuse", "rotating", *QUICK, env=env)
+    assert done.code == 3, done.err
+    [problem] = done.of("problem")
+    assert problem["status"] == "wrong data"
+
+
+@one_library
 def test_what_does_not_fit_into_the_budget_is_given_up(launcher: Any, faulty: Path) -> None:
     env = {
         "LD_PRELOAD": str(faulty),

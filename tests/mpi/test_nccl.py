@@ -18,7 +18,8 @@ MESSAGES = {"latency", "bw", "bibw", "mbw_mr", "multi_lat"}
 REDUCTIONS = {"allreduce", "reduce", "reduce_scatter_block"}
 BLOCKS = {"allgather", "alltoall", "bcast", "gather", "scatter"}
 FAULTY = {"latency", "bw", "bibw"} | REDUCTIONS | BLOCKS
-EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS)
+APPLICATIONS = {"jacobi2d"}
+EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS | APPLICATIONS)
 
 
 @pytest.fixture
@@ -26,7 +27,11 @@ def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
     """Runs two ranks with these words behind the mode; the exit status, records and errors."""
 
     def run(
-        *words: str, fake: str = "", devices: str = "0,1", library: str = str(fake_nccl)
+        *words: str,
+        fake: str = "",
+        devices: str = "0,1",
+        library: str = str(fake_nccl),
+        nvrtc: str = "/nowhere/libnvrtc.so",
     ) -> tuple[int, list[Any], str]:
         cpu = min(os.sched_getaffinity(0))
         file = tmp_path / "records.jsonl"
@@ -37,7 +42,7 @@ def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
             env={
                 **os.environ,
                 "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
-                "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+                "NEARPEAK_NVRTC_LIBRARY": nvrtc,
                 "NEARPEAK_FAKE_NCCL": fake,
             },
             cwd=tmp_path,
@@ -70,14 +75,37 @@ def test_it_describes_what_it_measures() -> None:
 
 
 def test_every_benchmark_is_verified(launch: Any) -> None:
-    code, records, err = launch(*EVERY, "--sizes", "40K", *QUICK, "--jsonl", "records.jsonl")
+    words = sorted(set(EVERY) - APPLICATIONS)
+    code, records, err = launch(*words, "--sizes", "40K", *QUICK, "--jsonl", "records.jsonl")
     assert (code, err) == (0, "")
     assert not of(records, "problem")
     [environment] = of(records, "environment")
     assert environment["library_version"].startswith("NCCL 2.28.3, /")
     samples = of(records, "samples")
-    assert {one["benchmark"] for one in samples} == set(EVERY)
+    assert {one["benchmark"] for one in samples} == set(words)
     assert all(one["verified"] and one["buffers"] == "D,D" for one in samples)
+
+
+@pytest.mark.parametrize("overlap", ["no", "yes"])
+def test_applications(launch: Any, fake_nvrtc: Path, overlap: str) -> None:
+    words = [
+        "jacobi2d",
+        "--overlap",
+        overlap,
+        "--sizes",
+        "7,33",
+        *QUICK,
+        "--jsonl",
+        "records.jsonl",
+    ]
+    code, records, err = launch(*words, nvrtc=str(fake_nvrtc))
+    assert (code, err) == (0, "")
+    assert not of(records, "problem")
+    times = [one for one in of(records, "samples") if one["metric"] == "jacobi2d"]
+    assert [(one["size_bytes"], one["verified"]) for one in times] == [(7, True), (33, True)]
+    code, records, _ = launch(*words, nvrtc=str(fake_nvrtc), fake="zeros")
+    assert code == 3
+    assert {one["status"] for one in of(records, "problem")} == {"wrong data"}
 
 
 def test_empty_messages_are_not_measured(launch: Any) -> None:

@@ -80,6 +80,19 @@ def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) ->
 
 
 @ONE
+def test_a_place_that_stays_as_it_was_is_one_of_many_that_rotate(
+    launcher: Any, faulty: Path
+) -> None:
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "once", "NEARPEAK_FAULTY_BYTES": "100000"}
+    names = ["acc_latency", "get_acc_latency"]
+    done = launcher.run(*names, "--sizes", "100000", "--reuse", "rotating", *QUICK, env=env)
+    assert done.code == 3, done.err
+    assert [(one["benchmark"], one["status"]) for one in done.of("problem")] == [
+        (name, "wrong data") for name in names
+    ]
+
+
+@ONE
 def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     done = launcher.run(*GETS, "--touch", "sender", *SMALL)
     assert done.code == 0, done.err

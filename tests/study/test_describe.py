@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.benchmarks import RankRule
+from nearpeak.study.benchmarks import RankRule, X
 from nearpeak.study.describe import Description, describe, joined, parse_variant
 
 
@@ -86,6 +86,20 @@ def test_benchmarks_are_chosen_by_family(description: Description) -> None:
     assert told.of_families([]) == []
     with pytest.raises(UserError, match="no operations 'colective'; did you mean 'collective'"):
         told.of_families(["colective"])
+
+
+def test_studies_leave_applications_out(description: Description) -> None:
+    solver = msgspec.structs.replace(
+        description.benchmarks[0], name="solver", family="app", x=X(name="side", unit="cells")
+    )
+    told = msgspec.structs.replace(description, benchmarks=[*description.benchmarks, solver])
+    assert "solver" not in told.of_families(["all"])
+    with pytest.raises(UserError, match="no operations 'app'"):
+        told.of_families(["app"])
+    with pytest.raises(
+        UserError, match="over its side: run it by itself, with nearpeak run solver"
+    ):
+        parse_variant(told, "solver:type=float")
 
 
 def test_a_benchmark_says_what_it_moves_and_what_it_is_held_against(

@@ -371,12 +371,15 @@ class GpuKernels final : public Kernels {
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
+  Program& portable(const std::string& source) override {
+    return compiled_once(portable_[source], kernels::kPortableCpp + source);
+  }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
 
  private:
-  Program& compiled_once(std::unique_ptr<Program>& program, const char* source) {
+  Program& compiled_once(std::unique_ptr<Program>& program, const std::string& source) {
     if (!program) program = compile(source);
     return *program;
   }
@@ -389,6 +392,7 @@ class GpuKernels final : public Kernels {
   std::optional<PatternKernels> pattern_;
   std::unique_ptr<Program> packing_;
   std::unique_ptr<Program> arithmetic_;
+  std::map<std::string, std::unique_ptr<Program>> portable_;  // by source
 };
 
 class GpuDevice final : public Device {

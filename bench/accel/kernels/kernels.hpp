@@ -51,4 +51,25 @@ std::string resident();
 // All that move data.
 std::string motion();
 
+// What comes before source that is the same in OpenCL C and in languages like CUDA C++: it uses C,
+// GLOBAL before what points to memory, UNALIASED behind the * of what nothing else points to,
+// STRUCT_OF_16, FUNCTION, thread_number() and thread_count().
+extern const char* const kPortableCpp;
+extern const char* const kPortableOpenCl;
+
+// Jacobi's method (app/relaxation.hpp), with cells of this type, of so many bytes. Arrays of cells
+// have rows `pitch` apart, of which the tile's first begins at `origin`, a multiple of 16 bytes.
+//   relax(to, from, origin, pitch, first, rows, columns, band, sums, first_sum, summed)
+//     `rows` rows from `first` on; a thread for each 16 bytes of a row and each `band` rows, with
+//     its sum of squared changes in sums[first_sum + thread] where `summed` is not 0
+//   relax_line(to, from, first, step, count, pitch)    cells that are `step` apart
+//   copy_line(to, to_first, to_step, from, from_first, from_step, count)
+//   add_up(totals, sums, count)           one total for each thread
+//   set_cells(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed,
+//   spoiled) find_wrong(cells, origin, pitch, rows, columns, row, column, round, down, across,
+//   fixed, found)
+//     of a Field; `fixed`: a bit for each side without a neighbour; found: for each thread the
+//     first cell that is wrong, all ones where there is none
+std::string relaxation(const std::string& type, unsigned bytes);
+
 }  // namespace nearpeak::kernels

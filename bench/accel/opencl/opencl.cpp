@@ -10,6 +10,7 @@
 
 #include "accel/accelerator.hpp"
 #include "accel/host_payload.hpp"
+#include "accel/kernels/kernels.hpp"
 #include "accel/opencl/addresses.hpp"
 #include "accel/opencl/driver.hpp"
 #include "accel/opencl/listing.hpp"
@@ -327,6 +328,11 @@ class OpenClKernels final : public Kernels {
       throw BackendUnavailable("the driver of " + context_.named() + " has no compiler");
     return std::make_unique<OpenClProgram>(device_, context_, source);
   }
+  Program& portable(const std::string& source) override {
+    std::unique_ptr<Program>& program = portable_[source];
+    if (!program) program = compile(kernels::kPortableOpenCl + source);
+    return *program;
+  }
 
   // Null where kernels cannot run.
   PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
@@ -336,6 +342,7 @@ class OpenClKernels final : public Kernels {
   const Context& context_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
+  std::map<std::string, std::unique_ptr<Program>> portable_;  // by source
 };
 
 }  // namespace

@@ -83,20 +83,19 @@ class GpuProcess {
       place = RankDevice{info.uuid, info.name, info.pci};
     }
     open_records(runner, "gpu", place);
-    const Ground ground{.kind = kind_,
-                        .memory = device_ != nullptr ? device_->memory(kind_) : host_memory(),
-                        .device = device_,
-                        .cache_bytes = cache_bytes_};
+    const Ground ground{
+        .kind = kind_,
+        .memory = device_ != nullptr ? device_->memory(kind_) : host_memory(),
+        .device = device_,
+        .cache_bytes = cache_bytes_,
+        .methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
+          return methods(messages, buffers);
+        }};
     for_each_case(group_, options_.mode, ground, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     Memory* const out = on_device(kind_) ? nullptr : &own().out;
                     Memory* const in = on_device(kind_) ? nullptr : &own().in;
-                    runner.run(
-                        benchmark, context,
-                        [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
-                          return methods(messages, buffers);
-                        },
-                        out, in);
+                    runner.run(benchmark, context, out, in);
                   });
     run_facts(runner);
     group_.barrier();  // nobody's memory goes while another still has it open

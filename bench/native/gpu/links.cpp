@@ -245,7 +245,7 @@ class LinksMode final : public Mode {
       const Benchmark benchmark = benchmark_of(traffic);
       for (const std::size_t bytes : options_.common.ordered_sizes())
         if (bytes >= benchmark.info.smallest)
-          runner.run(benchmark, context_of(group, options_, ground, benchmark, bytes), nullptr);
+          runner.run(benchmark, context_of(group, options_, ground, benchmark, bytes));
     }
     group.barrier();
     return runner.status();

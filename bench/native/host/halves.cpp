@@ -6,7 +6,7 @@
 #include <atomic>
 #include <fstream>
 
-#include "native/copy.hpp"
+#include "accel/host/copy.hpp"
 #include "native/host/host.hpp"
 #include "options/options.hpp"
 

@@ -37,11 +37,13 @@ class PairProcess {
     own().touch();
     Runner runner(group_, options_.common, options_.naming());
     open_records(runner, "pair");
-    for_each_case(group_, options_, {}, asked_,
+    Ground ground;
+    ground.methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
+      return methods(messages, buffers);
+    };
+    for_each_case(group_, options_, ground, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
-                    runner.run(benchmark, context,
-                               [&](const CaseContext&, const Messages& messages,
-                                   const Buffers& buffers) { return methods(messages, buffers); });
+                    runner.run(benchmark, context);
                   });
     return runner.status();
   }

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "native/copy.hpp"
+#include "accel/host/copy.hpp"
 #include "native/host/host.hpp"
 
 namespace nearpeak {

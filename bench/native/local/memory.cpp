@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "native/copy.hpp"
+#include "accel/host/copy.hpp"
 #include "native/process.hpp"
 
 #if defined(__x86_64__)

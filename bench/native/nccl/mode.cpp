@@ -103,18 +103,17 @@ class Rank {
   void measure(Runner& runner, NcclGroup& group, const Selected& selected) {
     runner.heading(title(selected));
     for (const std::size_t bytes : selected.sizes)
-      runner.run(*selected.benchmark,
-                 {.group = group,
-                  .kind = BufferKind::kDevice,
-                  .memory = device_->memory(BufferKind::kDevice),
-                  .device = device_,
-                  .bytes = bytes,
-                  .window = command_.common.window_at(bytes),
-                  .offset = 0,
-                  .cache_bytes = cache_bytes_,
-                  .most_bytes = command_.common.memory_limit,
-                  .axes = selected.axes},
-                 methods);
+      runner.run(*selected.benchmark, {.group = group,
+                                       .kind = BufferKind::kDevice,
+                                       .memory = device_->memory(BufferKind::kDevice),
+                                       .device = device_,
+                                       .bytes = bytes,
+                                       .window = command_.common.window_at(bytes),
+                                       .offset = 0,
+                                       .cache_bytes = cache_bytes_,
+                                       .most_bytes = command_.common.memory_limit,
+                                       .axes = selected.axes,
+                                       .methods = methods});
   }
 
   static std::vector<Method> methods(const CaseContext& context, const Messages& messages,

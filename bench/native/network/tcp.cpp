@@ -223,7 +223,8 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
   };
   Runner runner(group, options.common, options.naming());
   open_records(runner, "tcp");
-  const auto transports = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
+  Ground ground;
+  ground.methods = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
     std::vector<Method> some;
     for (const TcpMethod& method : methods)
       if (applies(method, messages))
@@ -239,9 +240,9 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
                         .together = method.together});
     return some;
   };
-  for_each_case(group, options, {}, asked,
+  for_each_case(group, options, ground, asked,
                 [&](const Benchmark& benchmark, const CaseContext& context) {
-                  runner.run(benchmark, context, transports);
+                  runner.run(benchmark, context);
                 });
   return runner.status();
 }

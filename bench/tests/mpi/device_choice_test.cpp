@@ -39,6 +39,7 @@ TEST_CASE("--buffers is one letter for all, one for each half, or one for each r
   CHECK(Kinds("H,P").of(2, 4) == BufferKind::kPinned);
   CHECK(Kinds("H,H,M").of(2, 3) == BufferKind::kManaged);
   CHECK_NOTHROW(Kinds("D").check(7));
+  CHECK_NOTHROW(Kinds("H,H").check(3));
   CHECK_NOTHROW(Kinds("H,D").check(6));
   CHECK_NOTHROW(Kinds("H,D,M").check(3));
   CHECK_THROWS_AS(Kinds("H,D").check(3), BadInput);

@@ -178,6 +178,32 @@ TEST_CASE("what is prepared is not timed, and phases are kept with their samples
   CHECK(median(result.phases_us[1]) == 20);
 }
 
+TEST_CASE("where samples are those of the slowest rank, so are their phases") {
+  // The leader of two, of which the other takes twice as long.
+  struct Slower final : Group {
+    int rank() const override { return kLeaderRank; }
+    int size() const override { return 2; }
+    void barrier() override {}
+    void broadcast(void*, std::size_t) override {}
+    void gather(const void* mine, std::size_t bytes, void* all) override {
+      auto* const to = static_cast<double*>(all);
+      const auto* const from = static_cast<const double*>(mine);
+      const std::size_t count = bytes / sizeof(double);
+      for (std::size_t i = 0; i < count; ++i) to[count + i] = 2 * (to[i] = from[i]);
+    }
+    using Group::broadcast;
+    using Group::gather;
+  } group;
+  Phased phased;
+  SamplingPolicy policy = short_policy();
+  policy.reduce = Reduce::kMaximum;
+  const auto result = Sampler(group, ClockQuality{20, 20}).measure(policy, phased);
+  REQUIRE(result.phases_us.size() == 2);
+  CHECK(median(result.samples_us) >= 60);
+  CHECK(median(result.phases_us[0]) == 20);
+  CHECK(median(result.phases_us[1]) == 40);
+}
+
 TEST_CASE("iterations that begin anew are timed alone, however short, and as often as prepared") {
   struct Short final : Sampled {
     void run(std::uint64_t n) override {

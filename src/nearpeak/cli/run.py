@@ -29,6 +29,10 @@ Examples:
 
     nearpeak run bw --mpi intel --buffers D,D --path "gpu-gpu nvlink"
 
+    nearpeak run allreduce --mpi mpich --ranks 8 --type double
+
+    nearpeak run jacobi2d --mpi mpich --ranks 4 --sizes 64 --solve 1e-6
+
     nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
 """
 
@@ -55,6 +59,19 @@ def run(
         str | None,
         typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
     ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="So many ranks, one for each core or GPU. Default: 2, or more"
+            " where the benchmark needs them.",
+        ),
+    ] = None,
+    oversubscribe: Annotated[
+        bool,
+        typer.Option("--oversubscribe", help="With --ranks: more ranks than cores share them."),
+    ] = False,
     buffers: Annotated[
         str,
         typer.Option(
@@ -77,6 +94,7 @@ def run(
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_ceiling, mode_of
     from nearpeak.machine.discover import discover
+    from nearpeak.machine.places import Ranks
     from nearpeak.study import mps, prepare
     from nearpeak.study.benchmarks import named
     from nearpeak.study.buffers import parse_buffers
@@ -110,7 +128,10 @@ def run(
     chosen_settings = settings.find(library.family, wanted or "default")
     described = named(prepare.describe_library(library).benchmarks, benchmark)
     kinds = parse_buffers(buffers)
-    paths = prepare.select_paths(discover(), names, [path] if path else [])
+    if path and ranks:
+        raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
+    wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
+    paths = prepare.select_paths(discover(), names, [path] if path else [], ranks=wanted_ranks)
     chosen, ends = prepare.fitting_path(paths, described, kinds)
     study = new_study()
     given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})

@@ -55,7 +55,7 @@ def operations(described: Description, chosen: Chosen) -> list[Operation]:
     known = [
         Operation(name=one.name, family=one.family, summary=one.summary)
         for one in described.benchmarks
-        if one.ranks.fits(RANKS)
+        if one.ranks.fits(RANKS) and one.over_bytes
     ]
     known += [
         Operation(name=one.name, family="rma", summary=one.summary) for one in described.operations

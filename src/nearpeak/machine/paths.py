@@ -211,7 +211,7 @@ def _too_few(ranks: int, cores: int) -> Missing:
     return Missing(
         f"host x{ranks}",
         f"this process may use {count(cores, 'core')} only; allow it more CPUs (or let ranks share "
-        f"them: study --ranks {ranks} --oversubscribe)",
+        f"them: --ranks {ranks} --oversubscribe)",
         ranks,
     )
 

@@ -144,6 +144,12 @@ class Benchmark(msgspec.Struct, frozen=True):
         return {metric.name: metric for metric in self.metrics}[name]
 
     @property
+    def over_bytes(self) -> bool:
+        """Whether its sizes are of messages; else it is an application, and they are of its
+        problem."""
+        return self.x == X()
+
+    @property
     def main(self) -> Metric:
         """The metric that stands for it."""
         return self.metrics[0]

@@ -60,7 +60,8 @@ class Description(msgspec.Struct, frozen=True):
     def of_families(self, families: Sequence[str]) -> list[str]:
         """The names of the benchmarks of these families, or of `all`; UserError for one that there
         is not."""
-        known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
+        over_bytes = {benchmark.family for benchmark in self.benchmarks if benchmark.over_bytes}
+        known = sorted(over_bytes - {""})
         families = known if EVERYTHING in families else families
         for family in families:
             if family not in known:
@@ -133,6 +134,11 @@ def parse_variant(description: Description, text: str) -> Variant:
     """`latency`, or `latency:calls=nonblocking,reuse=rotating`, with every other axis' default."""
     name, _, rest = text.partition(":")
     benchmark = named(description.benchmarks, name.strip())
+    if not benchmark.over_bytes:
+        raise UserError(
+            f"a study measures messages of so many bytes, and {benchmark.name} is an application"
+            f" over its {benchmark.x.name}: run it by itself, with nearpeak run {benchmark.name}"
+        )
     axes = {axis.name: axis.default for axis in benchmark.axes}
     for part in filter(None, rest.split(",")):
         key, equals, value = (word.strip() for word in part.partition("="))

@@ -99,7 +99,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     buffers: str  # "H,H": of the first half of the ranks, and of the second
     axes: dict[str, str]  # e.g. calls, reuse, touch, direction; every axis of the benchmark
     method: str | None  # of a ceiling; null for MPI
-    unit: str  # "us", "GB/s", "M/s" or "ratio"
+    unit: str  # "us", "GB/s", "M/s", "GLUP/s" or "ratio"
     better: Better
     samples: list[float]
     batch: int  # iterations in one sample

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "native/copy.hpp"
+#include "accel/host/copy.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "accel/kernels/kernels.hpp"
+
+namespace nearpeak::kernels {
+namespace {
+
+// Threads that follow each other have columns that do, of 16 bytes each, and go down a band of
+// rows: each cell is read from memory once, its neighbours in the row are in a cache.
+const char* const kRelaxation = R"(
+typedef STRUCT_OF_16 { REAL lane[LANES]; } Lanes16;
+
+FUNCTION REAL mean(REAL left, REAL right, REAL up, REAL down) {
+  return (REAL)0.25 * ((left + right) + (up + down));
+}
+
+KERNEL relax(GLOBAL REAL* UNALIASED to, GLOBAL const REAL* UNALIASED from, u64 origin, u64 pitch,
+             u64 first, u64 rows, u64 columns, u64 band, GLOBAL double* sums, u64 first_sum,
+             u64 summed) {
+  const u64 across = (columns + LANES - 1) / LANES;
+  const u64 thread = thread_number();
+  const u64 begin = thread / across * band;
+  if (begin >= rows) return;
+  const u64 count = rows - begin < band ? rows - begin : band;
+  const u64 column = thread % across * LANES;
+  const u64 width = columns - column < LANES ? columns - column : LANES;
+  u64 at = origin + (first + begin) * pitch + column;
+  Lanes16 up = *(GLOBAL const Lanes16*)(from + at - pitch);
+  Lanes16 here = *(GLOBAL const Lanes16*)(from + at);
+  double sum = 0;
+  for (u64 row = 0; row < count; ++row) {
+    const Lanes16 down = *(GLOBAL const Lanes16*)(from + at + pitch);
+    const REAL before = from[at - 1];
+    const REAL after = from[at + LANES];
+    Lanes16 next;
+    for (u32 i = 0; i < LANES; ++i)
+      next.lane[i] = mean(i == 0 ? before : here.lane[i - 1],
+                          i + 1 == LANES ? after : here.lane[i + 1], up.lane[i], down.lane[i]);
+    if (width == LANES) {
+      *(GLOBAL Lanes16*)(to + at) = next;
+    } else {
+      for (u64 i = 0; i < width; ++i) to[at + i] = next.lane[i];
+    }
+    if (summed != 0)
+      for (u32 i = 0; i < LANES; ++i) {
+        const REAL change = i < width ? next.lane[i] - here.lane[i] : 0;
+        sum += (double)(change * change);
+      }
+    up = here;
+    here = down;
+    at += pitch;
+  }
+  if (summed != 0) sums[first_sum + thread] = sum;
+}
+
+KERNEL relax_line(GLOBAL REAL* to, GLOBAL const REAL* from, u64 first, u64 step, u64 count,
+                  u64 pitch) {
+  for (u64 i = thread_number(); i < count; i += thread_count()) {
+    const u64 at = first + i * step;
+    to[at] = mean(from[at - 1], from[at + 1], from[at - pitch], from[at + pitch]);
+  }
+}
+
+KERNEL copy_line(GLOBAL REAL* to, u64 to_first, u64 to_step, GLOBAL const REAL* from,
+                 u64 from_first, u64 from_step, u64 count) {
+  for (u64 i = thread_number(); i < count; i += thread_count())
+    to[to_first + i * to_step] = from[from_first + i * from_step];
+}
+
+KERNEL add_up(GLOBAL double* totals, GLOBAL const double* sums, u64 count) {
+  double total = 0;
+  for (u64 i = thread_number(); i < count; i += thread_count()) total += sums[i];
+  totals[thread_number()] = total;
+}
+
+FUNCTION REAL field(i64 row, i64 column, u64 round, i64 down, i64 across) {
+  if (round == 0) return (REAL)(down * row + across * column);
+  u32 x = (u32)row * 0x9E3779B1u + (u32)column * 0x85EBCA77u + (u32)round * 0xC2B2AE3Du;
+  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
+  x = (x ^ (x >> 12)) * 0x297A2D39u;
+  return (REAL)((x ^ (x >> 15)) % 256);
+}
+
+KERNEL set_cells(GLOBAL REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,
+                 i64 column, u64 round, i64 down, i64 across, u64 fixed, u64 spoiled) {
+  const u64 wide = columns + 2;
+  for (u64 i = thread_number(); i < (rows + 2) * wide; i += thread_count()) {
+    const i64 r = (i64)(i / wide) - 1, c = (i64)(i % wide) - 1;
+    const bool held = (r < 0 && (fixed & 1) != 0) || (r == (i64)rows && (fixed & 2) != 0) ||
+                      (c < 0 && (fixed & 4) != 0) || (c == (i64)columns && (fixed & 8) != 0);
+    cells[(i64)origin + r * (i64)pitch + c] =
+        spoiled != 0 && !held ? (REAL)-0.5 : field(row + r, column + c, round, down, across);
+  }
+}
+
+KERNEL find_wrong(GLOBAL const REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,
+                  i64 column, u64 round, i64 down, i64 across, u64 fixed, GLOBAL u64* found) {
+  const u64 wide = columns + 2;
+  u64 wrong = ~(u64)0;
+  for (u64 i = thread_number(); i < (rows + 2) * wide && wrong == ~(u64)0; i += thread_count()) {
+    const i64 r = (i64)(i / wide) - 1, c = (i64)(i % wide) - 1;
+    const bool outer_row = r < 0 || r == (i64)rows, outer_column = c < 0 || c == (i64)columns;
+    if (outer_row && outer_column) continue;
+    const u64 side = r < 0 ? 1 : r == (i64)rows ? 2 : c < 0 ? 4 : c == (i64)columns ? 8 : 0;
+    const i64 y = row + r, x = column + c;
+    const REAL wanted =
+        (fixed & side) != 0
+            ? field(y, x, round, down, across)
+            : mean(field(y, x - 1, round, down, across), field(y, x + 1, round, down, across),
+                   field(y - 1, x, round, down, across), field(y + 1, x, round, down, across));
+    if (cells[(i64)origin + r * (i64)pitch + c] != wanted) wrong = i;
+  }
+  found[thread_number()] = wrong;
+}
+)";
+
+}  // namespace
+
+std::string relaxation(const std::string& type, unsigned bytes) {
+  return "#define REAL " + type + "\n#define LANES " + std::to_string(16 / bytes) + "\n" +
+         kRelaxation;
+}
+
+}  // namespace nearpeak::kernels

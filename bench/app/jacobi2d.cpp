@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jacobi's method on a plane of cells, a tile of it on each rank: step, pack what neighbours need,
+// exchange it, unpack, and the norm of all changes.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <vector>
+
+#include "app/exchange.hpp"
+#include "app/relaxation.hpp"
+#include "group/host_memory.hpp"
+#include "payload/numbers.hpp"
+
+namespace nearpeak {
+namespace {
+
+enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kNorm, kPhases };
+
+Grid grid_of(const CaseContext& context) {
+  const int ranks = context.group.size();
+  return context.axis("tiles") == "rows" ? Grid{ranks, 1} : near_square(ranks);
+}
+
+// Rows and columns of the whole.
+struct Whole {
+  std::uint64_t rows;
+  std::uint64_t columns;
+  double cells() const { return static_cast<double>(rows) * static_cast<double>(columns); }
+};
+Whole whole_of(const CaseContext& context) {
+  const Grid grid = grid_of(context);
+  if (context.axis("scaling") == "strong") return {context.bytes, context.bytes};
+  return {context.bytes * static_cast<std::uint64_t>(grid.rows),
+          context.bytes * static_cast<std::uint64_t>(grid.columns)};
+}
+
+// Throws Unfit on all ranks.
+Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
+  const Whole whole = whole_of(context);
+  const Grid grid = grid_of(context);
+  if (whole.rows < static_cast<std::uint64_t>(grid.rows) ||
+      whole.columns < static_cast<std::uint64_t>(grid.columns))
+    throw Unfit("there are fewer rows or columns of cells than of ranks");
+  const Tile tile = tile_of(grid, context.group.rank(), whole.rows, whole.columns);
+  const auto all = context.group.gather(relaxation_bytes(tile, cell_bytes));
+  const std::uint64_t most = *std::max_element(all.begin(), all.end());
+  if (most > context.most_bytes)
+    throw Unfit("the cells of a rank take " + bytes_text(most) + ": more than --memory-limit " +
+                bytes_text(context.most_bytes));
+  const std::string why =
+      why_too_much(context.group, on_device(context.kind) ? 0 : relaxation_bytes(tile, cell_bytes));
+  if (!why.empty()) throw Unfit(why);
+  return tile;
+}
+
+// Its iterations on this rank.
+class Iterations {
+ public:
+  // Collective; throws Unfit on all ranks.
+  explicit Iterations(const CaseContext& context)
+      : group_(context.group),
+        type_(number_type(context.axis("type"))),
+        tile_(own_tile(context, type_.bytes)),
+        overlaps_(context.axis("overlap") == "yes") {
+    on_every_rank(group_, [&] { relaxation_ = make_relaxation(context, tile_, type_.name); });
+    std::vector<Link> links;
+    for (const Side side : kSides)
+      if (tile_.neighbours[side])
+        links.push_back({*tile_.neighbours[side], &relaxation_->out(side), &relaxation_->in(side)});
+    exchange_ = std::make_unique<Exchange>(context, links);
+  }
+
+  Group& group() const { return group_; }
+  const Tile& tile() const { return tile_; }
+  const NumberType& type() const { return type_; }
+  Relaxation& cells() const { return *relaxation_; }
+  // What the parts of all iterations since clear() took.
+  const std::vector<double>& phases_ns() const { return phases_ns_; }
+  void clear() { std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0); }
+
+  // One of them; where it is `summed`, the sum of the squares of all changes on all ranks.
+  std::optional<double> iterate(bool summed) {
+    std::optional<double> sum;
+    mark_ = now_ns();
+    relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
+    relaxation_->finish();
+    lap(kCompute);
+    relaxation_->pack();
+    lap(kPack);
+    exchange_->begin();
+    lap(kCommunicate);
+    if (overlaps_) relaxation_->finish_inside();
+    lap(kCompute);
+    exchange_->finish();
+    lap(kCommunicate);
+    relaxation_->unpack();
+    lap(kUnpack);
+    if (summed) {
+      sum = 0;
+      for (const double one : group_.gather(relaxation_->sum())) *sum += one;
+    }
+    lap(kNorm);
+    relaxation_->turn();
+    return sum;
+  }
+
+ private:
+  void lap(Phase phase) {
+    const std::int64_t now = now_ns();
+    phases_ns_[phase] += static_cast<double>(now - mark_);
+    mark_ = now;
+  }
+
+  Group& group_;
+  const NumberType& type_;
+  const Tile tile_;
+  const bool overlaps_;
+  std::unique_ptr<Relaxation> relaxation_;
+  std::unique_ptr<Exchange> exchange_;
+  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
+  std::int64_t mark_ = 0;
+};
+
+class Jacobi final : public Case {
+ public:
+  explicit Jacobi(const CaseContext& context)
+      : whole_(whole_of(context)),
+        norm_every_(norm_every(context.axis("norm"))),
+        iterations_(context),
+        plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
+
+  std::vector<std::string> phases() const override {
+    return {"compute", "pack", "communicate", "unpack", "norm"};
+  }
+  const std::vector<double>& phases_ns() const override { return iterations_.phases_ns(); }
+  std::vector<double> values(const Times& times) const override {
+    return {times.us, whole_.cells() / times.us / 1e3};
+  }
+
+  void begin_round(std::uint64_t round, Part) override {
+    field_ = plane_;
+    field_.round = round;
+    iterations_.cells().set(field_);
+    done_ = 0;
+    sum_.reset();
+  }
+
+  void run(std::uint64_t n) override {
+    iterations_.clear();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const bool summed = norm_every_ != 0 && done_++ % norm_every_ == 0;
+      if (const auto sum = iterations_.iterate(summed)) sum_ = sum;
+    }
+    iterations_.cells().finish();
+  }
+
+  std::optional<Mismatch> wrong(std::uint64_t, Part) const override {
+    const auto found = iterations_.cells().find_wrong(field_);
+    const double expected = sum_ ? expected_sum() : 0;
+    if (found) return mismatch(*found);
+    if (!sum_ || *sum_ == expected) return std::nullopt;
+    return Mismatch{
+        .slot = 0, .byte = 0, .expected = first_byte(expected), .got = first_byte(*sum_)};
+  }
+
+ private:
+  static std::uint64_t norm_every(const std::string& text) {
+    return text == "never" ? 0 : std::stoull(text);
+  }
+
+  // By the field. Whole numbers and their quarters add up exactly. Collective.
+  double expected_sum() const {
+    if (field_.round == 0) return 0;
+    const Tile& tile = iterations_.tile();
+    double sum = 0;
+    for (std::uint64_t row = 0; row < tile.rows; ++row)
+      for (std::uint64_t column = 0; column < tile.columns; ++column) {
+        const std::int64_t y = tile.row + static_cast<std::int64_t>(row);
+        const std::int64_t x = tile.column + static_cast<std::int64_t>(column);
+        const double change = field_.relaxed(y, x) - field_.at(y, x);
+        sum += change * change;
+      }
+    double all = 0;
+    for (const double one : iterations_.group().gather(sum)) all += one;
+    return all;
+  }
+
+  Mismatch mismatch(const Relaxation::Wrong& wrong) const {
+    const Tile& tile = iterations_.tile();
+    const std::size_t bytes = iterations_.type().bytes;
+    const std::int64_t cell = wrong.row * static_cast<std::int64_t>(tile.columns) + wrong.column;
+    return {.slot = 0,
+            .byte = static_cast<std::size_t>(std::max<std::int64_t>(cell, 0)) * bytes,
+            .expected = first_byte(wrong.expected),
+            .got = first_byte(wrong.got),
+            .whole = tile.cells() * bytes};
+  }
+  static unsigned first_byte(double value) {
+    return static_cast<unsigned>(static_cast<std::int64_t>(4 * value) & 0xFF);
+  }
+
+  const Whole whole_;
+  const std::uint64_t norm_every_;
+  Iterations iterations_;
+  const Field plane_;
+  Field field_;
+  std::uint64_t done_ = 0;
+  std::optional<double> sum_;  // the last one
+};
+
+// The equation of Laplace on a rectangle, 0 above and below, half a sine at the left and the right:
+// what the cells must come to, as the method has them, is known in closed form.
+class Laplace {
+ public:
+  explicit Laplace(const Whole& whole)
+      : step_(std::numbers::pi / static_cast<double>(whole.rows + 1)),
+        rate_(std::acosh(2 - std::cos(step_))),
+        middle_((static_cast<double>(whole.columns) - 1) / 2) {}
+
+  // Of a cell of the whole; -1 is beside it.
+  double at(std::int64_t row, std::int64_t column) const {
+    const double from_middle = std::abs(static_cast<double>(column) - middle_);
+    // cosh(a) / cosh(b) of what may be large
+    const double edge = middle_ + 1;
+    const double share = std::exp(rate_ * (from_middle - edge)) *
+                         (1 + std::exp(-2 * rate_ * from_middle)) /
+                         (1 + std::exp(-2 * rate_ * edge));
+    return std::sin(step_ * static_cast<double>(row + 1)) * share;
+  }
+
+ private:
+  const double step_;
+  const double rate_;
+  const double middle_;
+};
+
+constexpr std::uint64_t kToldEvery = 100;   // iterations
+constexpr std::uint64_t kMostPoints = 256;  // of a side, in a file
+
+// The largest difference from the closed form, on all ranks. Collective.
+double error_of(const Iterations& iterations, const Laplace& exact) {
+  const Tile& tile = iterations.tile();
+  double most = 0;
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(tile.rows); ++row) {
+    const auto values = iterations.cells().read(row);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      most = std::max(
+          most, std::abs(values[i] - exact.at(tile.row + row, tile.column + static_cast<int>(i))));
+  }
+  const auto all = iterations.group().gather(most);
+  return *std::max_element(all.begin(), all.end());
+}
+
+// Some points of the solution, each the value of one cell. Collective; throws std::runtime_error.
+void write_solution(const Iterations& iterations, const Whole& whole, const std::string& name) {
+  const Tile& tile = iterations.tile();
+  const std::uint64_t longest = std::max(whole.rows, whole.columns);
+  const std::uint64_t step = (longest + kMostPoints - 1) / kMostPoints;
+  nlohmann::ordered_json out{{"schema", 1},
+                             {"rows", whole.rows},
+                             {"columns", whole.columns},
+                             {"step", step},
+                             {"values", nlohmann::ordered_json::array()}};
+  for (std::uint64_t row = 0; row < whole.rows; row += step) {
+    std::vector<double> mine((whole.columns + step - 1) / step, 0.0);
+    const std::int64_t here = static_cast<std::int64_t>(row) - tile.row;
+    if (here >= 0 && here < static_cast<std::int64_t>(tile.rows)) {
+      const auto values = iterations.cells().read(here);
+      const auto first = static_cast<std::uint64_t>(tile.column);
+      for (std::size_t i = 0; i < mine.size(); ++i)
+        if (i * step >= first && i * step < first + values.size())
+          mine[i] = values[i * step - first];
+    }
+    std::vector<double> whole_row(mine.size(), 0.0);
+    const auto all = iterations.group().gather(mine);
+    for (std::size_t i = 0; i < all.size(); ++i) whole_row[i % mine.size()] += all[i];
+    out["values"].push_back(whole_row);
+  }
+  if (!iterations.group().leads()) return;
+  std::ofstream file(name);
+  file << out.dump() << "\n";
+  if (!file.flush()) throw std::runtime_error("cannot write " + name);
+}
+
+int solve(const CaseContext& context, const Solve& wanted) {
+  const Whole whole = whole_of(context);
+  const Laplace exact(whole);
+  Iterations iterations(context);
+  const Tile& tile = iterations.tile();
+  const auto last_row = static_cast<std::int64_t>(whole.rows);
+  const auto last_column = static_cast<std::int64_t>(whole.columns);
+  iterations.cells().write([&](std::int64_t row, std::int64_t column) {
+    const std::int64_t y = tile.row + row;
+    const std::int64_t x = tile.column + column;
+    const bool side = (x < 0 || x >= last_column) && y >= 0 && y < last_row;
+    return side ? exact.at(y, x) : 0.0;
+  });
+  const bool leads = context.group.leads();
+  if (leads)
+    std::printf("# Laplace's equation on %llu x %llu cells, %s, by %d ranks\n# %-14s %14s\n",
+                static_cast<unsigned long long>(whole.rows),
+                static_cast<unsigned long long>(whole.columns), context.axis("type").c_str(),
+                context.group.size(), "Iteration", "Residue");
+  const std::int64_t begin = now_ns();
+  double residue = 0;
+  std::uint64_t done = 0;
+  do {
+    // The same on all ranks, who add up the same numbers in the same order.
+    residue = std::sqrt(*iterations.iterate(true) / whole.cells());
+    if (leads && done % kToldEvery == 0) {
+      std::printf("%-16llu %14.6e\n", static_cast<unsigned long long>(done), residue);
+      std::fflush(stdout);
+    }
+    ++done;
+  } while (residue > wanted.tolerance && done < wanted.most);
+  iterations.cells().finish();
+  const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
+  const double error = error_of(iterations, exact);
+  if (!wanted.solution.empty()) write_solution(iterations, whole, wanted.solution);
+  const bool solved = residue <= wanted.tolerance;
+  if (leads)
+    std::printf("# %s after %llu iterations: residue %.6e, error %.3e; %.3f s, %.4g GLUP/s\n",
+                solved ? "solved" : "NOT SOLVED", static_cast<unsigned long long>(done), residue,
+                error, seconds, whole.cells() * static_cast<double>(done) / seconds / 1e9);
+  return solved ? kGood : kFailed;
+}
+
+const Register entry(Benchmark{
+    .info =
+        {.name = "jacobi2d",
+         .summary = "time of an iteration of Jacobi's method on a plane of cells, a tile of "
+                    "which is each rank's",
+         .metrics = {{"jacobi2d", "us", "lower"}, {"jacobi2d_rate", "GLUP/s", "higher"}},
+         .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},
+         .smallest = 1,
+         .largest = 65536,
+         .axes = {{"tiles", {"square", "rows"}, "near to square, or whole rows"},
+                  {"scaling",
+                   {"weak", "strong"},
+                   "whether the size is the side of each rank's tile or of the whole"},
+                  {"type", {"double", "float"}, "the type of the cells"},
+                  {"overlap", {"no", "yes"}, "whether cells inside are computed meanwhile"},
+                  {"norm", {"1", "100", "never"}, "after how many iterations the norm is taken"}},
+         .x = {.name = "side", .unit = "cells"},
+         .staged = true,
+         .reduce = Reduce::kMaximum},
+    .make = [](const CaseContext& context) -> std::unique_ptr<Case> {
+      return std::make_unique<Jacobi>(context);
+    },
+    .solve = solve});
+
+}  // namespace
+}  // namespace nearpeak

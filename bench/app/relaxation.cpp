@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/relaxation.hpp"
+
+#include <algorithm>
+
+#include "payload/numbers.hpp"
+
+namespace nearpeak {
+
+Field Field::plane(std::uint64_t rows, std::uint64_t columns, std::uint64_t exact) {
+  // Four neighbours add up to less than `exact`.
+  const auto most = static_cast<std::int64_t>(exact / 8 / (std::max(rows, columns) + 2));
+  return {.round = 0, .down = std::clamp<std::int64_t>(most, 1, 64), .across = most > 3 ? 3 : 1};
+}
+
+double Field::at(std::int64_t row, std::int64_t column) const {
+  if (round == 0) return static_cast<double>(down * row + across * column);
+  auto x = static_cast<std::uint32_t>(row) * 0x9E3779B1u +
+           static_cast<std::uint32_t>(column) * 0x85EBCA77u +
+           static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
+  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
+  x = (x ^ (x >> 12)) * 0x297A2D39u;
+  return static_cast<double>((x ^ (x >> 15)) % 256);
+}
+
+double Field::relaxed(std::int64_t row, std::int64_t column) const {
+  return 0.25 *
+         (at(row, column - 1) + at(row, column + 1) + at(row - 1, column) + at(row + 1, column));
+}
+
+CellLayout::CellLayout(const Tile& tile, std::size_t cell_bytes) {
+  const std::uint64_t line = 64 / cell_bytes;
+  pitch = (tile.columns + 2 + line - 1) / line * line;
+  origin = pitch + line;
+  cells = (tile.rows + 2) * pitch + line;
+}
+
+std::uint64_t relaxation_bytes(const Tile& tile, std::size_t cell_bytes) {
+  return 2 * CellLayout(tile, cell_bytes).cells * cell_bytes;
+}
+
+Line line_of(const Tile& tile, const CellLayout& layout, Side side, bool around) {
+  const std::int64_t out = around ? 1 : 0;
+  const auto last_row = static_cast<std::int64_t>(tile.rows) - 1 + out;
+  const auto last_column = static_cast<std::int64_t>(tile.columns) - 1 + out;
+  switch (side) {
+    case kUp:
+      return {layout.at(-out, 0), 1};
+    case kDown:
+      return {layout.at(last_row, 0), 1};
+    case kLeft:
+      return {layout.at(0, -out), layout.pitch};
+    default:
+      return {layout.at(0, last_column), layout.pitch};
+  }
+}
+
+Relaxation::Relaxation(const CaseContext& context, const Tile& tile, std::size_t cell_bytes)
+    : tile_(tile),
+      layout_(tile, cell_bytes),
+      cell_bytes_(cell_bytes),
+      first_(context.memory, layout_.cells * cell_bytes, 1),
+      second_(context.memory, layout_.cells * cell_bytes, 1),
+      from_(first_.slot(0)),
+      to_(second_.slot(0)) {
+  for (const Side side : kSides) {
+    if (!tile.neighbours[side]) continue;
+    const std::size_t bytes = tile.length(side) * cell_bytes;
+    out_[side].emplace(context.memory, bytes, 1, context.offset);
+    in_[side].emplace(context.memory, bytes, 1, context.offset);
+  }
+}
+
+void Relaxation::write(const std::function<double(std::int64_t row, std::int64_t column)>& value) {
+  const std::int64_t columns = static_cast<std::int64_t>(tile_.columns);
+  for (std::int64_t row = -1; row <= static_cast<std::int64_t>(tile_.rows); ++row) {
+    std::vector<double> doubles;
+    for (std::int64_t column = -1; column <= columns; ++column)
+      doubles.push_back(value(row, column));
+    const std::vector<float> floats(doubles.begin(), doubles.end());
+    const void* const data =
+        cell_bytes_ == sizeof(float) ? static_cast<const void*>(floats.data()) : doubles.data();
+    for (char* const cells : {from_, to_})
+      first_.memory().from_host(cells + layout_.at(row, -1) * cell_bytes_, data,
+                                doubles.size() * cell_bytes_);
+  }
+}
+
+std::vector<double> Relaxation::read(std::int64_t row) const {
+  const char* const at = from_ + layout_.at(row, 0) * cell_bytes_;
+  if (cell_bytes_ == sizeof(float)) {
+    std::vector<float> floats(tile_.columns);
+    first_.memory().to_host(floats.data(), at, floats.size() * sizeof(float));
+    return {floats.begin(), floats.end()};
+  }
+  std::vector<double> doubles(tile_.columns);
+  first_.memory().to_host(doubles.data(), at, doubles.size() * sizeof(double));
+  return doubles;
+}
+
+double Relaxation::expected(const Field& field, std::int64_t row, std::int64_t column) const {
+  const bool up = row < 0;
+  const bool down = row >= static_cast<std::int64_t>(tile_.rows);
+  const bool left = column < 0;
+  const bool right = column >= static_cast<std::int64_t>(tile_.columns);
+  const auto& next_to = tile_.neighbours;
+  const bool held = (up && !next_to[kUp]) || (down && !next_to[kDown]) ||
+                    (left && !next_to[kLeft]) || (right && !next_to[kRight]);
+  return held ? field.at(tile_.row + row, tile_.column + column)
+              : field.relaxed(tile_.row + row, tile_.column + column);
+}
+
+std::unique_ptr<Relaxation> make_relaxation(const CaseContext& context, const Tile& tile,
+                                            const std::string& type) {
+  return on_device(context.kind) ? relaxation_on_device(context, tile, type)
+                                 : relaxation_on_host(context, tile, type);
+}
+
+}  // namespace nearpeak

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "app/relaxation.hpp"
+
+namespace nearpeak {
+namespace {
+
+// Cells that no cache holds are written past the caches, where the processor can: else what is
+// written is read first.
+constexpr std::uint64_t kCachesToExceed = 2;
+
+// What adds up beside each other.
+using Sums = std::array<double, 16>;
+
+// Of a piece of some rows, `pitch` apart in both arrays: now = the mean of the neighbours of
+// `here`; the squared changes are added to `sums`, where it is not null.
+template <class Real>
+using RelaxRows = void (*)(Real* now, const Real* here, std::size_t pitch, std::size_t count,
+                           Sums* sums);
+
+// Of one row.
+template <class Real>
+void relax_plain(Real* now, const Real* here, std::size_t pitch, std::size_t count, Sums* sums) {
+  const Real* const up = here - pitch;
+  const Real* const down = here + pitch;
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    now[i] = static_cast<Real>(0.25) * ((here[i - 1] + here[i + 1]) + (up[i] + down[i]));
+    const Real change = now[i] - here[i];
+    sum += static_cast<double>(change * change);
+  }
+  if (sums != nullptr) (*sums)[0] += sum;
+}
+
+// Rows that are computed at once: what one reads, its neighbour has in a register.
+constexpr std::size_t kRows = 4;
+
+#if defined(__x86_64__)
+
+constexpr std::size_t kAheadBytes = 2048;  // so far ahead a row is asked for
+
+template <class Real, std::size_t kBytes>
+struct VectorOf {
+  static constexpr std::size_t kCells = kBytes / sizeof(Real);
+  using Index = std::conditional_t<sizeof(Real) == 8, std::int64_t, std::int32_t>;
+  typedef Real Type __attribute__((vector_size(kBytes), may_alias));
+  typedef Index Places __attribute__((vector_size(kBytes)));
+  typedef double Doubles __attribute__((vector_size(kCells * sizeof(double))));
+
+  // Of two vectors that follow each other, as many places from the one at kFirst on.
+  template <Index kFirst, class All = std::make_integer_sequence<Index, kCells>>
+  struct From;
+  template <Index kFirst, Index... kPlace>
+  struct From<kFirst, std::integer_sequence<Index, kPlace...>> {
+    static constexpr Places kPlaces{(kFirst + kPlace)...};
+  };
+};
+
+// Compiled for what its caller is compiled for.
+template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount, class Real>
+[[gnu::always_inline]] inline void relax_vectors(Real* now, const Real* here, std::size_t pitch,
+                                                 std::size_t count, Sums* sums) {
+  using Vectors = VectorOf<Real, kBytes>;
+  using Vector = typename Vectors::Type;
+  using Left = typename Vectors::template From<Vectors::kCells - 1>;
+  using Right = typename Vectors::template From<1>;
+  constexpr std::size_t kCells = Vectors::kCells;
+  std::size_t i = 0;
+  while (i < count && reinterpret_cast<std::uintptr_t>(here + i) % kBytes != 0) ++i;
+  const auto plainly = [&](std::size_t first, std::size_t end) {
+    for (std::size_t row = 0; row < kCount && first < end; ++row)
+      relax_plain(now + row * pitch + first, here + row * pitch + first, pitch, end - first,
+                  kSummed ? sums : nullptr);
+  };
+  plainly(0, i);
+  typename Vectors::Doubles sum{};
+  Vector before[kCount], centre[kCount];
+  for (std::size_t row = 0; row < kCount && i + kCells <= count; ++row) {
+    const Real* const at = here + row * pitch + i;
+    before[row] = *reinterpret_cast<const Vector*>(at - kCells);
+    centre[row] = *reinterpret_cast<const Vector*>(at);
+  }
+  for (; i + kCells <= count; i += kCells) {
+    Vector above = *reinterpret_cast<const Vector*>(here + i - pitch);
+    const Vector last = *reinterpret_cast<const Vector*>(here + i + kCount * pitch);
+#pragma GCC unroll 4
+    for (std::size_t row = 0; row < kCount; ++row) {
+      const Real* const at = here + row * pitch + i;
+      __builtin_prefetch(at + pitch + kAheadBytes / sizeof(Real));
+      const Vector after = *reinterpret_cast<const Vector*>(at + kCells);
+      const Vector left = __builtin_shuffle(before[row], centre[row], Left::kPlaces);
+      const Vector right = __builtin_shuffle(centre[row], after, Right::kPlaces);
+      const Vector below = row + 1 < kCount ? centre[(row + 1) % kCount] : last;
+      const Vector value = static_cast<Real>(0.25) * ((left + right) + (above + below));
+      auto* const to = reinterpret_cast<Vector*>(now + row * pitch + i);
+      if constexpr (!kPastCaches)
+        *to = value;
+      else if constexpr (kBytes == 64)
+        asm volatile("vmovntps %1, %0" : "=m"(*to) : "v"(value));
+      else
+        asm volatile("movntps %1, %0" : "=m"(*to) : "x"(value));
+      if constexpr (kSummed) {
+        const Vector change = value - centre[row];
+        const Vector square = change * change;
+        sum += __builtin_convertvector(square, typename Vectors::Doubles);
+      }
+      above = centre[row];
+      before[row] = centre[row];
+      centre[row] = after;
+    }
+  }
+  if constexpr (kSummed)
+    for (std::size_t lane = 0; lane < kCells; ++lane) (*sums)[lane] += sum[lane];
+  plainly(i, count);
+}
+
+template <bool kPastCaches, std::size_t kCount, class Real>
+__attribute__((target("avx512f"))) void relax_avx512(Real* now, const Real* here, std::size_t pitch,
+                                                     std::size_t count, Sums* sums) {
+  if (sums != nullptr)
+    return relax_vectors<64, kPastCaches, true, kCount>(now, here, pitch, count, sums);
+  relax_vectors<64, kPastCaches, false, kCount>(now, here, pitch, count, sums);
+}
+
+template <bool kPastCaches, std::size_t kCount, class Real>
+void relax_sse2(Real* now, const Real* here, std::size_t pitch, std::size_t count, Sums* sums) {
+  if (sums != nullptr)
+    return relax_vectors<16, kPastCaches, true, kCount>(now, here, pitch, count, sums);
+  relax_vectors<16, kPastCaches, false, kCount>(now, here, pitch, count, sums);
+}
+
+// Of kCount rows.
+template <std::size_t kCount, class Real>
+RelaxRows<Real> rows_function(bool past_caches) {
+  if (__builtin_cpu_supports("avx512f"))
+    return past_caches ? relax_avx512<true, kCount, Real> : relax_avx512<false, kCount, Real>;
+  return past_caches ? relax_sse2<true, kCount, Real> : relax_sse2<false, kCount, Real>;
+}
+// What was written past the caches is seen by whoever sees what is written later.
+void order_stores() { asm volatile("sfence" ::: "memory"); }
+
+#else
+
+template <std::size_t kCount, class Real>
+RelaxRows<Real> rows_function(bool) {
+  return [](Real* now, const Real* here, std::size_t pitch, std::size_t count, Sums* sums) {
+    for (std::size_t row = 0; row < kCount; ++row)
+      relax_plain(now + row * pitch, here + row * pitch, pitch, count, sums);
+  };
+}
+void order_stores() {}
+
+#endif
+
+// Before they are first written: the kernel gives large pages where they are asked for, and a
+// page's walk is no part of the method.
+void ask_for_large_pages(const SlotBuffer& cells) {
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<std::uintptr_t>(cells.slot(0));
+  const std::uintptr_t aligned = (begin + kLargePage - 1) / kLargePage * kLargePage;
+  const std::uintptr_t end = (begin + cells.layout().bytes) / kLargePage * kLargePage;
+  if (aligned < end) madvise(reinterpret_cast<void*>(aligned), end - aligned, MADV_HUGEPAGE);
+}
+
+template <class Real>
+class OnHost final : public Relaxation {
+ public:
+  OnHost(const CaseContext& context, const Tile& tile)
+      : Relaxation(context, tile, sizeof(Real)),
+        relax_rows_(rows_function<kRows, Real>(past_caches(context))),
+        relax_row_(rows_function<1, Real>(past_caches(context))) {
+    ask_for_large_pages(first_);
+    ask_for_large_pages(second_);
+  }
+
+  void step(Cells first, bool summed) override {
+    summed_ = summed;
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    if (first == Cells::kAll) return relax(0, tile_.rows, 0, tile_.columns);
+    relax(0, top_, 0, tile_.columns);
+    relax(end_, tile_.rows, 0, tile_.columns);
+    relax(top_, end_, 0, left_);
+    relax(top_, end_, right_, tile_.columns);
+  }
+  void finish_inside() override { relax(top_, end_, left_, right_); }
+
+  void pack() override {
+    for (const Side side : kSides)
+      if (tile_.neighbours[side])
+        copy_line(cells_of(out(side)), {0, 1}, new_cells(), line_of(tile_, layout_, side, false),
+                  side);
+  }
+  void unpack() override {
+    for (const Side side : kSides)
+      if (tile_.neighbours[side])
+        copy_line(new_cells(), line_of(tile_, layout_, side, true), cells_of(in(side)), {0, 1},
+                  side);
+  }
+  void finish() override {}
+  double sum() override {
+    double all = 0;
+    for (const double sum : sums_) all += sum;
+    return all;
+  }
+  void set(const Field& field) override {
+    Real* const here = old_cells();
+    Real* const there = new_cells();
+    for_each([&](std::int64_t row, std::int64_t column, std::optional<Side> side) {
+      const auto value = static_cast<Real>(field.at(tile_.row + row, tile_.column + column));
+      const bool held = side && !tile_.neighbours[*side];
+      here[layout_.at(row, column)] = value;
+      there[layout_.at(row, column)] = held ? value : static_cast<Real>(-0.5);
+    });
+  }
+
+  std::optional<Wrong> find_wrong(const Field& field) override {
+    std::optional<Wrong> wrong;
+    for_each([&](std::int64_t row, std::int64_t column, std::optional<Side>) {
+      if (wrong) return;
+      const double wanted = expected(field, row, column);
+      const auto got = static_cast<double>(old_cells()[layout_.at(row, column)]);
+      if (got != wanted) wrong = Wrong{row, column, wanted, got};
+    });
+    return wrong;
+  }
+
+ private:
+  Real* old_cells() const { return reinterpret_cast<Real*>(from_); }
+  Real* new_cells() const { return reinterpret_cast<Real*>(to_); }
+  static Real* cells_of(SlotBuffer& buffer) { return reinterpret_cast<Real*>(buffer.slot(0)); }
+
+  // visit(row, column, side around the tile), but for the corners around it.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const auto rows = static_cast<std::int64_t>(tile_.rows);
+    const auto columns = static_cast<std::int64_t>(tile_.columns);
+    for (std::int64_t column = 0; column < columns; ++column) visit(-1, column, kUp);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      visit(row, -1, kLeft);
+      for (std::int64_t column = 0; column < columns; ++column) visit(row, column, std::nullopt);
+      visit(row, columns, kRight);
+    }
+    for (std::int64_t column = 0; column < columns; ++column) visit(rows, column, kDown);
+  }
+
+  void copy_line(Real* to, const Line& into, const Real* from, const Line& of, Side side) const {
+    for (std::uint64_t i = 0; i < tile_.length(side); ++i)
+      to[into.first + i * into.step] = from[of.first + i * of.step];
+  }
+
+  void relax(std::uint64_t top, std::uint64_t end, std::uint64_t left, std::uint64_t right) {
+    if (left >= right) return;
+    for (std::uint64_t row = top; row < end;) {
+      const std::uint64_t at = layout_.origin + row * layout_.pitch + left;
+      const bool several = end - row >= kRows;
+      (several ? relax_rows_ : relax_row_)(new_cells() + at, old_cells() + at, layout_.pitch,
+                                           right - left, summed_ ? &sums_ : nullptr);
+      row += several ? kRows : 1;
+    }
+    order_stores();
+  }
+
+  bool past_caches(const CaseContext& context) const {
+    return relaxation_bytes(tile_, sizeof(Real)) > kCachesToExceed * context.cache_bytes;
+  }
+
+  // The cells inside.
+  const std::uint64_t top_ = tile_.neighbours[kUp] ? 1 : 0;
+  const std::uint64_t end_ = tile_.rows - (tile_.neighbours[kDown] && tile_.rows > top_ ? 1 : 0);
+  const std::uint64_t left_ = tile_.neighbours[kLeft] ? 1 : 0;
+  const std::uint64_t right_ =
+      tile_.columns - (tile_.neighbours[kRight] && tile_.columns > left_ ? 1 : 0);
+  const RelaxRows<Real> relax_rows_;
+  const RelaxRows<Real> relax_row_;
+  bool summed_ = false;
+  Sums sums_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Relaxation> relaxation_on_host(const CaseContext& context, const Tile& tile,
+                                               const std::string& type) {
+  if (type == "float") return std::make_unique<OnHost<float>>(context, tile);
+  return std::make_unique<OnHost<double>>(context, tile);
+}
+
+}  // namespace nearpeak

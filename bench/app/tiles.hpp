@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows and columns of cells, cut into one rectangle for each rank.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace nearpeak {
+
+enum Side : std::size_t { kUp, kDown, kLeft, kRight };
+inline constexpr std::array kSides{kUp, kDown, kLeft, kRight};
+Side opposite(Side side);
+
+// So many rectangles in rows and columns.
+struct Grid {
+  int rows;
+  int columns;
+};
+// As near to a square as `ranks` can be; where it cannot, more rows than columns: rows of cells lie
+// in one piece.
+Grid near_square(int ranks);
+
+// The cells of one rank.
+struct Tile {
+  std::int64_t row;     // of its first cell in the whole,
+  std::int64_t column;  // likewise
+  std::uint64_t rows;
+  std::uint64_t columns;
+  std::array<std::optional<int>, 4> neighbours;  // by side: the rank there
+
+  std::uint64_t cells() const { return rows * columns; }
+  // Cells along a side.
+  std::uint64_t length(Side side) const { return side == kUp || side == kDown ? columns : rows; }
+};
+
+// Of a whole of so many rows and columns, at least as many as the grid has. Tiles differ by one row
+// or column at most.
+Tile tile_of(const Grid& grid, int rank, std::uint64_t rows, std::uint64_t columns);
+
+}  // namespace nearpeak

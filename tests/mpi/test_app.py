@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications on real launches: verified on every number of ranks, and what goes wrong in them."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--slot-ms", "1", "--least-samples", "3")
+PHASES = ["compute", "pack", "communicate", "unpack", "norm"]
+# Odd ones, and one whose rows are whole vectors.
+SIDES = (1, 7, 33, 64)
+SIZES = ("--sizes", ",".join(map(str, SIDES)))
+
+one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+
+
+def sides(done: Any) -> list[int]:
+    """Those of a launch in which all went well."""
+    assert done.measured() == {"jacobi2d"}
+    assert all(one["verified"] for one in done.of("samples"))
+    return [one["size_bytes"] for one in done.of("samples") if one["metric"] == "jacobi2d"]
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
+def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
+    done = launcher.run("jacobi2d", *SIZES, *QUICK, ranks=ranks)
+    assert sides(done) == list(SIDES)
+    times = [one for one in done.of("samples") if one["metric"] == "jacobi2d"]
+    rates = [one for one in done.of("samples") if one["metric"] == "jacobi2d_rate"]
+    for time, rate in zip(times, rates, strict=True):
+        assert (time["unit"], rate["unit"]) == ("us", "GLUP/s")
+        assert list(time["phases"]) == PHASES
+        cells = ranks * time["size_bytes"] ** 2
+        assert rate["samples"][0] == pytest.approx(cells / time["samples"][0] / 1e3, rel=1e-6)
+
+
+@one_library
+def test_every_way(launcher: Any) -> None:
+    axes = {name: launcher.axis("jacobi2d", name) for name in ("tiles", "scaling", "type", "norm")}
+    assert axes == {
+        "tiles": ["square", "rows"],
+        "scaling": ["weak", "strong"],
+        "type": ["double", "float"],
+        "norm": ["1", "100", "never"],
+    }
+    for tiles, scaling in itertools.product(axes["tiles"], axes["scaling"]):
+        words = ("--tiles", tiles, "--scaling", scaling, "--overlap", "yes")
+        sizes = ("--sizes", "6,39,64")  # whole rows of strong scaling: one of each rank
+        for more in (("--type", "float"), ("--norm", "never")):
+            done = launcher.run("jacobi2d", *words, *more, *sizes, *QUICK, ranks=6)
+            assert sides(done) == [6, 39, 64]
+
+
+@one_library
+def test_cells_that_no_cache_holds(launcher: Any) -> None:
+    done = launcher.run("jacobi2d", "--sizes", "3001", "--memory-limit", "1G", *QUICK)
+    assert sides(done) == [3001]
+
+
+@one_library
+@pytest.mark.parametrize("overlap", ["no", "yes"])
+def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    words = ("jacobi2d", "--overlap", overlap, *SIZES, *QUICK)
+    for buffers, more in (
+        ("D", ()),
+        ("M", ("--type", "float")),
+        ("D", ("--type", "float", "--norm", "never", "--tiles", "rows")),
+        ("H,D", ()),
+    ):
+        done = launcher.run(
+            *words, *more, "--buffers", buffers, fake="reachable=1", env=env, ranks=4
+        )
+        assert sides(done) == list(SIDES)
+    # The library dies of an address of these devices.
+    for staging in launcher.axis("jacobi2d", "staging")[1:]:
+        done = launcher.run(*words, "--staging", staging, "--buffers", "D", env=env)
+        assert sides(done) == list(SIDES)
+
+
+@one_library
+@pytest.mark.parametrize("overlap", ["no", "yes"])
+def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
+    words = ("jacobi2d", "--overlap", overlap, "--buffers", "D", "--devices", opencl)
+    for more in ((), ("--type", "float")):
+        done = launcher.run(*words, *more, "--staging", "pinned", *SIZES, *QUICK, ranks=4)
+        assert sides(done) == list(SIDES)
+
+
+@one_library
+def test_what_does_not_fit_is_said(launcher: Any) -> None:
+    done = launcher.run("jacobi2d", "--sizes", "1,9000", "--scaling", "strong", *QUICK)
+    assert done.code == 0, done.err
+    told = [one["message"] for one in done.of("problem")]
+    assert len(told) == 2
+    assert "fewer rows or columns of cells than of ranks" in told[0]
+    assert "more than --memory-limit 512M" in told[1]
+    done = launcher.run("jacobi2d", "--buffers", "D", *SIZES, *QUICK, fake="reachable=1")
+    assert {one["status"] for one in done.of("problem")} == {"skipped"}
+    assert "kernels" in done.of("problem")[0]["message"]
+
+
+@one_library
+@pytest.mark.parametrize(
+    "defect",
+    [
+        "(left + right)=>(left + up)",
+        "begin >= rows=>begin + 1 >= rows",  # a row is left out
+        "to[to_first + i * to_step] ==>to[to_first] =",  # of a line one cell alone
+        "sum += (double)(change * change)=>sum += (double)change",
+    ],
+    ids=["mean", "row", "line", "norm"],
+)
+def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
+    words = ("jacobi2d", "--buffers", "D", "--sizes", "65", *QUICK)
+    done = launcher.run(*words, fake="reachable=1", env=env)
+    assert done.code == 3, (done.out, done.err)
+
+
+@one_library
+@pytest.mark.parametrize("overlap", ["no", "yes"])
+@pytest.mark.parametrize(("fault", "rank"), [("dropped", 3), ("misplaced", 0), ("late", 2)])
+def test_wrong_halos_are_caught(
+    launcher: Any, compile_shim: Callable[[str], Path], overlap: str, fault: str, rank: int
+) -> None:
+    env = {
+        "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": str(33 * 8),
+        "NEARPEAK_FAULTY_RANK": str(rank),
+    }
+    words = ("jacobi2d", "--overlap", overlap, "--sizes", "33", *QUICK)
+    done = launcher.run(*words, env=env, ranks=4)
+    assert done.code == 3, (done.out, done.err)
+    # A wrong cell spreads: which rank has the first one is no matter.
+    [problem] = done.of("problem")
+    assert problem["status"] == "wrong data"
