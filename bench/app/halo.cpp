@@ -2,7 +2,6 @@
 // The halo exchange of a periodic domain, a block of which each rank has: pack what neighbours
 // need, exchange it, unpack. Nothing is computed.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "app/exchange.hpp"
@@ -58,15 +57,6 @@ void check_axes(const CaseContext& context, std::size_t cell_bytes) {
                 std::to_string(context.offset));
 }
 
-std::vector<HaloMessage> messages_of(const CaseContext& context, const HaloBlock& block,
-                                     std::size_t cell_bytes) {
-  const auto messages = halo_messages(block, context.axis("messages") == "each");
-  for (const HaloMessage& message : messages)
-    if (message.cells > std::numeric_limits<int>::max() / static_cast<std::int64_t>(cell_bytes))
-      throw Unfit("a message has more than 2147483647 bytes: choose a smaller block");
-  return messages;
-}
-
 void check_memory(const CaseContext& context, std::uint64_t bytes) {
   if (bytes > context.most_bytes)
     throw Unfit("the cells and messages of a rank take " + bytes_text(bytes) +
@@ -81,7 +71,7 @@ class Halo final : public Case {
       : group_(context.group),
         type_(number_type(context.axis("type"))),
         block_(block_of(context, plane)),
-        messages_(messages_of(context, block_, type_.bytes)),
+        messages_(halo_messages(block_, context.axis("messages") == "each")),
         pack_(context.axis("pack")),
         packed_bytes_(pack_ == kByMpi ? messages_.size() : 0),
         phases_ns_(packs() ? std::size_t{kPhases} : 0) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "app/halo_cells.hpp"
+#include "app/large_pages.hpp"
 
 namespace nearpeak {
 namespace {
@@ -37,7 +38,9 @@ class OnHost final : public HaloCells {
         pitch_(block.padded()[2]),
         buffer_(context.memory, static_cast<std::size_t>(block.cells_of_all()) * sizeof(Real), 1,
                 context.offset),
-        cells_(reinterpret_cast<Real*>(buffer_.slot(0))) {}
+        cells_(reinterpret_cast<Real*>(buffer_.slot(0))) {
+    ask_for_large_pages(buffer_.slot(0), buffer_.layout().bytes);
+  }
 
   char* data() const override { return buffer_.slot(0); }
   void pack(PackedHalo& packed, bool at_once) override { move<true>(packed.out, at_once); }
@@ -106,35 +109,84 @@ class OnHost final : public HaloCells {
   template <bool kPacks, class CellsOf>
   void move_at_once(CellsOf cells_of) {
     const Triple& halo = block_.halo;
+    // Between these rows all are of the same boxes.
+    const std::int64_t last = block_.cells[1];
+    std::array<std::int64_t, 6> ends{-halo[1], 0, halo[1], last - halo[1], last, last + halo[1]};
+    std::sort(ends.begin(), ends.end());
     const std::size_t parts = static_cast<std::size_t>(block_.fields / messages_[0].fields);
     for (std::int64_t field = 0; field < block_.fields; ++field) {
       // A message of several fields goes on where the field before has ended.
       if (field % messages_[0].fields == 0)
         for (std::size_t i = static_cast<std::size_t>(field / messages_[0].fields);
              i < messages_.size(); i += parts)
-          places_[static_cast<std::size_t>(number_of(messages_[i].way))] = cells_of(i);
+          places_[number_of(messages_[i].way)] = cells_of(i);
       for (std::int64_t plane = -halo[0]; plane < block_.cells[0] + halo[0]; ++plane)
-        for (std::int64_t row = -halo[1]; row < block_.cells[1] + halo[1]; ++row)
-          move_row<kPacks>(field, plane, row);
+        for (std::size_t i = 0; i + 1 < ends.size(); ++i)
+          move_rows<kPacks>(field, plane, ends[i], ends[i + 1]);
     }
   }
 
+  // What a box has of some rows.
+  struct Strip {
+    Real** packed;
+    Real* cells;
+    std::int64_t columns;
+  };
+
+  // From row `begin` to `end`, which are of the same boxes.
   template <bool kPacks>
-  void move_row(std::int64_t field, std::int64_t plane, std::int64_t row) {
-    for (std::int64_t i = -1; i <= 1; ++i) {
-      if (!has<kPacks>(0, i, plane)) continue;
+  void move_rows(std::int64_t field, std::int64_t plane, std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    std::array<Strip, 27> strips;
+    std::size_t count = 0;
+    for (std::int64_t i = -1; i <= 1; ++i)
       for (std::int64_t j = -1; j <= 1; ++j) {
-        if (!has<kPacks>(1, j, row)) continue;
+        if (!has<kPacks>(0, i, plane) || !has<kPacks>(1, j, begin)) continue;
         for (std::int64_t k = -1; k <= 1; ++k) {
-          Real*& place = places_[static_cast<std::size_t>(number_of({i, j, k}))];
+          Real*& place = places_[number_of({i, j, k})];
           if (place == nullptr) continue;
-          const std::int64_t columns = k == 0 ? block_.cells[2] : block_.halo[2];
-          const std::int64_t edge = kPacks ? block_.cells[2] - block_.halo[2] : block_.cells[2];
-          const std::int64_t first = k == 1 ? edge : k == 0 || kPacks ? 0 : -block_.halo[2];
-          place = rows<kPacks>(place, cell(field, plane, row, first), 1, columns);
+          const Direction way{0, 0, k};
+          const Box box = kPacks ? block_.outgoing(way) : block_.incoming(way);
+          strips[count++] = {&place, cell(field, plane, begin, box.first[2]), box.count[2]};
         }
       }
+    if (count == 1) {
+      const Strip& one = strips[0];
+      *one.packed = rows<kPacks>(*one.packed, one.cells, end - begin, one.columns);
+      return;
     }
+    // As most rows are: their first cells and their last are moved.
+    if (count == 2 && strips[0].columns == strips[1].columns)
+      return move_both<kPacks>(strips[0], strips[1], end - begin);
+    for (std::int64_t row = 0; row < end - begin; ++row)
+      for (std::size_t i = 0; i < count; ++i)
+        *strips[i].packed =
+            rows<kPacks>(*strips[i].packed, strips[i].cells + row * pitch_, 1, strips[i].columns);
+  }
+
+  template <bool kPacks>
+  void move_both(const Strip& one, const Strip& other, std::int64_t count) const {
+    switch (one.columns) {
+      case 1:
+        return move_both<kPacks, 1>(one, other, count);
+      case 2:
+        return move_both<kPacks, 2>(one, other, count);
+      case 3:
+        return move_both<kPacks, 3>(one, other, count);
+      default:
+        return move_both<kPacks, 0>(one, other, count);
+    }
+  }
+  template <bool kPacks, std::int64_t kCells>
+  void move_both(const Strip& one, const Strip& other, std::int64_t count) const {
+    Real* first = *one.packed;
+    Real* second = *other.packed;
+    for (std::int64_t row = 0; row < count; ++row) {
+      first = copy_rows<kPacks, kCells>(first, one.cells + row * pitch_, 1, 0, one.columns);
+      second = copy_rows<kPacks, kCells>(second, other.cells + row * pitch_, 1, 0, other.columns);
+    }
+    *one.packed = first;
+    *other.packed = second;
   }
 
   // Whether boxes to one side, or to neither, have what is there along a dimension.
@@ -148,8 +200,8 @@ class OnHost final : public HaloCells {
     return side < 0 ? there < 0 : there >= cells;
   }
 
-  static std::int64_t number_of(const Direction& way) {
-    return (way[0] + 1) * 9 + (way[1] + 1) * 3 + way[2] + 1;
+  static std::size_t number_of(const Direction& way) {
+    return static_cast<std::size_t>((way[0] + 1) * 9 + (way[1] + 1) * 3 + way[2] + 1);
   }
 
   Real* cell(std::int64_t field, std::int64_t plane, std::int64_t row, std::int64_t column) const {

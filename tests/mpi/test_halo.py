@@ -42,7 +42,7 @@ def choice(name: str, number: int) -> dict[str, str]:
     return chosen
 
 
-def words(name: str, sides: tuple[int, ...] = SIDES, **axes: str) -> list[str]:
+def words(name: str, axes: dict[str, str], sides: tuple[int, ...] = SIDES) -> list[str]:
     """Of the command line."""
     options = itertools.chain(*((f"--{axis}", value) for axis, value in axes.items()))
     return [name, *options, "--sizes", ",".join(map(str, sides))]
@@ -87,7 +87,7 @@ def check(done: Any, chosen: dict[str, dict[str, str]], sides: tuple[int, ...] =
 
 def run(launcher: Any, chosen: dict[str, dict[str, str]], **more: Any) -> None:
     """Both benchmarks in one launch."""
-    line = itertools.chain(*(words(name, **axes) for name, axes in chosen.items()))
+    line = itertools.chain(*(words(name, axes) for name, axes in chosen.items()))
     check(launcher.run(*line, *QUICK, **more), chosen)
 
 
@@ -162,9 +162,6 @@ def test_what_does_not_fit_is_said(launcher: Any, fake_nvrtc: Path) -> None:
     assert "more than --memory-limit 512M" in small[1]
     [odd] = told("halo3d", "--sizes", "8", "--offset", "4")
     assert "cells of 8 bytes do not go with --offset 4" in odd
-    large = ("--fields", "8", "--radius", "3", "--memory-limit", "1T", "--pack", "mock")
-    [wide] = told("halo3d", "--sizes", "2048", *large)
-    assert "more than 2147483647 bytes" in wide
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
     device = ("--buffers", "D", "--staging", "pinned", "--sizes", "8")
     for more in (
@@ -194,7 +191,7 @@ def test_what_does_not_fit_is_said(launcher: Any, fake_nvrtc: Path) -> None:
 )
 def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, pack: str, defect: str) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
-    line = words("halo3d", (33,), pack=pack, fields="3", buffers="D")
+    line = words("halo3d", {"pack": pack, "fields": "3", "buffers": "D"}, (33,))
     done = launcher.run(*line, *QUICK, fake="reachable=1", env=env)
     assert done.code == 3, (done.out, done.err)
 
@@ -221,7 +218,7 @@ def test_wrong_halos_are_caught(
         "NEARPEAK_FAULTY_BYTES": str(9 * 9 * 8),
         "NEARPEAK_FAULTY_RANK": "2",
     }
-    line = words("halo3d", (9,), pack=pack, exchange=exchange)
+    line = words("halo3d", {"pack": pack, "exchange": exchange}, (9,))
     done = launcher.run(*line, *QUICK, env=env, ranks=4)
     assert done.code == 3, (done.out, done.err)
     [problem] = done.of("problem")
