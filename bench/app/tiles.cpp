@@ -23,6 +23,21 @@ Grid near_square(int ranks) {
   return {.rows = ranks / columns, .columns = columns};
 }
 
+BlockGrid near_cube(int ranks) {
+  BlockGrid best{.planes = ranks, .rows = 1, .columns = 1};
+  const auto faces = [](const BlockGrid& grid) {
+    return std::int64_t{1} * grid.planes * grid.rows + std::int64_t{1} * grid.rows * grid.columns +
+           std::int64_t{1} * grid.planes * grid.columns;
+  };
+  for (int columns = 1; columns * columns <= ranks / columns; ++columns) {
+    if (ranks % columns != 0) continue;
+    const Grid rest = near_square(ranks / columns);
+    const BlockGrid grid{.planes = rest.rows, .rows = rest.columns, .columns = columns};
+    if (grid.rows >= columns && faces(grid) < faces(best)) best = grid;
+  }
+  return best;
+}
+
 Tile tile_of(const Grid& grid, int rank, std::uint64_t rows, std::uint64_t columns) {
   const int y = rank / grid.columns;
   const int x = rank % grid.columns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows and columns of cells, cut into one rectangle for each rank.
+// Cells, cut into one piece for each rank: rectangles of rows and columns, and blocks.
 #pragma once
 
 #include <array>
@@ -20,6 +20,16 @@ struct Grid {
 // As near to a square as `ranks` can be; where it cannot, more rows than columns: rows of cells lie
 // in one piece.
 Grid near_square(int ranks);
+
+// So many blocks along planes, rows and columns.
+struct BlockGrid {
+  int planes;
+  int rows;
+  int columns;
+};
+// As near to a cube as `ranks` can be; where it cannot, more planes than rows, and more rows than
+// columns.
+BlockGrid near_cube(int ranks);
 
 // The cells of one rank.
 struct Tile {

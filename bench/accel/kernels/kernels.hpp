@@ -72,4 +72,19 @@ extern const char* const kPortableOpenCl;
 //     first cell that is wrong, all ones where there is none
 std::string relaxation(const std::string& type, unsigned bytes);
 
+// Halos of blocks of cells (app/halo_block.hpp), with cells of this type.
+//   pack_boxes(packed, cells, boxes, pieces, first, count)
+//   unpack_boxes(cells, packed, boxes, pieces, first, count)
+//     256 threads for each of `count` pieces from `first` on. A piece: where its box begins in
+//     `boxes`, and the first of its cells in the box; it has at most `chunk`. A box: its first cell
+//     in `packed`, how many it has, below 2^31, its first in `cells`; of columns, rows and planes
+//     their number and the factor and shift that divide by it; cells from a row to the next, from
+//     a plane, from a field
+//   set_cells(cells, block, count, round, all)
+//   find_wrong(cells, block, count, round, all, edges, found)
+//     of `count` cells those that neighbours are sent and the halo, and `all` others where it is
+//     not 0. A block: cells, halo, first place and whole domain, along each dimension; found: for
+//     each thread the first cell that is wrong, all ones where there is none
+std::string halo(const std::string& type, unsigned chunk);
+
 }  // namespace nearpeak::kernels

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <vector>
 
 using namespace nearpeak;
@@ -17,6 +18,20 @@ TEST_CASE("grids are near to squares, and rows come first") {
     CHECK(near_square(ranks).rows == rows);
     CHECK(near_square(ranks).columns == columns);
   }
+}
+
+TEST_CASE("blocks are near to cubes, and planes come first") {
+  const std::vector<std::array<int, 3>> grids{{1, 1, 1}, {2, 1, 1}, {3, 1, 1},  {2, 2, 1},
+                                              {5, 1, 1}, {3, 2, 1}, {7, 1, 1},  {2, 2, 2},
+                                              {3, 3, 1}, {5, 2, 1}, {11, 1, 1}, {3, 2, 2}};
+  for (int ranks = 1; ranks <= 12; ++ranks) {
+    CAPTURE(ranks);
+    const BlockGrid grid = near_cube(ranks);
+    CHECK(std::array{grid.planes, grid.rows, grid.columns} ==
+          grids[static_cast<std::size_t>(ranks - 1)]);
+  }
+  CHECK(near_cube(64).columns == 4);
+  CHECK(near_cube(96).planes == 6);
 }
 
 TEST_CASE("every cell is one rank's, and neighbours agree") {

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// The halo exchange of a periodic domain, a block of which each rank has: pack what neighbours
+// need, exchange it, unpack. Nothing is computed.
+#include <algorithm>
+#include <vector>
+
+#include "app/exchange.hpp"
+#include "app/halo_cells.hpp"
+#include "app/halo_transfer.hpp"
+#include "group/host_memory.hpp"
+#include "mpi/mpi_group.hpp"
+#include "mpi/staging.hpp"
+#include "payload/numbers.hpp"
+
+namespace nearpeak {
+namespace {
+
+enum Phase : std::size_t { kPack, kCommunicate, kUnpack, kPhases };
+
+constexpr const char* kFused = "fused";
+constexpr const char* kDirect = "direct";
+constexpr const char* kByMpi = "mpi";
+constexpr const char* kMock = "mock";
+constexpr const char* kIsend = "isend";
+
+// Throws Unfit on all ranks, as all below do.
+HaloBlock block_of(const CaseContext& context, bool plane) {
+  const auto side = static_cast<std::int64_t>(context.bytes);
+  const auto part = [side](std::int64_t quarters) {
+    return std::max<std::int64_t>(1, side * quarters / 4);
+  };
+  Triple cells{plane ? 1 : side, side, side};
+  if (!plane && context.axis("block") == "flat") cells = {part(2), part(3), side};
+  const std::int64_t radius = std::stoll(context.axis("radius"));
+  if (*std::min_element(cells.begin() + (plane ? 1 : 0), cells.end()) < radius)
+    throw Unfit("the block has fewer cells along a side than the halo of radius " +
+                std::to_string(radius));
+  const int ranks = context.group.size();
+  const Grid square = near_square(ranks);
+  const BlockGrid grid =
+      plane ? BlockGrid{.planes = 1, .rows = square.rows, .columns = square.columns}
+            : near_cube(ranks);
+  const bool edges = context.axis("neighbours") == (plane ? "8" : "26");
+  return {cells, radius, std::stoll(context.axis("fields")), edges, grid, context.group.rank(),
+          plane};
+}
+
+void check_axes(const CaseContext& context, std::size_t cell_bytes) {
+  const std::string& pack = context.axis("pack");
+  if (context.axis(kStaging) != kNoStaging &&
+      (pack == kDirect || pack == kByMpi || context.axis("exchange") != kIsend))
+    throw Unfit(
+        "--staging copies packed messages: it goes with --pack kernel, fused or mock and "
+        "--exchange isend");
+  if (context.offset % cell_bytes != 0)
+    throw Unfit("cells of " + std::to_string(cell_bytes) + " bytes do not go with --offset " +
+                std::to_string(context.offset));
+}
+
+void check_memory(const CaseContext& context, std::uint64_t bytes) {
+  if (bytes > context.most_bytes)
+    throw Unfit("the cells and messages of a rank take " + bytes_text(bytes) +
+                ": more than --memory-limit " + bytes_text(context.most_bytes));
+  const std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : bytes);
+  if (!why.empty()) throw Unfit(why);
+}
+
+class Halo final : public Case {
+ public:
+  Halo(const CaseContext& context, bool plane)
+      : group_(context.group),
+        type_(number_type(context.axis("type"))),
+        block_(block_of(context, plane)),
+        messages_(halo_messages(block_, context.axis("messages") == "each")),
+        pack_(context.axis("pack")),
+        packed_bytes_(pack_ == kByMpi ? messages_.size() : 0),
+        phases_ns_(packs() ? std::size_t{kPhases} : 0) {
+    check_axes(context, type_.bytes);
+    make_types();
+    const auto bytes = message_bytes();
+    for (const HaloMessage& message : messages_)
+      sent_bytes_ += static_cast<double>(message.cells) * static_cast<double>(type_.bytes);
+    check_memory(context, bytes_of_all(bytes));
+    on_every_rank(group_, [&] { make_buffers(context, bytes); });
+    connect(context);
+  }
+
+  std::vector<std::string> phases() const override {
+    if (!packs()) return {};
+    return {"pack", "communicate", "unpack"};
+  }
+  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  std::vector<double> values(const Times& times) const override {
+    return {times.us, sent_bytes_ / times.us / 1e3};
+  }
+
+  void begin_round(std::uint64_t round, Part part) override {
+    if (cells_) return cells_->set(round, round == 0 ? Part::kAll : part);
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      packed_->out[i].fill(payload(group_.rank(), i, round), round == 0 ? Part::kAll : part);
+      if (part == Part::kAll)
+        packed_->in[i].spoil(payload(messages_[i].peer, messages_[i].other, 0).seed);
+    }
+  }
+
+  void run(std::uint64_t n) override {
+    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+    for (std::uint64_t i = 0; i < n; ++i) iterate();
+  }
+
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
+    if (!cells_) return wrong_message(round, part);
+    const auto number = cells_->find_wrong(round, part);
+    if (!number) return std::nullopt;
+    return Mismatch{.slot = 0,
+                    .byte = static_cast<std::size_t>(*number) * type_.bytes,
+                    .expected = first_byte(expected(*number, round)),
+                    .got = first_byte(cells_->value_at(*number)),
+                    .whole = static_cast<std::size_t>(block_.cells_of_all()) * type_.bytes};
+  }
+
+ private:
+  bool packs() const { return pack_ != kDirect && pack_ != kMock; }
+
+  void make_types() {
+    if (pack_ != kDirect && pack_ != kByMpi) return;
+    const MPI_Datatype cell = type_.name == "float" ? MPI_FLOAT : MPI_DOUBLE;
+    for (const HaloMessage& message : messages_) {
+      out_types_.emplace_back(block_, message, block_.outgoing(message.way), cell);
+      in_types_.emplace_back(block_, message, block_.incoming(message.way), cell);
+    }
+  }
+
+  // Of the buffers of packed messages.
+  std::vector<std::size_t> message_bytes() const {
+    std::vector<std::size_t> all;
+    if (pack_ == kDirect) return all;
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      int packed = 0;
+      if (pack_ == kByMpi) MPI_Pack_size(1, out_types_[i].get(), comm(), &packed);
+      all.push_back(std::max(static_cast<std::size_t>(packed),
+                             static_cast<std::size_t>(messages_[i].cells) * type_.bytes));
+    }
+    return all;
+  }
+
+  std::uint64_t bytes_of_all(const std::vector<std::size_t>& messages) const {
+    const auto cells = static_cast<std::uint64_t>(block_.cells_of_all()) * type_.bytes;
+    return (pack_ == kMock ? 0 : cells) + 2 * MessageBuffers::bytes_of_all(messages);
+  }
+
+  void make_buffers(const CaseContext& context, const std::vector<std::size_t>& bytes) {
+    if (pack_ != kDirect) packed_.emplace(context, bytes);
+    if (pack_ == kMock) return;
+    const PackedHalo* const packed = packed_ ? &*packed_ : nullptr;
+    cells_ = on_device(context.kind)
+                 ? halo_cells_on_device(context, block_, messages_, type_.name, packed)
+                 : halo_cells_on_host(context, block_, messages_, type_.name);
+    cells_->set(0, Part::kAll);
+  }
+
+  void connect(const CaseContext& context) {
+    if (context.axis(kStaging) != kNoStaging) return connect_staged(context);
+    if (pack_ == kByMpi) pack_by_mpi();  // it says how long messages are
+    std::vector<MessageEnds> ends;
+    for (std::size_t i = 0; i < messages_.size(); ++i) ends.push_back(ends_of(i));
+    transfer_ = make_transfer(context.axis("exchange"), comm(), messages_, ends);
+  }
+
+  MessageEnds ends_of(std::size_t i) {
+    if (pack_ == kDirect)
+      return {{cells_->data(), 1, out_types_[i].get()}, {cells_->data(), 1, in_types_[i].get()}};
+    char* const out = packed_->out[i].slot(0);
+    char* const in = packed_->in[i].slot(0);
+    if (pack_ == kByMpi)
+      return {{out, packed_bytes_[i], MPI_PACKED}, {in, packed_bytes_[i], MPI_PACKED}};
+    const int bytes = static_cast<int>(static_cast<std::size_t>(messages_[i].cells) * type_.bytes);
+    return {{out, bytes, MPI_BYTE}, {in, bytes, MPI_BYTE}};
+  }
+
+  // Links are in the order of the lower rank's messages at both ends.
+  void connect_staged(const CaseContext& context) {
+    const int rank = group_.rank();
+    std::vector<std::pair<std::size_t, Link>> ordered;
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      const HaloMessage& message = messages_[i];
+      SlotBuffer& in = packed_->in[message.peer == rank ? message.other : i];
+      ordered.push_back(
+          {message.peer < rank ? message.other : i, Link{message.peer, &packed_->out[i], &in}});
+    }
+    std::sort(ordered.begin(), ordered.end(),
+              [](const auto& one, const auto& other) { return one.first < other.first; });
+    std::vector<Link> links;
+    for (const auto& [_, link] : ordered) links.push_back(link);
+    staged_ = std::make_unique<Exchange>(context, links);
+  }
+
+  void iterate() {
+    mark_ = packs() ? now_ns() : 0;
+    pack();
+    lap(kPack);
+    if (staged_) {
+      staged_->begin();
+      staged_->finish();
+    } else {
+      transfer_->run();
+    }
+    lap(kCommunicate);
+    unpack();
+    lap(kUnpack);
+  }
+
+  void pack() {
+    if (pack_ == kByMpi) return pack_by_mpi();
+    if (packs()) cells_->pack(*packed_, pack_ == kFused);
+  }
+  void unpack() {
+    if (pack_ == kByMpi) return unpack_by_mpi();
+    if (packs()) cells_->unpack(*packed_, pack_ == kFused);
+  }
+
+  void pack_by_mpi() {
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      SlotBuffer& out = packed_->out[i];
+      packed_bytes_[i] = 0;
+      MPI_Pack(cells_->data(), 1, out_types_[i].get(), out.slot(0),
+               static_cast<int>(out.layout().bytes), &packed_bytes_[i], comm());
+    }
+  }
+  void unpack_by_mpi() {
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      int place = 0;
+      MPI_Unpack(packed_->in[i].slot(0), packed_bytes_[i], &place, cells_->data(), 1,
+                 in_types_[i].get(), comm());
+    }
+  }
+
+  void lap(Phase phase) {
+    if (!packs()) return;
+    const std::int64_t now = now_ns();
+    phases_ns_[phase] += static_cast<double>(now - mark_);
+    mark_ = now;
+  }
+
+  MPI_Comm comm() const { return comm_of(group_); }
+
+  static Payload payload(int sender, std::size_t message, std::uint64_t round) {
+    return {payload_seed(sender, message), round};
+  }
+
+  std::optional<Mismatch> wrong_message(std::uint64_t round, Part part) const {
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      const Payload sent = payload(messages_[i].peer, messages_[i].other, round);
+      if (auto wrong = packed_->in[i].find_mismatch(sent, part)) {
+        wrong->slot = i;
+        wrong->whole = packed_->in[i].layout().bytes;
+        return wrong;
+      }
+    }
+    return std::nullopt;
+  }
+
+  double expected(std::int64_t number, std::uint64_t round) const {
+    const Triple padded = block_.padded();
+    const Triple cell{number / padded[2] / padded[1] % padded[0] - block_.halo[0],
+                      number / padded[2] % padded[1] - block_.halo[1],
+                      number % padded[2] - block_.halo[2]};
+    return block_.expected(cell, number / block_.cells_of_field(), round);
+  }
+  static unsigned first_byte(double value) {
+    return static_cast<unsigned>(static_cast<std::int64_t>(2 * value) & 0xFF);
+  }
+
+  Group& group_;
+  const NumberType& type_;
+  const HaloBlock block_;
+  const std::vector<HaloMessage> messages_;
+  const std::string pack_;
+  double sent_bytes_ = 0;
+  std::vector<BoxType> out_types_;  // of each message, where MPI is given cells
+  std::vector<BoxType> in_types_;
+  std::vector<int> packed_bytes_;  // by MPI
+  std::optional<PackedHalo> packed_;
+  std::unique_ptr<HaloCells> cells_;
+  std::unique_ptr<Transfer> transfer_;
+  std::unique_ptr<Exchange> staged_;
+  std::vector<double> phases_ns_;
+  std::int64_t mark_ = 0;
+};
+
+Benchmark halo(bool plane) {
+  const std::string name = plane ? "halo2d" : "halo3d";
+  const std::string domain = plane ? "plane" : "volume";
+  std::vector<Axis> axes{
+      {"radius", {"1", "2", "3"}, "cells of the halo on each side of the block"},
+      {"fields", {"1", "3", "8"}, "numbers that each cell has, in an array each"},
+      {"neighbours",
+       plane ? std::vector<std::string>{"4", "8"} : std::vector<std::string>{"6", "26"},
+       plane ? "across edges alone, or across corners too"
+             : "across faces alone, or across edges and corners too"},
+      {"pack",
+       {"kernel", kFused, kDirect, kByMpi, kMock},
+       "who gathers cells into messages: a kernel for each message, on the host a loop; one for "
+       "all "
+       "of them; MPI, which is given datatypes; MPI_Pack and MPI_Unpack; nobody: messages of the "
+       "same bytes alone"},
+      {"exchange",
+       {kIsend, "persistent", "neighbor"},
+       "MPI_Irecv, MPI_Isend and MPI_Waitall; persistent requests; MPI_Neighbor_alltoallw"},
+      {"messages", {"aggregated", "each"}, "one to each neighbour, or one for each field"},
+      {"type", {"double", "float"}, "the type of the cells"}};
+  if (!plane)
+    axes.push_back({"block",
+                    {"cube", "flat"},
+                    "a rank's cells: as many along each side, or 3/4 and 1/2 along two of them"});
+  return {.info = {.name = name,
+                   .summary = "time of a halo exchange of a periodic " + domain +
+                              ", a block of which is each rank's; the rate counts the bytes that a "
+                              "rank sends",
+                   .metrics = {{name, "us", "lower"}, {name + "_rate", "GB/s", "higher"}},
+                   .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},
+                   .smallest = 1,
+                   .largest = plane ? std::size_t{65536} : std::size_t{2048},
+                   .axes = std::move(axes),
+                   .x = {.name = "side", .unit = "cells"},
+                   .budgeted = true,
+                   .staged = true,
+                   .reduce = Reduce::kMaximum},
+          .make = [plane](const CaseContext& context) -> std::unique_ptr<Case> {
+            return std::make_unique<Halo>(context, plane);
+          }};
+}
+
+const Register entry({halo(true), halo(false)});
+
+}  // namespace
+}  // namespace nearpeak

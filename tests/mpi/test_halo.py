@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Halo exchanges on real launches: verified in every way, and what goes wrong in them."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--slot-ms", "1", "--least-samples", "3")
+NAMES = ("halo2d", "halo3d")
+AXES = {
+    "radius": ["1", "2", "3"],
+    "fields": ["1", "3", "8"],
+    "pack": ["kernel", "fused", "direct", "mpi", "mock"],
+    "exchange": ["isend", "persistent", "neighbor"],
+    "messages": ["aggregated", "each"],
+    "type": ["double", "float"],
+}
+NEIGHBOURS = {"halo2d": ["4", "8"], "halo3d": ["6", "26"]}
+WAYS = list(itertools.product(AXES["pack"], AXES["exchange"]))
+SIDES = (7, 16)  # of blocks, whose flat ones have sides of 3 and 5 cells, and 8 and 12
+
+one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+
+
+def choice(name: str, number: int) -> dict[str, str]:
+    """One of many choices of the axes: those near to each other differ in all of them."""
+    pack, exchange = WAYS[number % len(WAYS)]
+    chosen = {
+        "pack": pack,
+        "exchange": exchange,
+        "radius": AXES["radius"][(number + number // 15) % 3],
+        "fields": AXES["fields"][(number + number // 3) % 3],
+        "messages": AXES["messages"][(number + number // 3) % 2],
+        "type": AXES["type"][number // 2 % 2],
+        "neighbours": NEIGHBOURS[name][(number + number // 15) % 2],
+    }
+    if name == "halo3d":
+        chosen["block"] = ["cube", "flat"][number // 5 % 2]
+    return chosen
+
+
+def words(name: str, axes: dict[str, str], sides: tuple[int, ...] = SIDES) -> list[str]:
+    """Of the command line."""
+    options = itertools.chain(*((f"--{axis}", value) for axis, value in axes.items()))
+    return [name, *options, "--sizes", ",".join(map(str, sides))]
+
+
+def sent_bytes(name: str, side: int, axes: dict[str, str]) -> int:
+    """What a rank sends in one exchange."""
+    radius = int(axes.get("radius", "1"))
+    sides = [side, side, side]
+    if name == "halo2d":
+        sides[0] = 1
+    elif axes.get("block") == "flat":
+        sides = [side // 2, side * 3 // 4, side]
+    cells = 0
+    for way in itertools.product((-1, 0, 1), repeat=3):
+        along = sum(map(abs, way))
+        far = axes.get("neighbours") in ("8", "26")
+        if along == 0 or (along > 1 and not far) or (name == "halo2d" and way[0] != 0):
+            continue
+        box = [radius if go else side for go, side in zip(way, sides, strict=True)]
+        cells += box[0] * box[1] * box[2]
+    return cells * int(axes.get("fields", "1")) * {"double": 8, "float": 4}[axes["type"]]
+
+
+def check(done: Any, chosen: dict[str, dict[str, str]], sides: tuple[int, ...] = SIDES) -> None:
+    """All went well, and the rates are of all that is sent."""
+    assert done.measured() == set(chosen)
+    assert all(one["verified"] for one in done.of("samples"))
+    for name, axes in chosen.items():
+        own = [one for one in done.of("samples") if one["benchmark"] == name]
+        times = [one for one in own if one["metric"] == name]
+        rates = [one for one in own if one["metric"] == f"{name}_rate"]
+        assert [one["size_bytes"] for one in times] == list(sides)
+        for time, rate in zip(times, rates, strict=True):
+            assert (time["unit"], rate["unit"]) == ("us", "GB/s")
+            packed = axes["pack"] not in ("direct", "mock")
+            assert list(time["phases"]) == (["pack", "communicate", "unpack"] if packed else [])
+            sent = sent_bytes(name, time["size_bytes"], axes)
+            expected = sent / time["samples"][0] / 1e3
+            assert rate["samples"][0] == pytest.approx(expected, rel=1e-6)
+
+
+def run(launcher: Any, chosen: dict[str, dict[str, str]], **more: Any) -> None:
+    """Both benchmarks in one launch."""
+    line = itertools.chain(*(words(name, axes) for name, axes in chosen.items()))
+    check(launcher.run(*line, *QUICK, **more), chosen)
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+@pytest.mark.parametrize(("ranks", "number"), [(1, 2), (2, 8), (3, 4), (4, 24), (6, 25)])
+def test_every_number_of_ranks(launcher: Any, ranks: int, number: int) -> None:
+    run(launcher, {name: choice(name, number + i) for i, name in enumerate(NAMES)}, ranks=ranks)
+
+
+@one_library
+@pytest.mark.parametrize("number", range(len(WAYS)))
+def test_every_way(launcher: Any, number: int) -> None:
+    # Two ranks are each other's neighbours on both sides, and their own on the others.
+    chosen = {"halo2d": choice("halo2d", number), "halo3d": choice("halo3d", 15 + number)}
+    run(launcher, chosen, ranks=2)
+
+
+@one_library
+def test_axes(launcher: Any) -> None:
+    for name in NAMES:
+        assert launcher.axis(name, "neighbours") == NEIGHBOURS[name]
+        for axis, values in AXES.items():
+            assert launcher.axis(name, axis) == values
+    assert launcher.axis("halo3d", "block") == ["cube", "flat"]
+
+
+@one_library
+@pytest.mark.parametrize("buffers", ["D", "M", "H,D"])
+def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, buffers: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    for number, pack in enumerate(AXES["pack"]):
+        chosen = {name: choice(name, 2 * number + i) for i, name in enumerate(NAMES)}
+        for axes in chosen.values():
+            axes["pack"] = pack
+            axes["buffers"] = buffers
+        run(launcher, chosen, fake="reachable=1", env=env, ranks=4 if number == 1 else 2)
+
+
+@one_library
+@pytest.mark.parametrize("staging", ["pageable", "pinned", "pipelined"])
+def test_staged_cells(launcher: Any, fake_nvrtc: Path, staging: str) -> None:
+    # The library dies of an address of these devices.
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    for ranks, pack, number in ((1, "kernel", 1), (2, "fused", 3), (6, "mock", 6), (4, "fused", 0)):
+        chosen = {name: choice(name, number + i) for i, name in enumerate(NAMES)}
+        for axes in chosen.values():
+            axes.update(pack=pack, exchange="isend", staging=staging, buffers="D")
+        run(launcher, chosen, env=env, ranks=ranks)
+
+
+@one_library
+@pytest.mark.parametrize("pack", ["kernel", "fused", "mock"])
+def test_cells_of_opencl(launcher: Any, opencl: str, pack: str) -> None:
+    chosen = {name: choice(name, 3 + i) for i, name in enumerate(NAMES)}
+    for axes in chosen.values():
+        axes.update(pack=pack, exchange="isend", staging="pinned", buffers="D", devices=opencl)
+    run(launcher, chosen)
+
+
+@one_library
+def test_what_does_not_fit_is_said(launcher: Any, fake_nvrtc: Path) -> None:
+    def told(*line: str, **more: Any) -> list[str]:
+        done = launcher.run(*line, *QUICK, **more)
+        assert done.code == 0, done.err
+        assert {one["status"] for one in done.of("problem")} == {"skipped"}
+        return [one["message"] for one in done.of("problem")]
+
+    # Blocks of one cell that is a neighbour on all sides are large enough for a halo of one.
+    small = told("halo2d", "--sizes", "1,2", "--radius", "2", "halo3d", "--sizes", "1,700")
+    assert len(small) == 2
+    assert "fewer cells along a side than the halo of radius 2" in small[0]
+    assert "more than --memory-limit 512M" in small[1]
+    [odd] = told("halo3d", "--sizes", "8", "--offset", "4")
+    assert "cells of 8 bytes do not go with --offset 4" in odd
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    device = ("--buffers", "D", "--staging", "pinned", "--sizes", "8")
+    for more in (
+        ("--pack", "direct"),
+        ("--pack", "mpi"),
+        ("--exchange", "neighbor"),
+        ("--pack", "mock", "--exchange", "persistent"),
+    ):
+        [why] = told("halo3d", *device, *more, env=env)
+        assert "--staging copies packed messages" in why
+    [why] = told("halo3d", "--buffers", "D", "--sizes", "8", fake="reachable=1")
+    assert "kernels" in why
+
+
+@one_library
+@pytest.mark.parametrize("pack", ["kernel", "fused"])
+@pytest.mark.parametrize(
+    "defect",
+    [
+        "* box[13]=>* box[12]",  # rows in place of planes
+        "+ field * box[14]=>",
+        "begin + CHUNK < box[1] ? begin + CHUNK : box[1]=>begin + CHUNK / 2",  # cells left out
+        "packed[box[0] + i] = cells=>packed[i] = cells",  # all messages in one place
+        "cells[place_in(box, (u32)i)] = packed=>cells[place_in(box, (u32)i) + 1] = packed",
+    ],
+    ids=["plane", "field", "left-out", "start", "place"],
+)
+def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, pack: str, defect: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
+    line = words("halo3d", {"pack": pack, "fields": "3", "buffers": "D"}, (33,))
+    done = launcher.run(*line, *QUICK, fake="reachable=1", env=env)
+    assert done.code == 3, (done.out, done.err)
+
+
+@one_library
+@pytest.mark.parametrize(
+    ("pack", "exchange", "fault"),
+    [
+        ("kernel", "isend", "dropped"),
+        ("fused", "isend", "late"),
+        ("mpi", "isend", "swapped"),
+        ("kernel", "persistent", "misplaced"),
+        ("mock", "isend", "swapped"),
+        ("mock", "isend", "gap"),
+        ("direct", "isend", "misplaced"),
+    ],
+)
+def test_wrong_halos_are_caught(
+    launcher: Any, compile_shim: Callable[[str], Path], pack: str, exchange: str, fault: str
+) -> None:
+    env = {
+        "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": str(9 * 9 * 8),
+        "NEARPEAK_FAULTY_RANK": "2",
+    }
+    line = words("halo3d", {"pack": pack, "exchange": exchange}, (9,))
+    done = launcher.run(*line, *QUICK, env=env, ranks=4)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert (problem["status"], problem["rank"]) == ("wrong data", 2)
