@@ -72,4 +72,16 @@ extern const char* const kPortableOpenCl;
 //     first cell that is wrong, all ones where there is none
 std::string relaxation(const std::string& type, unsigned bytes);
 
+// A weather model (app/cosmo_fields.hpp), also portable. `values` are those of all rows, of all
+// columns and of all planes, one after the other.
+//   cosmo_update(now, here, origin, pitch, plane_pitch, side, planes, band)
+//     a thread for each column of each plane and each `band` rows
+//   cosmo_pack(message, cells, first, pitch, plane_pitch, rows, columns, planes)    a Face
+//   cosmo_unpack(message, cells, first, pitch, plane_pitch, rows, columns, planes)
+//   cosmo_write(cells, origin, pitch, plane_pitch, side, planes, values, all)
+//     all: 0 where cells around the rank's own are spoiled
+//   cosmo_find_wrong(cells, origin, pitch, plane_pitch, side, planes, values, around, found)
+//     found: for each thread the first cell that is wrong, all ones where there is none
+extern const char* const kCosmo;
+
 }  // namespace nearpeak::kernels
