@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/particles.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace nearpeak::particles {
+
+std::array<int, 3> near_cube(int ranks) {
+  std::array<int, 3> best{ranks, 1, 1};
+  for (int x = 1; x <= ranks; ++x)
+    for (int y = x; ranks % x == 0 && y <= ranks / x; ++y) {
+      const int z = ranks / x / y;
+      if (ranks / x % y == 0 && z >= y && x + y + z < best[0] + best[1] + best[2]) best = {z, y, x};
+    }
+  return best;
+}
+
+Blocks::Blocks(int ranks) : next_(static_cast<std::size_t>(ranks)) {
+  const auto size = near_cube(ranks);
+  const auto moved = [](int at, int by, int all) { return (at + by + all) % all; };
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::array at{rank / (size[1] * size[2]), rank / size[2] % size[1], rank % size[2]};
+    for (int direction = 0; direction < kDirections; ++direction) {
+      const int number = direction < kDirections / 2 ? direction : direction + 1;  // of 27
+      const int z = moved(at[0], number / 9 - 1, size[0]);
+      const int y = moved(at[1], number / 3 % 3 - 1, size[1]);
+      const int x = moved(at[2], number % 3 - 1, size[2]);
+      next_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(direction)] =
+          (z * size[1] + y) * size[2] + x;
+    }
+  }
+}
+
+Motion::Motion(std::uint64_t count, double percent, bool skewed)
+    : count_(count),
+      moving_(std::clamp<std::uint64_t>(
+          static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * percent / 100)), 1,
+          count)),
+      stride_(static_cast<std::uint64_t>(static_cast<double>(count) * 0.618) + 1) {
+  while (std::gcd(stride_, count_) != 1) ++stride_;
+  const auto weight = [skewed](std::size_t direction) -> std::uint64_t {
+    return skewed && direction % 2 == 0 ? 10 : 1;
+  };
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < leaving_.size(); ++i) all += weight(i);
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < leaving_.size(); ++i) {
+    const std::uint64_t after = before + weight(i);
+    leaving_[i] = moving_ * after / all - moving_ * before / all;
+    before = after;
+    directions_.insert(directions_.end(), leaving_[i], static_cast<std::uint8_t>(i));
+  }
+}
+
+std::vector<std::uint32_t> Motion::homes(const Blocks& blocks, int rank, std::uint64_t first,
+                                         std::uint64_t steps) const {
+  std::vector<std::uint32_t> indexes(count_);  // by phase
+  for (std::uint64_t index = 0; index < count_; ++index)
+    indexes[phase(index)] = static_cast<std::uint32_t>(index);
+  std::vector<std::uint32_t> homes(count_, static_cast<std::uint32_t>(rank));
+  for (std::uint64_t step = first; step < first + steps; ++step) {
+    std::uint64_t at = (count_ - shift(step)) % count_;
+    for (std::uint64_t place = 0; place < moving_; ++place) {
+      std::uint32_t& home = homes[indexes[at]];
+      home = static_cast<std::uint32_t>(
+          blocks.next(static_cast<int>(home), Blocks::opposite(directions_[place])));
+      if (++at == count_) at = 0;
+    }
+  }
+  return homes;
+}
+
+std::uint64_t load_word(std::uint64_t id, std::uint64_t word, std::uint64_t round) {
+  std::uint64_t x = id * 0x9E3779B97F4A7C15u + word * 0xC2B2AE3D27D4EB4Fu + round;
+  x = (x ^ (x >> 31)) * 0xD6E8FEB86659FD93u;
+  return x ^ (x >> 29);
+}
+
+void write_records(std::uint64_t* records, const Motion& motion, std::uint64_t record_bytes,
+                   int rank, std::uint64_t round) {
+  const std::uint64_t words = record_bytes / sizeof(std::uint64_t);
+  for (std::uint64_t index = 0; index < motion.count(); ++index) {
+    std::uint64_t* const record = records + index * words;
+    const std::uint64_t id = static_cast<std::uint64_t>(rank) * motion.count() + index;
+    record[kWordId] = id;
+    record[kWordPhase] = motion.phase(index);
+    for (std::uint64_t word = kWordLoad; word < words; ++word)
+      record[word] = load_word(id, word, round);
+  }
+}
+
+Particles::Look look_at_records(const std::uint64_t* records, const Motion& motion,
+                                std::uint64_t record_bytes, const std::vector<std::uint32_t>& homes,
+                                std::uint64_t round) {
+  using Wrong = Particles::Wrong;
+  const std::uint64_t words = record_bytes / sizeof(std::uint64_t);
+  std::vector<bool> seen(motion.count());
+  Particles::Look look{std::nullopt, 0};
+  for (std::uint64_t place = 0; place < motion.count(); ++place) {
+    const std::uint64_t* const record = records + place * words;
+    const std::uint64_t id = record[kWordId];
+    look.ids += id;
+    if (look.wrong) continue;
+    const std::uint64_t index = id % motion.count();
+    const auto check = [&](std::uint64_t word, std::uint64_t expected) {
+      if (!look.wrong && record[word] != expected)
+        look.wrong = Wrong{place, word, expected, record[word]};
+    };
+    check(kWordId, homes[index] * motion.count() + index);
+    check(kWordPhase, motion.phase(index));
+    for (std::uint64_t word = kWordLoad; word < words; ++word)
+      check(word, load_word(id, word, round));
+    // As many places as indexes: one that is there twice stands for another that is not.
+    if (!look.wrong && seen[index]) {
+      std::uint64_t lost = 0;
+      while (lost + 1 < motion.count() && seen[lost]) ++lost;
+      look.wrong = Wrong{place, kWordId, homes[lost] * motion.count() + lost, id};
+    }
+    seen[index] = true;
+  }
+  return look;
+}
+
+}  // namespace nearpeak::particles
