@@ -66,7 +66,8 @@ class Motion {
  private:
   std::uint64_t count_;
   std::uint64_t moving_;
-  std::uint64_t stride_;  // from one index to the next, in phases; without common factors with count
+  std::uint64_t
+      stride_;  // from one index to the next, in phases; without common factors with count
   std::array<std::uint64_t, kDirections> leaving_{};
   std::vector<std::uint8_t> directions_;
 };

@@ -72,8 +72,8 @@ def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
         assert sides(done) == list(SIDES)
     # The library dies of an address of these devices.
     for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async")):
-        words = ("cosmo", "--mode", mode, "--updates", "2", "--staging", staging, "--buffers", "D")
-        done = launcher.run(*words, *SIZES, *QUICK, env=env)
+        more = ("--updates", "2", "--staging", staging, "--buffers", "D")
+        done = launcher.run("cosmo", "--mode", mode, *more, *SIZES, *QUICK, env=env)
         assert sides(done) == list(SIDES)
 
 

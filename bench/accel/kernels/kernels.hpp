@@ -84,4 +84,16 @@ std::string relaxation(const std::string& type, unsigned bytes);
 //     found: for each thread the first cell that is wrong, all ones where there is none
 extern const char* const kCosmo;
 
+// Particles (app/particles.hpp), also portable. A thread counts those of each direction that leave
+// among every `counters`-th particle, in counts[direction * counters + thread].
+//   particles_mark(marks, counts, records, words, all, shift, moving, directions, counters)
+//     where each particle goes; 255: it stays
+//   particles_add_up(sums, counts, group, groups)
+//     of each `group` of counts the sum; in place of a count is the sum of those before it
+//   particles_list(leaving, marks, counts, begins, all, group, counters)
+//     the places of those that leave, of each group of counts from `begins` on
+//   particles_pack(out, records, leaving, count, pieces)    records of so many 16 bytes
+//   particles_unpack(in, records, leaving, count, pieces)
+extern const char* const kParticles;
+
 }  // namespace nearpeak::kernels
