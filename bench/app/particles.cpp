@@ -78,11 +78,12 @@ std::uint64_t load_word(std::uint64_t id, std::uint64_t word, std::uint64_t roun
   return x ^ (x >> 29);
 }
 
-void write_records(std::uint64_t* records, const Motion& motion, std::uint64_t record_bytes,
-                   int rank, std::uint64_t round) {
+void write_records(std::uint64_t* records, std::uint64_t first, std::uint64_t count,
+                   const Motion& motion, std::uint64_t record_bytes, int rank,
+                   std::uint64_t round) {
   const std::uint64_t words = record_bytes / sizeof(std::uint64_t);
-  for (std::uint64_t index = 0; index < motion.count(); ++index) {
-    std::uint64_t* const record = records + index * words;
+  for (std::uint64_t index = first; index < first + count; ++index) {
+    std::uint64_t* const record = records + (index - first) * words;
     const std::uint64_t id = static_cast<std::uint64_t>(rank) * motion.count() + index;
     record[kWordId] = id;
     record[kWordPhase] = motion.phase(index);
@@ -91,36 +92,32 @@ void write_records(std::uint64_t* records, const Motion& motion, std::uint64_t r
   }
 }
 
-Particles::Look look_at_records(const std::uint64_t* records, const Motion& motion,
-                                std::uint64_t record_bytes, const std::vector<std::uint32_t>& homes,
-                                std::uint64_t round) {
-  using Wrong = Particles::Wrong;
-  const std::uint64_t words = record_bytes / sizeof(std::uint64_t);
-  std::vector<bool> seen(motion.count());
-  Particles::Look look{std::nullopt, 0};
-  for (std::uint64_t place = 0; place < motion.count(); ++place) {
-    const std::uint64_t* const record = records + place * words;
-    const std::uint64_t id = record[kWordId];
-    look.ids += id;
-    if (look.wrong) continue;
-    const std::uint64_t index = id % motion.count();
-    const auto check = [&](std::uint64_t word, std::uint64_t expected) {
-      if (!look.wrong && record[word] != expected)
-        look.wrong = Wrong{place, word, expected, record[word]};
-    };
-    check(kWordId, homes[index] * motion.count() + index);
-    check(kWordPhase, motion.phase(index));
-    for (std::uint64_t word = kWordLoad; word < words; ++word)
-      check(word, load_word(id, word, round));
-    // As many places as indexes: one that is there twice stands for another that is not.
-    if (!look.wrong && seen[index]) {
-      std::uint64_t lost = 0;
-      while (lost + 1 < motion.count() && seen[lost]) ++lost;
-      look.wrong = Wrong{place, kWordId, homes[lost] * motion.count() + lost, id};
-    }
-    seen[index] = true;
+void Looker::add(const std::uint64_t* records, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i, ++place_) {
+    look_.ids += records[i * words_ + kWordId];
+    if (!look_.wrong) check(records + i * words_);
   }
-  return look;
+}
+
+void Looker::check(const std::uint64_t* record) {
+  const std::uint64_t id = record[kWordId];
+  const std::uint64_t index = id % motion_.count();
+  check(record, kWordId, homes_[index] * motion_.count() + index);
+  check(record, kWordPhase, motion_.phase(index));
+  for (std::uint64_t word = kWordLoad; word < words_; ++word)
+    check(record, word, load_word(id, word, round_));
+  // There are as many places as indexes: one that is there twice stands for another that is not.
+  if (!look_.wrong && seen_[index]) {
+    std::uint64_t lost = 0;
+    while (lost + 1 < motion_.count() && seen_[lost]) ++lost;
+    look_.wrong = {place_, kWordId, homes_[lost] * motion_.count() + lost, id};
+  }
+  seen_[index] = true;
+}
+
+void Looker::check(const std::uint64_t* record, std::uint64_t word, std::uint64_t expected) {
+  if (!look_.wrong && record[word] != expected)
+    look_.wrong = {place_, word, expected, record[word]};
 }
 
 }  // namespace nearpeak::particles

@@ -123,12 +123,35 @@ class Particles {
   SlotBuffer in_;
 };
 
-// Of records in memory that the CPU reaches.
-void write_records(std::uint64_t* records, const Motion& motion, std::uint64_t record_bytes,
-                   int rank, std::uint64_t round);
-Particles::Look look_at_records(const std::uint64_t* records, const Motion& motion,
-                                std::uint64_t record_bytes, const std::vector<std::uint32_t>& homes,
-                                std::uint64_t round);
+// `count` records from that of `first` on, in memory that the CPU reaches.
+void write_records(std::uint64_t* records, std::uint64_t first, std::uint64_t count,
+                   const Motion& motion, std::uint64_t record_bytes, int rank, std::uint64_t round);
+
+// Looks at all records, piece by piece.
+class Looker {
+ public:
+  Looker(const Motion& motion, std::uint64_t record_bytes, const std::vector<std::uint32_t>& homes,
+         std::uint64_t round)
+      : motion_(motion),
+        words_(record_bytes / sizeof(std::uint64_t)),
+        homes_(homes),
+        round_(round),
+        seen_(motion.count()) {}
+  void add(const std::uint64_t* records, std::uint64_t count);
+  const Particles::Look& look() const { return look_; }
+
+ private:
+  void check(const std::uint64_t* record);
+  void check(const std::uint64_t* record, std::uint64_t word, std::uint64_t expected);
+
+  const Motion& motion_;
+  const std::uint64_t words_;
+  const std::vector<std::uint32_t>& homes_;
+  const std::uint64_t round_;
+  std::vector<bool> seen_;  // by index
+  std::uint64_t place_ = 0;
+  Particles::Look look_{std::nullopt, 0};
+};
 
 std::unique_ptr<Particles> on_host(const CaseContext& context, const Motion& motion,
                                    std::uint64_t record_bytes);

@@ -100,22 +100,38 @@ class OnDevice final : public Particles {
 
   void unpack(std::uint64_t count) override { copy(*unpack_, in(), count); }
 
+  // By the CPU, in pieces that it has room for anywhere.
   void set(int rank, std::uint64_t round) override {
-    std::vector<std::uint64_t> records(motion_.count() * record_bytes_ / sizeof(std::uint64_t));
-    write_records(records.data(), motion_, record_bytes_, rank, round);
-    records_.memory().from_host(records_.slot(0), records.data(), motion_.count() * record_bytes_);
+    for_pieces([&](std::uint64_t first, std::uint64_t count, std::uint64_t* piece) {
+      write_records(piece, first, count, motion_, record_bytes_, rank, round);
+      records_.memory().from_host(place(first), piece, count * record_bytes_);
+    });
   }
-
   Look look(const std::vector<std::uint32_t>& homes, std::uint64_t round) override {
-    std::vector<std::uint64_t> records(motion_.count() * record_bytes_ / sizeof(std::uint64_t));
-    records_.memory().to_host(records.data(), records_.slot(0), motion_.count() * record_bytes_);
-    return look_at_records(records.data(), motion_, record_bytes_, homes, round);
+    Looker looker(motion_, record_bytes_, homes, round);
+    for_pieces([&](std::uint64_t first, std::uint64_t count, std::uint64_t* piece) {
+      records_.memory().to_host(piece, place(first), count * record_bytes_);
+      looker.add(piece, count);
+    });
+    return looker.look();
   }
 
  private:
   Memory& device_memory() { return device_.memory(BufferKind::kDevice); }
   std::size_t sums_bytes() const { return kDirections * groups_ * sizeof(std::uint32_t); }
   std::uint32_t* sums_here() const { return reinterpret_cast<std::uint32_t*>(sums_here_.slot(0)); }
+
+  char* place(std::uint64_t record) const { return records_.slot(0) + record * record_bytes_; }
+
+  // use(first record, count, room for them)
+  template <class Use>
+  void for_pieces(Use use) {
+    constexpr std::uint64_t kPiece = 1 << 15;
+    std::vector<std::uint64_t> piece(std::min(kPiece, motion_.count()) * record_bytes_ /
+                                     sizeof(std::uint64_t));
+    for (std::uint64_t first = 0; first < motion_.count(); first += kPiece)
+      use(first, std::min(kPiece, motion_.count() - first), piece.data());
+  }
 
   // Packs, or unpacks.
   void copy(Kernel& kernel, const SlotBuffer& buffer, std::uint64_t count) {

@@ -53,10 +53,12 @@ class OnHost final : public Particles {
   }
 
   void set(int rank, std::uint64_t round) override {
-    write_records(record(0), motion_, kBytes, rank, round);
+    write_records(record(0), 0, motion_.count(), motion_, kBytes, rank, round);
   }
   Look look(const std::vector<std::uint32_t>& homes, std::uint64_t round) override {
-    return look_at_records(record(0), motion_, kBytes, homes, round);
+    Looker looker(motion_, kBytes, homes, round);
+    looker.add(record(0), motion_.count());
+    return looker.look();
   }
 
  private:

@@ -3,9 +3,11 @@
 
 namespace nearpeak::kernels {
 
-// Without atomic operations: each thread counts in a place of its own.
+// Without atomic operations: each thread counts in a place of its own, so that there are few of
+// them; each asks for several particles at once.
 const char* const kParticles = R"(
-typedef STRUCT_OF_16 { u64 half[2]; } Particle16;
+#define AT_ONCE 8
+typedef STRUCT_OF_16 { u64 word[2]; } Particle16;
 
 KERNEL particles_mark(GLOBAL unsigned char* UNALIASED marks, GLOBAL u32* UNALIASED counts,
                       GLOBAL const u64* UNALIASED records, u64 words, u64 all, u64 shift,
@@ -13,15 +15,23 @@ KERNEL particles_mark(GLOBAL unsigned char* UNALIASED marks, GLOBAL u32* UNALIAS
   const u64 thread = thread_number();
   if (thread >= counters) return;
   for (u64 i = 0; i < 26; ++i) counts[i * counters + thread] = 0;
-  for (u64 i = thread; i < all; i += counters) {
-    u64 place = records[i * words + 1] + shift;
-    if (place >= all) place -= all;
-    unsigned char mark = 255;
-    if (place < moving) {
-      mark = directions[place];
-      ++counts[mark * counters + thread];
+  for (u64 first = thread; first < all; first += AT_ONCE * counters) {
+    u64 places[AT_ONCE];
+    for (u32 j = 0; j < AT_ONCE; ++j) {
+      const u64 i = first + j * counters;
+      places[j] = i < all ? records[i * words + 1] + shift : 0;
     }
-    marks[i] = mark;
+    for (u32 j = 0; j < AT_ONCE; ++j) {
+      const u64 i = first + j * counters;
+      if (i >= all) break;
+      const u64 place = places[j] >= all ? places[j] - all : places[j];
+      unsigned char mark = 255;
+      if (place < moving) {
+        mark = directions[place];
+        ++counts[mark * counters + thread];
+      }
+      marks[i] = mark;
+    }
   }
 }
 
@@ -43,11 +53,17 @@ KERNEL particles_list(GLOBAL u32* UNALIASED leaving, GLOBAL const unsigned char*
                       u64 group, u64 counters) {
   const u64 thread = thread_number();
   if (thread >= counters) return;
-  for (u64 i = thread; i < all; i += counters) {
-    const u32 mark = marks[i];
-    if (mark == 255) continue;
-    const u64 counter = mark * counters + thread;
-    leaving[begins[counter / group] + counts[counter]++] = (u32)i;
+  for (u64 first = thread; first < all; first += AT_ONCE * counters) {
+    u32 found[AT_ONCE];
+    for (u32 j = 0; j < AT_ONCE; ++j) {
+      const u64 i = first + j * counters;
+      found[j] = i < all ? marks[i] : 255;
+    }
+    for (u32 j = 0; j < AT_ONCE; ++j) {
+      if (found[j] == 255) continue;
+      const u64 counter = found[j] * counters + thread;
+      leaving[begins[counter / group] + counts[counter]++] = (u32)(first + j * counters);
+    }
   }
 }
 
