@@ -31,7 +31,7 @@ class Partners {
   Partners(int partners, std::uint64_t record_bytes, const Motion& motion,
            const std::array<int, kDirections>& partner_of)
       : record_bytes_(record_bytes),
-        room_(motion.moving()),
+        room_(motion.room()),
         partner_of_(partner_of),
         out_(static_cast<std::size_t>(partners)),
         in_(static_cast<std::size_t>(partners)) {
@@ -206,7 +206,7 @@ Motion motion_of(const CaseContext& context) {
   Motion motion(context.bytes, std::stod(context.axis("share")), context.axis("skew") == "10to1");
   if (context.axis(kStaging) == "pipelined")
     throw Unfit("the particles of a step are staged as a whole: no --staging pipelined");
-  const std::uint64_t moving = motion.moving() * record_bytes_of(context);
+  const std::uint64_t moving = motion.room() * record_bytes_of(context);
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
   const std::uint64_t bytes = motion.count() * record_bytes_of(context) + 2 * moving;
@@ -230,7 +230,7 @@ class Migrate final : public Case {
       particles_ = on_device(context.kind) ? particles::on_device(context, motion_, record_bytes_)
                                            : particles::on_host(context, motion_, record_bytes_);
       if (staging_ == nullptr) return;
-      const std::size_t bytes = motion_.moving() * record_bytes_;
+      const std::size_t bytes = motion_.room() * record_bytes_;
       staged_out_.emplace(memory_for_mpi(context), bytes, 1);
       staged_in_.emplace(memory_for_mpi(context), bytes, 1);
     });
@@ -296,7 +296,8 @@ class Migrate final : public Case {
     lap(kPack);
     const std::uint64_t come = exchange(leaving);
     lap(kCommunicate);
-    particles_->unpack(come);
+    const std::uint64_t gone = std::accumulate(leaving.begin(), leaving.end(), std::uint64_t{0});
+    particles_->unpack(std::min(come, gone));
     lap(kUnpack);
     ++step_;
   }

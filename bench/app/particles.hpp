@@ -46,6 +46,9 @@ class Motion {
 
   std::uint64_t count() const { return count_; }    // particles of a rank
   std::uint64_t moving() const { return moving_; }  // of them at each step
+  // For those that leave or come: more than there are, so that a few wrong ones are found by those
+  // who look.
+  std::uint64_t room() const { return moving_ + moving_ / 4 + 64; }
   // Going to each direction.
   const std::array<std::uint64_t, kDirections>& leaving() const { return leaving_; }
   // By place in the window.
@@ -87,7 +90,7 @@ class Particles {
   virtual Counts find_leaving(std::uint64_t shift) = 0;
   // Those into out(), by direction in the given order; done when it returns.
   virtual void pack(const std::array<int, kDirections>& order) = 0;
-  // So many that have come, out of in(), to where some have left; done when it returns.
+  // So many that have come, out of in(), to where as many have left; done when it returns.
   virtual void unpack(std::uint64_t count) = 0;
 
   SlotBuffer& out() { return out_; }
@@ -112,8 +115,8 @@ class Particles {
   Particles(const CaseContext& context, const Motion& motion, std::uint64_t record_bytes)
       : motion_(motion),
         record_bytes_(record_bytes),
-        out_(context.memory, motion.moving() * record_bytes, 1, context.offset),
-        in_(context.memory, motion.moving() * record_bytes, 1, context.offset) {}
+        out_(context.memory, motion.room() * record_bytes, 1, context.offset),
+        in_(context.memory, motion.room() * record_bytes, 1, context.offset) {}
 
   const Motion& motion_;
   const std::uint64_t record_bytes_;

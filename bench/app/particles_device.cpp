@@ -48,7 +48,7 @@ class OnDevice final : public Particles {
         counts_(device_memory(), kDirections * counters_ * sizeof(std::uint32_t), 1),
         sums_(device_memory(), sums_bytes(), 1),
         sums_here_(device_.memory(BufferKind::kPinned), sums_bytes(), 1),
-        leaving_(device_memory(), motion.moving() * sizeof(std::uint32_t), 1) {
+        leaving_(device_memory(), motion.room() * sizeof(std::uint32_t), 1) {
     directions_.memory().from_host(directions_.slot(0), motion.directions().data(),
                                    motion.directions().size());
   }
@@ -76,7 +76,7 @@ class OnDevice final : public Particles {
       count = std::accumulate(sum, sum + groups_, std::uint64_t{0});
       sum += groups_;
     }
-    if (std::accumulate(found.begin(), found.end(), std::uint64_t{0}) > moving)
+    if (std::accumulate(found.begin(), found.end(), std::uint64_t{0}) > motion_.room())
       throw AcceleratorError("more particles leave than can");
     return found;
   }

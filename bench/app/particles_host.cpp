@@ -13,8 +13,8 @@ class OnHost final : public Particles {
   OnHost(const CaseContext& context, const Motion& motion)
       : Particles(context, motion, kBytes),
         records_(context.memory, motion.count() * kBytes, 1),
-        found_(motion.moving()),
-        leaving_(motion.moving()) {}
+        found_(motion.room()),
+        leaving_(motion.room()) {}
 
   Counts find_leaving(std::uint64_t shift) override {
     counts_ = {};
@@ -29,7 +29,7 @@ class OnHost final : public Particles {
       ++counts_[direction];
       found_.push_back({static_cast<std::uint32_t>(place), direction});
     }
-    if (found_.size() > moving) throw AcceleratorError("more particles leave than can");
+    if (found_.size() > motion_.room()) throw AcceleratorError("more particles leave than can");
     return counts_;
   }
 
