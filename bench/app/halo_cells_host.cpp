@@ -39,7 +39,7 @@ class OnHost final : public HaloCells {
         buffer_(context.memory, static_cast<std::size_t>(block.cells_of_all()) * sizeof(Real), 1,
                 context.offset),
         cells_(reinterpret_cast<Real*>(buffer_.slot(0))) {
-    ask_for_large_pages(buffer_.slot(0), buffer_.layout().bytes);
+    ask_for_large_pages(buffer_);
   }
 
   char* data() const override { return buffer_.slot(0); }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
+#include "app/large_pages.hpp"
 #include "app/relaxation.hpp"
 
 namespace nearpeak {
@@ -158,16 +157,6 @@ RelaxRows<Real> rows_function(bool) {
 void order_stores() {}
 
 #endif
-
-// Before they are first written: the kernel gives large pages where they are asked for, and a
-// page's walk is no part of the method.
-void ask_for_large_pages(const SlotBuffer& cells) {
-  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
-  const auto begin = reinterpret_cast<std::uintptr_t>(cells.slot(0));
-  const std::uintptr_t aligned = (begin + kLargePage - 1) / kLargePage * kLargePage;
-  const std::uintptr_t end = (begin + cells.layout().bytes) / kLargePage * kLargePage;
-  if (aligned < end) madvise(reinterpret_cast<void*>(aligned), end - aligned, MADV_HUGEPAGE);
-}
 
 template <class Real>
 class OnHost final : public Relaxation {

@@ -66,8 +66,8 @@ extern const char* const kPortableOpenCl;
 //   copy_line(to, to_first, to_step, from, from_first, from_step, count)
 //   add_up(totals, sums, count)           one total for each thread
 //   set_cells(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed,
-//   spoiled) find_wrong(cells, origin, pitch, rows, columns, row, column, round, down, across,
-//   fixed, found)
+//             spoiled)
+//   find_wrong(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed, found)
 //     of a Field; `fixed`: a bit for each side without a neighbour; found: for each thread the
 //     first cell that is wrong, all ones where there is none
 std::string relaxation(const std::string& type, unsigned bytes);
@@ -86,5 +86,29 @@ std::string relaxation(const std::string& type, unsigned bytes);
 //     not 0. A block: cells, halo, first place and whole domain, along each dimension; found: for
 //     each thread the first cell that is wrong, all ones where there is none
 std::string halo(const std::string& type, unsigned chunk);
+
+// A weather model (app/cosmo_fields.hpp), also portable. `values` are those of all rows, of all
+// columns and of all planes, one after the other.
+//   cosmo_update(now, here, origin, pitch, plane_pitch, side, planes, band)
+//     a thread for each column of each plane and each `band` rows
+//   cosmo_pack(message, cells, first, pitch, plane_pitch, rows, columns, planes)    a Face
+//   cosmo_unpack(message, cells, first, pitch, plane_pitch, rows, columns, planes)
+//   cosmo_write(cells, origin, pitch, plane_pitch, side, planes, values, all)
+//     all: 0 where cells around the rank's own are spoiled
+//   cosmo_find_wrong(cells, origin, pitch, plane_pitch, side, planes, values, around, found)
+//     found: for each thread the first cell that is wrong, all ones where there is none
+extern const char* const kCosmo;
+
+// Particles (app/particles.hpp), also portable. A thread counts those of each direction that leave
+// among every `counters`-th particle, in counts[direction * counters + thread].
+//   particles_mark(marks, counts, records, words, all, shift, moving, directions, counters)
+//     where each particle goes; 255: it stays
+//   particles_add_up(sums, counts, group, groups)
+//     of each `group` of counts the sum; in place of a count is the sum of those before it
+//   particles_list(leaving, marks, counts, begins, all, group, counters)
+//     the places of those that leave, of each group of counts from `begins` on
+//   particles_pack(out, records, leaving, count, pieces)    records of so many 16 bytes
+//   particles_unpack(in, records, leaving, count, pieces)
+extern const char* const kParticles;
 
 }  // namespace nearpeak::kernels

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The halo exchange of a weather model beside its computation: several sets of fields are updated
+// in turn, and what one needs of its neighbours goes on its way while others are updated.
+#include <algorithm>
+#include <exception>
+#include <vector>
+
+#include "app/cosmo_fields.hpp"
+#include "app/exchange.hpp"
+#include "group/host_memory.hpp"
+
+namespace nearpeak {
+namespace {
+
+using cosmo::Fields;
+using cosmo::Patch;
+
+enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kPhases };
+
+Patch patch_of(const CaseContext& context) {
+  // As many exchanges go on as updates are in flight, and one update is computed meanwhile.
+  return {.side = context.bytes,
+          .fields = std::stoull(context.axis("fields")),
+          .sets = std::stoull(context.axis("updates")) + 1,
+          .grid = near_square(context.group.size()),
+          .rank = context.group.rank()};
+}
+
+// Throws Unfit on all ranks.
+Patch own_patch(const CaseContext& context) {
+  const Patch patch = patch_of(context);
+  const std::uint64_t bytes = cosmo::bytes_of(patch);
+  if (bytes > context.most_bytes)
+    throw Unfit("the fields of a rank take " + bytes_text(bytes) + ": more than --memory-limit " +
+                bytes_text(context.most_bytes));
+  const std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : bytes);
+  if (!why.empty()) throw Unfit(why);
+  return patch;
+}
+
+// A rank that is a neighbour at both sides takes at one what goes out at the other, and the order
+// of its messages is the same at both ends.
+std::vector<Link> links_of(const Patch& patch, Fields& fields, std::size_t set) {
+  const auto all = patch.neighbours();
+  std::vector<Link> links;
+  for (const Side side : kSides) {
+    const bool twice = all[side] == all[opposite(side)];
+    links.push_back(
+        {all[side], &fields.out(set, side), &fields.in(set, twice ? opposite(side) : side)});
+  }
+  return links;
+}
+
+// Updates, one after the other, and their exchanges, of which some are on their way.
+class Updates {
+ public:
+  Updates(const CaseContext& context, const Patch& patch)
+      : patch_(patch),
+        computes_(context.axis("mode") != "nocomp"),
+        exchanges_(context.axis("mode") != "nocomm"),
+        waits_after_(context.axis("mode") == "deferred"),
+        in_flight_(context.axis("mode") == "sync" || !computes_ ? 0 : patch.sets - 1) {
+    on_every_rank(context.group, [&] {
+      fields_ = on_device(context.kind) ? cosmo::fields_on_device(context, patch)
+                                        : cosmo::fields_on_host(context, patch);
+    });
+    if (!exchanges_) return;
+    for (std::size_t set = 0; set < patch.sets; ++set)
+      links_.push_back(std::make_unique<Exchange>(context, links_of(patch, *fields_, set)));
+  }
+  // Nothing is given back that a message may still be written to.
+  ~Updates() {
+    if (std::uncaught_exceptions() == 0) failure_of([this] { settle(); });
+  }
+
+  bool computes() const { return computes_; }
+  bool exchanges() const { return exchanges_; }
+  Fields& fields() { return *fields_; }
+  std::vector<double>& phases_ns() { return phases_ns_; }
+
+  void begin_round(std::uint64_t round) {
+    settle();
+    begun_ = finished_ = 0;
+    fields_->set(round, computes_);
+  }
+
+  void update() {
+    const std::size_t set = begun_ % patch_.sets;
+    mark_ = now_ns();
+    if (computes_) fields_->update(set);
+    lap(kCompute);
+    if (!exchanges_) {
+      fields_->finish_update();
+      ++begun_;
+      return lap(kCompute);
+    }
+    if (!waits_after_) finish_but(in_flight_ == 0 ? 0 : in_flight_ - 1);
+    if (computes_) fields_->finish_update();
+    lap(kCompute);
+    fields_->pack(set);
+    lap(kPack);
+    links_[set]->begin();
+    ++begun_;
+    lap(kCommunicate);
+    if (waits_after_ || in_flight_ == 0) finish_but(in_flight_);
+  }
+
+  // Nothing is on its way any more.
+  void settle() {
+    if (exchanges_) finish_but(0);
+  }
+
+ private:
+  // In the order in which they were begun.
+  void finish_but(std::uint64_t so_many) {
+    while (begun_ - finished_ > so_many) {
+      const std::size_t set = finished_++ % patch_.sets;
+      links_[set]->finish();
+      lap(kCommunicate);
+      fields_->unpack(set);
+      lap(kUnpack);
+    }
+  }
+
+  void lap(Phase phase) {
+    const std::int64_t now = now_ns();
+    phases_ns_[phase] += static_cast<double>(now - mark_);
+    mark_ = now;
+  }
+
+  const Patch patch_;
+  const bool computes_;
+  const bool exchanges_;
+  const bool waits_after_;  // for an exchange until that of another update has begun
+  const std::uint64_t in_flight_;
+  std::unique_ptr<Fields> fields_;
+  std::vector<std::unique_ptr<Exchange>> links_;
+  std::uint64_t begun_ = 0;  // updates
+  std::uint64_t finished_ = 0;
+  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
+  std::int64_t mark_ = 0;
+};
+
+// An iteration updates every set once.
+class Cosmo final : public Case {
+ public:
+  explicit Cosmo(const CaseContext& context)
+      : patch_(own_patch(context)),
+        cells_(static_cast<double>(patch_.cells()) * context.group.size()),
+        updates_(std::make_unique<Updates>(context, patch_)) {}
+
+  std::vector<std::string> phases() const override {
+    return {"compute", "pack", "communicate", "unpack"};
+  }
+  const std::vector<double>& phases_ns() const override { return updates_->phases_ns(); }
+  std::vector<double> values(const Times& times) const override {
+    const double us = times.us / static_cast<double>(patch_.sets);
+    return {us, cells_ / us / 1e3};
+  }
+
+  void begin_round(std::uint64_t round, Part) override { updates_->begin_round(round); }
+
+  void run(std::uint64_t n) override {
+    auto& phases = updates_->phases_ns();
+    std::fill(phases.begin(), phases.end(), 0.0);
+    for (std::uint64_t i = 0; i < n * patch_.sets; ++i) updates_->update();
+    // Of one update, as the metric is.
+    for (double& phase : phases) phase /= static_cast<double>(patch_.sets);
+  }
+
+  std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
+    updates_->settle();
+    for (std::size_t set = 0; set < patch_.sets; ++set) {
+      const auto values = cosmo::values_of(patch_, set, round, updates_->computes());
+      const auto found = updates_->fields().find_wrong(set, values, updates_->exchanges());
+      if (!found) continue;
+      return Mismatch{.slot = set,
+                      .byte = found->cell * sizeof(double),
+                      .expected = first_byte(found->expected),
+                      .got = first_byte(found->got),
+                      .whole = cosmo::Layout(patch_).cells * sizeof(double)};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static unsigned first_byte(double value) {
+    return static_cast<unsigned>(static_cast<std::int64_t>(32 * value) & 0xFF);
+  }
+
+  const Patch patch_;
+  const double cells_;  // of an update, of all ranks
+  const std::unique_ptr<Updates> updates_;
+};
+
+const Register entry(Benchmark{
+    .info =
+        {.name = "cosmo",
+         .summary = "time of an update of a weather model's fields, 60 levels of columns of cells "
+                    "on each rank, with their halos of 3 cells",
+         .metrics = {{"cosmo", "us", "lower"}, {"cosmo_rate", "GLUP/s", "higher"}},
+         .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},
+         .smallest = cosmo::kHalo,
+         .largest = 1024,
+         .axes = {{"mode",
+                   {"sync", "async", "deferred", "nocomm", "nocomp"},
+                   "sync: exchanged, then the next is computed; async: others are computed "
+                   "meanwhile, and it is finished before the next exchange begins; deferred: after "
+                   "that; nocomm: computed alone; nocomp: exchanged alone"},
+                  {"fields", {"4", "8", "16"}, "that are updated together"},
+                  {"updates", {"1", "2"}, "exchanges that go on while another update is computed"}},
+         .x = {.name = "side", .unit = "cells"},
+         .staged = true,
+         .reduce = Reduce::kMaximum},
+    .make = [](const CaseContext& context) -> std::unique_ptr<Case> {
+      return std::make_unique<Cosmo>(context);
+    }});
+
+}  // namespace
+}  // namespace nearpeak

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The halo exchange of a weather model on real launches, and what goes wrong in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--slot-ms", "1", "--least-samples", "3")
+PHASES = ["compute", "pack", "communicate", "unpack"]
+# The smallest that has a halo, and an odd one with more than a band of rows.
+SIDES = (3, 19)
+SIZES = ("--sizes", ",".join(map(str, SIDES)))
+# One for each number of ranks, beside `sync`.
+MODES = {1: "async", 2: "deferred", 3: "nocomp", 4: "async", 6: "deferred"}
+
+one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+
+
+def sides(done: Any) -> list[int]:
+    """Those of a launch in which all went well."""
+    assert done.measured() == {"cosmo"}
+    assert all(one["verified"] for one in done.of("samples"))
+    return [one["size_bytes"] for one in done.of("samples") if one["metric"] == "cosmo"]
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
+def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
+    done = launcher.run("cosmo", "--mode", MODES[ranks], *SIZES, *QUICK, ranks=ranks)
+    assert sides(done) == list(SIDES)
+    times = [one for one in done.of("samples") if one["metric"] == "cosmo"]
+    rates = [one for one in done.of("samples") if one["metric"] == "cosmo_rate"]
+    for time, rate in zip(times, rates, strict=True):
+        assert (time["unit"], rate["unit"]) == ("us", "GLUP/s")
+        assert list(time["phases"]) == PHASES
+        cells = 4 * 60 * ranks * time["size_bytes"] ** 2
+        assert rate["samples"][0] == pytest.approx(cells / time["samples"][0] / 1e3, rel=1e-6)
+
+
+@one_library
+def test_every_mode(launcher: Any) -> None:
+    assert launcher.axis("cosmo", "fields") == ["4", "8", "16"]
+    assert launcher.axis("cosmo", "updates") == ["1", "2"]
+    modes = launcher.axis("cosmo", "mode")
+    assert modes == ["sync", "async", "deferred", "nocomm", "nocomp"]
+    for mode in modes:
+        done = launcher.run("cosmo", "--mode", mode, "--updates", "2", *SIZES, *QUICK, ranks=4)
+        assert sides(done) == list(SIDES)
+        # What a mode leaves out takes no time.
+        for one in done.of("samples"):
+            phases = {name: max(times) for name, times in one["phases"].items()}
+            if mode == "nocomm":
+                assert phases["pack"] + phases["communicate"] + phases["unpack"] == 0
+            if mode == "nocomp":
+                assert phases["compute"] < phases["communicate"]
+
+
+@one_library
+def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    for mode, buffers, ranks in (
+        ("sync", "D", 2),
+        ("async", "M", 4),
+        ("deferred", "H,D", 2),
+        ("nocomm", "D", 1),
+        ("nocomp", "D", 3),
+    ):
+        words = ("cosmo", "--mode", mode, "--buffers", buffers, *SIZES, *QUICK)
+        done = launcher.run(*words, fake="reachable=1", env=env, ranks=ranks)
+        assert sides(done) == list(SIDES)
+    # The library dies of an address of these devices.
+    for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async")):
+        more = ("--updates", "2", "--staging", staging, "--buffers", "D")
+        done = launcher.run("cosmo", "--mode", mode, *more, *SIZES, *QUICK, env=env)
+        assert sides(done) == list(SIDES)
+
+
+@one_library
+def test_fields_of_opencl(launcher: Any, opencl: str) -> None:
+    words = ("cosmo", "--mode", "async", "--buffers", "D", "--devices", opencl)
+    done = launcher.run(*words, "--staging", "pinned", *SIZES, *QUICK)
+    assert sides(done) == list(SIDES)
+
+
+@one_library
+def test_what_does_not_fit_is_said(launcher: Any) -> None:
+    done = launcher.run("cosmo", "--sizes", "300", *QUICK)
+    assert done.code == 0, done.err
+    [told] = done.of("problem")
+    assert "more than --memory-limit 512M" in told["message"]
+    done = launcher.run("cosmo", "--buffers", "D", "--sizes", "8", *QUICK, fake="reachable=1")
+    [told] = done.of("problem")
+    assert told["status"] == "skipped"
+    assert "kernels" in told["message"]
+
+
+@one_library
+@pytest.mark.parametrize(
+    "defect",
+    [
+        "down1 = down2=>down1 = down3",
+        "here[at - 3] + here[at + 3]=>here[at - 3] + here[at - 3]",
+        "side - first : band=>side - first - 1 : band",  # a row is left out
+        "message[i] = cells[=>message[i] = cells[first + 0 * ",  # of a face one cell alone
+        "row % rows * pitch=>0 * pitch",
+    ],
+    ids=["window", "side", "band", "face", "rows"],
+)
+def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
+    words = ("cosmo", "--buffers", "D", "--sizes", "9,18", *QUICK)
+    done = launcher.run(*words, fake="reachable=1", env=env)
+    assert done.code == 3, (done.out, done.err)
+
+
+@one_library
+@pytest.mark.parametrize("mode", ["sync", "async", "deferred", "nocomp"])
+@pytest.mark.parametrize(("fault", "rank"), [("dropped", 3), ("misplaced", 0), ("late", 2)])
+def test_wrong_halos_are_caught(
+    launcher: Any, compile_shim: Callable[[str], Path], mode: str, fault: str, rank: int
+) -> None:
+    side = 9
+    env = {
+        "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": str(4 * 60 * 3 * side * 8),
+        "NEARPEAK_FAULTY_RANK": str(rank),
+    }
+    words = ("cosmo", "--mode", mode, "--sizes", str(side), *QUICK)
+    done = launcher.run(*words, env=env, ranks=4)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert problem["status"] == "wrong data"

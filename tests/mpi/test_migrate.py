@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Particles that move between ranks on real launches, and what goes wrong with them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--slot-ms", "1", "--least-samples", "3")
+PHASES = ["count", "pack", "communicate", "unpack"]
+# One alone, fewer than directions, and odd ones of which some directions have more.
+COUNTS = (1, 17, 1001, 5000)
+SIZES = ("--sizes", ",".join(map(str, COUNTS)))
+WAYS = ["isend", "alltoallv", "neighbor_alltoallv"]
+# One for each number of ranks.
+USED = {1: WAYS[2], 2: WAYS[0], 3: WAYS[1], 4: WAYS[2], 6: WAYS[0]}
+
+one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+
+
+def counts(done: Any) -> list[int]:
+    """Particles of each size of a launch in which all went well."""
+    assert done.measured() == {"migrate"}
+    assert all(one["verified"] for one in done.of("samples"))
+    return [one["size_bytes"] for one in done.of("samples") if one["metric"] == "migrate"]
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
+def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
+    words = ("migrate", "--exchange", USED[ranks], "--share", "10")
+    done = launcher.run(*words, *SIZES, *QUICK, ranks=ranks)
+    assert counts(done) == list(COUNTS)
+    times = [one for one in done.of("samples") if one["metric"] == "migrate"]
+    rates = [one for one in done.of("samples") if one["metric"] == "migrate_rate"]
+    for time, rate in zip(times, rates, strict=True):
+        assert (time["unit"], rate["unit"]) == ("us", "M/s")
+        assert list(time["phases"]) == PHASES
+        moved = ranks * max(1, int(time["size_bytes"] / 10 + 0.5))
+        assert rate["samples"][0] == pytest.approx(moved / time["samples"][0], rel=1e-6)
+
+
+@one_library
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way(launcher: Any, way: str) -> None:
+    axes = {name: launcher.axis("migrate", name) for name in ("exchange", "share", "record")}
+    assert axes == {
+        "exchange": WAYS,
+        "share": ["1", "0.1", "10"],
+        "record": ["32", "192", "336"],
+    }
+    assert launcher.axis("migrate", "skew") == ["uniform", "10to1"]
+    for share, record in zip(axes["share"], axes["record"], strict=True):
+        words = ("--exchange", way, "--share", share, "--record", record, "--skew", "10to1")
+        done = launcher.run("migrate", *words, *SIZES, *QUICK, ranks=4)
+        assert counts(done) == list(COUNTS)
+
+
+@one_library
+def test_particles_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    for way, record, buffers, ranks in (
+        (WAYS[0], "32", "D", 2),
+        (WAYS[1], "192", "M", 4),
+        (WAYS[2], "336", "D", 3),
+        (WAYS[0], "32", "H,D", 2),
+        (WAYS[1], "32", "P", 2),
+    ):
+        words = ("--exchange", way, "--record", record, "--share", "10", "--buffers", buffers)
+        done = launcher.run(
+            "migrate", *words, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=ranks
+        )
+        assert counts(done) == list(COUNTS)
+    # The library dies of an address of these devices.
+    for way, staging in (("isend", "pageable"), ("alltoallv", "pinned")):
+        words = ("--exchange", way, "--staging", staging, "--buffers", "D", "--skew", "10to1")
+        done = launcher.run("migrate", *words, *SIZES, *QUICK, env=env)
+        assert counts(done) == list(COUNTS)
+
+
+@one_library
+def test_particles_of_opencl(launcher: Any, opencl: str) -> None:
+    words = ("migrate", "--share", "10", "--buffers", "D", "--devices", opencl)
+    done = launcher.run(*words, "--staging", "pinned", *SIZES, *QUICK)
+    assert counts(done) == list(COUNTS)
+
+
+@one_library
+def test_what_does_not_fit_is_said(launcher: Any) -> None:
+    done = launcher.run("migrate", "--sizes", "16M", "--record", "192", *QUICK)
+    assert done.code == 0, done.err
+    assert "more than --memory-limit 512M" in done.of("problem")[0]["message"]
+    for staging, told in (("none", "kernels"), ("pipelined", "staged as a whole")):
+        words = ("migrate", "--buffers", "D", "--staging", staging, "--sizes", "100", *QUICK)
+        done = launcher.run(*words, fake="reachable=1")
+        assert {one["status"] for one in done.of("problem")} == {"skipped"}
+        assert told in done.of("problem")[0]["message"]
+
+
+@one_library
+@pytest.mark.parametrize(
+    "defect",
+    [
+        "records[leaving[i / pieces] * pieces + i % pieces] = in[i]=>"
+        "if (i >= pieces) records[leaving[i / pieces] * pieces + i % pieces] = in[i]",
+        "out[i] = records[leaving[i / pieces]=>out[i] = records[leaving[i / pieces / 2 * 2]",
+        "i % pieces] = in[i];=>i % pieces] = in[i - i % pieces];",
+        "counts[i] = sum;=>counts[i] = 0;",
+        "mark = directions[place];=>mark = directions[0];",
+        "place < moving=>place + 1 < moving",
+    ],
+    ids=["lost", "doubled", "altered", "sums", "direction", "left"],
+)
+def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
+    words = ("migrate", "--buffers", "D", "--share", "10", "--sizes", "5000", *QUICK)
+    done = launcher.run(*words, fake="reachable=1", env=env)
+    assert done.code == 3, (done.out, done.err)
+
+
+@one_library
+@pytest.mark.parametrize("fault", ["dropped", "misplaced", "late"])
+def test_wrong_messages_are_caught(
+    launcher: Any, compile_shim: Callable[[str], Path], fault: str
+) -> None:
+    env = {
+        "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": str(10 * 32),
+        "NEARPEAK_FAULTY_RANK": "1",
+    }
+    done = launcher.run("migrate", "--sizes", "26000", *QUICK, env=env, ranks=3)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert problem["status"] == "wrong data"
+
+
+@one_library
+@pytest.mark.parametrize("way", WAYS[1:])
+@pytest.mark.parametrize("fault", ["doubled", "altered", "stale"])
+def test_wrong_operations_are_caught(launcher: Any, faulty: Path, way: str, fault: str) -> None:
+    env = {
+        "LD_PRELOAD": str(faulty),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": "32",
+        "NEARPEAK_FAULTY_RANK": "1",
+    }
+    words = ("migrate", "--exchange", way, "--sizes", "1001", *QUICK)
+    done = launcher.run(*words, env=env)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert problem["status"] == "wrong data"
