@@ -47,8 +47,7 @@ class OnHost final : public HaloCells {
   void unpack(PackedHalo& packed, bool at_once) override { move<false>(packed.in, at_once); }
 
   void set(std::uint64_t round, Part part) override {
-    for_each([&](const Triple& cell, std::int64_t field, std::int64_t number) {
-      if (part == Part::kStamps && block_.inside(cell)) return true;
+    for_each(part, [&](const Triple& cell, std::int64_t field, std::int64_t number) {
       const bool own = std::all_of(kDimensions.begin(), kDimensions.end(), [&](std::size_t i) {
         return cell[i] >= 0 && cell[i] < block_.cells[i];
       });
@@ -60,8 +59,7 @@ class OnHost final : public HaloCells {
 
   std::optional<std::int64_t> find_wrong(std::uint64_t round, Part part) const override {
     std::optional<std::int64_t> wrong;
-    for_each([&](const Triple& cell, std::int64_t field, std::int64_t number) {
-      if (part == Part::kStamps && block_.inside(cell)) return true;
+    for_each(part, [&](const Triple& cell, std::int64_t field, std::int64_t number) {
       if (cells_[number] != static_cast<Real>(block_.expected(cell, field, round))) wrong = number;
       return !wrong;
     });
@@ -72,17 +70,22 @@ class OnHost final : public HaloCells {
   }
 
  private:
-  // Of all cells of the array, in their order, as long as it is true.
+  // Of cells of the array, in their order, as long as it is true; with Part::kStamps not of those
+  // inside.
   template <class Visit>
-  void for_each(Visit visit) const {
+  void for_each(Part part, Visit visit) const {
     const Triple& cells = block_.cells;
     const Triple& halo = block_.halo;
-    std::int64_t number = 0;
     for (std::int64_t field = 0; field < block_.fields; ++field)
       for (std::int64_t plane = -halo[0]; plane < cells[0] + halo[0]; ++plane)
-        for (std::int64_t row = -halo[1]; row < cells[1] + halo[1]; ++row)
-          for (std::int64_t column = -halo[2]; column < cells[2] + halo[2]; ++column)
-            if (!visit(Triple{plane, row, column}, field, number++)) return;
+        for (std::int64_t row = -halo[1]; row < cells[1] + halo[1]; ++row) {
+          const bool leaps = part == Part::kStamps && block_.inside({plane, row, halo[2]});
+          const std::int64_t start = field * block_.cells_of_field() + block_.at({plane, row, 0});
+          for (std::int64_t column = -halo[2]; column < cells[2] + halo[2]; ++column) {
+            if (leaps && column == halo[2]) column = cells[2] - halo[2];
+            if (!visit(Triple{plane, row, column}, field, start + column)) return;
+          }
+        }
   }
 
   template <bool kPacks>
