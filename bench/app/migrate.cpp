@@ -209,7 +209,8 @@ Motion motion_of(const CaseContext& context) {
   const std::uint64_t moving = motion.room() * record_bytes_of(context);
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
-  const std::uint64_t bytes = motion.count() * record_bytes_of(context) + 2 * moving;
+  const std::uint64_t bytes =
+      (motion.count() + motion.moving() + motion.room()) * record_bytes_of(context);
   if (bytes > context.most_bytes)
     throw Unfit("the particles of a rank take " + bytes_text(bytes) +
                 ": more than --memory-limit " + bytes_text(context.most_bytes));

@@ -43,9 +43,8 @@ class Motion {
 
   std::uint64_t count() const { return count_; }    // particles of a rank
   std::uint64_t moving() const { return moving_; }  // of them at each step
-  // For those that leave or come: more than there are, so that a few wrong ones are found by those
-  // who look.
-  std::uint64_t room() const { return moving_ + moving_ / 4 + 64; }
+  // For those that come: as there is for more than there are, wrong ones are found by who looks.
+  std::uint64_t room() const { return 2 * moving_; }
   // Going to each direction.
   const std::array<std::uint64_t, kDirections>& leaving() const { return leaving_; }
   // By place in the window.
@@ -83,7 +82,8 @@ class Particles {
   using Counts = std::array<std::uint64_t, kDirections>;
 
   virtual ~Particles() = default;
-  // Which of them leave at a step, and how many to each direction.
+  // Which of them leave at a step, and how many to each direction. If some are wrong and there are
+  // too many, the others stay.
   virtual Counts find_leaving(std::uint64_t shift) = 0;
   // Those into out(), by direction in the given order; done when it returns.
   virtual void pack(const std::array<int, kDirections>& order) = 0;
@@ -112,7 +112,7 @@ class Particles {
   Particles(const CaseContext& context, const Motion& motion, std::uint64_t record_bytes)
       : motion_(motion),
         record_bytes_(record_bytes),
-        out_(context.memory, motion.room() * record_bytes, 1, context.offset),
+        out_(context.memory, motion.moving() * record_bytes, 1, context.offset),
         in_(context.memory, motion.room() * record_bytes, 1, context.offset) {}
 
   const Motion& motion_;

@@ -48,7 +48,7 @@ class OnDevice final : public Particles {
         counts_(device_memory(), kDirections * counters_ * sizeof(std::uint32_t), 1),
         sums_(device_memory(), sums_bytes(), 1),
         sums_here_(device_.memory(BufferKind::kPinned), sums_bytes(), 1),
-        leaving_(device_memory(), motion.room() * sizeof(std::uint32_t), 1) {
+        leaving_(device_memory(), motion.moving() * sizeof(std::uint32_t), 1) {
     directions_.memory().from_host(directions_.slot(0), motion.directions().data(),
                                    motion.directions().size());
   }
@@ -72,12 +72,12 @@ class OnDevice final : public Particles {
     stream_->synchronize();
     const std::uint32_t* sum = sums_here();
     Counts found{};
+    std::uint64_t left = moving;
     for (std::uint64_t& count : found) {
-      count = std::accumulate(sum, sum + groups_, std::uint64_t{0});
+      count = std::min(left, std::accumulate(sum, sum + groups_, std::uint64_t{0}));
+      left -= count;
       sum += groups_;
     }
-    if (std::accumulate(found.begin(), found.end(), std::uint64_t{0}) > motion_.room())
-      throw AcceleratorError("more particles leave than can");
     return found;
   }
 
@@ -93,9 +93,10 @@ class OnDevice final : public Particles {
     const void* const counts = counts_.slot(0);
     const void* const sums = sums_.slot(0);
     const std::uint64_t all = motion_.count();
+    const std::uint64_t moving = motion_.moving();
     list_->launch(threads_for(counters_),
-                  {&leaving, &marks, &counts, &sums, &all, &kGroup, &counters_}, *stream_);
-    copy(*pack_, out(), begin);
+                  {&leaving, &marks, &counts, &sums, &all, &kGroup, &counters_, &moving}, *stream_);
+    copy(*pack_, out(), std::min<std::uint64_t>(begin, moving));
   }
 
   void unpack(std::uint64_t count) override { copy(*unpack_, in(), count); }

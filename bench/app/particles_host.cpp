@@ -13,8 +13,8 @@ class OnHost final : public Particles {
   OnHost(const CaseContext& context, const Motion& motion)
       : Particles(context, motion, kBytes),
         records_(context.memory, motion.count() * kBytes, 1),
-        found_(motion.room()),
-        leaving_(motion.room()) {}
+        found_(motion.moving()),
+        leaving_(motion.moving()) {}
 
   Counts find_leaving(std::uint64_t shift) override {
     counts_ = {};
@@ -24,12 +24,11 @@ class OnHost final : public Particles {
     for (std::uint64_t place = 0; place < all; ++place) {
       std::uint64_t in_window = record(place)[kWordPhase] + shift;
       if (in_window >= all) in_window -= all;
-      if (in_window >= moving) continue;
+      if (in_window >= moving || found_.size() == moving) continue;
       const std::uint8_t direction = motion_.directions()[in_window];
       ++counts_[direction];
       found_.push_back({static_cast<std::uint32_t>(place), direction});
     }
-    if (found_.size() > motion_.room()) throw AcceleratorError("more particles leave than can");
     return counts_;
   }
 

@@ -105,8 +105,9 @@ extern const char* const kCosmo;
 //     where each particle goes; 255: it stays
 //   particles_add_up(sums, counts, group, groups)
 //     of each `group` of counts the sum; in place of a count is the sum of those before it
-//   particles_list(leaving, marks, counts, begins, all, group, counters)
-//     the places of those that leave, of each group of counts from `begins` on
+//   particles_list(leaving, marks, counts, begins, all, group, counters, room)
+//     the places of those that leave, of each group of counts from `begins` on, as far as there is
+//     room
 //   particles_pack(out, records, leaving, count, pieces)    records of so many 16 bytes
 //   particles_unpack(in, records, leaving, count, pieces)
 extern const char* const kParticles;

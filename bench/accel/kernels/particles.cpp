@@ -50,7 +50,7 @@ KERNEL particles_add_up(GLOBAL u32* UNALIASED sums, GLOBAL u32* UNALIASED counts
 
 KERNEL particles_list(GLOBAL u32* UNALIASED leaving, GLOBAL const unsigned char* UNALIASED marks,
                       GLOBAL u32* UNALIASED counts, GLOBAL const u32* UNALIASED begins, u64 all,
-                      u64 group, u64 counters) {
+                      u64 group, u64 counters, u64 room) {
   const u64 thread = thread_number();
   if (thread >= counters) return;
   for (u64 first = thread; first < all; first += AT_ONCE * counters) {
@@ -62,7 +62,8 @@ KERNEL particles_list(GLOBAL u32* UNALIASED leaving, GLOBAL const unsigned char*
     for (u32 j = 0; j < AT_ONCE; ++j) {
       if (found[j] == 255) continue;
       const u64 counter = found[j] * counters + thread;
-      leaving[begins[counter / group] + counts[counter]++] = (u32)(first + j * counters);
+      const u64 at = begins[counter / group] + counts[counter]++;
+      if (at < room) leaving[at] = (u32)(first + j * counters);
     }
   }
 }
