@@ -49,7 +49,7 @@ inline MPI_Info no_info() { return MPI_INFO_NULL; }
 }  // namespace nearpeak::trace
 
 // The PMPI function of this name, looked up once.
-#define NEARPEAK_REAL(name) NEARPEAK_REAL_OF(name, "P" #name)
+#define NEARPEAK_REAL(name) NEARPEAK_REAL_OF(P##name, "P" #name)
 #define NEARPEAK_REAL_OF(name, text)                                            \
   ([]() {                                                                       \
     static auto* const function =                                               \
