@@ -14,7 +14,9 @@ using namespace nearpeak::trace;
 #define COUNT int
 #define OFFSET int
 #define WIDE_OFFSET int
-#if MPI_VERSION >= 4 || defined(NEARPEAK_MPI_HAS_PERSISTENT_COLLECTIVES)
+// Open MPI 5 has what MPI 4 has but for MPI_Count.
+#if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+#define HAS_MPI_4
 #define PERSISTENT(name, parameters, arguments, ...)                         \
   NEARPEAK_TRACED(FUNCTION(name##_init), #name "_init",                      \
                   (UNPACK parameters, MPI_Info info, MPI_Request * request), \
@@ -65,6 +67,27 @@ TRACED(Improbe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* one, 
        (from, tag, comm, flag, one, status))
 TRACED(Barrier, (MPI_Comm comm), (comm))
 TRACED(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request))
+
+#ifdef HAS_MPI_4
+NEARPEAK_TRACED(MPI_Isendrecv, "Isendrecv",
+                (const void* data, int n, MPI_Datatype type, int to, int tag, void* in, int m,
+                 MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Request* request),
+                (data, n, type, to, tag, in, m, in_type, from, in_tag, comm, request),
+                message(data, n, type, to, comm))
+NEARPEAK_TRACED(MPI_Psend_init, "Psend_init",
+                (const void* data, int parts, MPI_Count n, MPI_Datatype type, int to, int tag,
+                 MPI_Comm comm, MPI_Info info, MPI_Request* request),
+                (data, parts, n, type, to, tag, comm, info, request),
+                message(data, parts* n, type, to, comm))
+NEARPEAK_TRACED(MPI_Precv_init, "Precv_init",
+                (void* data, int parts, MPI_Count n, MPI_Datatype type, int from, int tag,
+                 MPI_Comm comm, MPI_Info info, MPI_Request* request),
+                (data, parts, n, type, from, tag, comm, info, request),
+                message(data, parts* n, type, from, comm))
+TRACED(Pready, (int part, MPI_Request request), (part, request))
+TRACED(Pready_range, (int from, int to, MPI_Request request), (from, to, request))
+TRACED(Parrived, (MPI_Request request, int part, int* flag), (request, part, flag))
+#endif
 
 // One-sided: a single number, and what brings ranks together.
 NEARPEAK_TRACED(MPI_Fetch_and_op, "Fetch_and_op",
@@ -133,10 +156,14 @@ int begun(int status) {
 NEARPEAK_TRACED(MPI_Comm_free, "Comm_free", (MPI_Comm * comm), (comm), {(forget(), -1)})
 NEARPEAK_TRACED(MPI_Comm_disconnect, "Comm_disconnect", (MPI_Comm * comm), (comm), {(forget(), -1)})
 NEARPEAK_TRACED(MPI_Win_free, "Win_free", (MPI_Win * window), (window), {(forget(), -1)})
+NEARPEAK_ALSO_PROFILED(MPI_Type_free)
 extern "C" int MPI_Type_free(MPI_Datatype* type) {
   return forgetting(NEARPEAK_REAL(MPI_Type_free)(type));
 }
 
+NEARPEAK_ALSO_PROFILED(MPI_Init)
+NEARPEAK_ALSO_PROFILED(MPI_Init_thread)
+NEARPEAK_ALSO_PROFILED(MPI_Finalize)
 extern "C" int MPI_Init(int* argc, char*** argv) {
   return begun(NEARPEAK_REAL(MPI_Init)(argc, argv));
 }

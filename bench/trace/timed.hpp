@@ -35,8 +35,19 @@ int timed(int operation, const Call& call, const About& about) {
     return number;                                                       \
   }())
 
+// The Fortran bindings of Open MPI call the functions of the profiling interface: of these, too,
+// this library's are taken. Those of MPICH call the others.
+#ifdef OMPI_MAJOR_VERSION
+#define NEARPEAK_ALSO_PROFILED(name) NEARPEAK_ALIAS_OF(name)
+#define NEARPEAK_ALIAS_OF(name) \
+  extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
+#else
+#define NEARPEAK_ALSO_PROFILED(name)
+#endif
+
 // Wraps a function: its parameters, how they are passed on, and the Message that it is.
 #define NEARPEAK_TRACED(function, text, parameters, arguments, ...)                  \
+  NEARPEAK_ALSO_PROFILED(function)                                                   \
   extern "C" int function parameters {                                               \
     return ::nearpeak::trace::timed(                                                 \
         NEARPEAK_OPERATION(text), [&] { return NEARPEAK_REAL(function) arguments; }, \

@@ -9,6 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef PROFILED  // as the Fortran bindings of some libraries do
+#define MPI_Init PMPI_Init
+#define MPI_Finalize PMPI_Finalize
+#define MPI_Send PMPI_Send
+#define MPI_Recv PMPI_Recv
+#define MPI_Isend PMPI_Isend
+#define MPI_Waitall PMPI_Waitall
+#define MPI_Allreduce PMPI_Allreduce
+#endif
+
 static char data[1 << 20], other[1 << 20];
 static int rank, ranks;
 
@@ -109,6 +119,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "aborted")) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Abort(MPI_COMM_WORLD, 5);
+    pause();  // of some libraries it comes back, and the launcher ends the rank a little later
   }
   nonblocking();
   types();

@@ -2,11 +2,13 @@
 """Real applications under `nearpeak trace`: what it says they called is what they called."""
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -17,6 +19,7 @@ from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
 from nearpeak.trace.model import Trace
 
+HERE = Path(__file__).parent
 LIMIT = 120  # seconds
 NEARPEAK = [sys.executable, "-c", "from nearpeak.cli.main import main; main()"]
 GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
@@ -56,12 +59,12 @@ class Tracer:
     library: Library
     folder: Path
 
-    def compiled(self, source: str = "known.c") -> str:
+    def compiled(self, *flags: str) -> str:
+        """known.c."""
         kit, program = kit_for(self.library), self.folder / "known"
-        words = ["-x", "c", str(Path(__file__).with_name(source)), "-x", "none"]
+        words = [*flags, f"-I{kit.header.parent}", "-x", "c", str(HERE / "known.c"), "-x", "none"]
         link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
-        include = f"-I{kit.header.parent}"
-        subprocess.run([*compiler(), include, *words, "-o", str(program), *link], check=True)
+        subprocess.run([*compiler(), *words, "-o", str(program), *link], check=True)
         return str(program)
 
     def run(
@@ -90,8 +93,6 @@ class Tracer:
             check=False,
         )
         assert list(temporary.glob("nearpeak-trace-*")) == []
-        import msgspec
-
         trace = msgspec.json.decode(file.read_bytes(), type=Trace) if file.exists() else None
         return Traced(done.returncode, done.stdout, done.stderr, trace)
 
@@ -123,8 +124,6 @@ def expected(ranks: int) -> dict[tuple[str, int | None, str], tuple[int, int]]:
         key = ("MPI_Allgatherv", 1 << (rank + 1).bit_length() - 1, "none")
         calls, size = gathered.get(key, (0, 0))
         gathered[key] = (calls + 1, size + rank + 1)
-    whole = sum(range(1, ranks + 1))
-    _ = whole
     return {
         **BLOCKING,
         **gathered,
@@ -175,6 +174,32 @@ def test_every_call_is_counted(tracer: Tracer, ranks: int) -> None:
     assert sum(one.seconds for one in trace.entries) == pytest.approx(trace.mpi_seconds)
     assert "% of MPI" in done.out
     assert "MPI_Finalize" not in done.out
+
+
+@pytest.mark.parametrize("tracer", ["openmpi"], indirect=True)
+def test_calls_of_the_profiling_interface_are_counted(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled("-DPROFILED"))
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == expected(2)
+
+
+@pytest.mark.parametrize("tracer", ["intel"], indirect=True)
+def test_a_fortran_program_is_counted(tracer: Tracer) -> None:
+    fortran = shutil.which("gfortran")
+    if fortran is None:
+        pytest.skip("no Fortran compiler here")
+    program, libmpi = tracer.folder / "known", tracer.library.libmpi
+    binding = libmpi.with_name("libmpifort.so.12")
+    words = ["-fallow-argument-mismatch", str(HERE / "known.f90"), "-o", str(program)]
+    link = [str(binding), str(libmpi), "-Wl,--allow-shlib-undefined"]
+    subprocess.run([fortran, *words, *link], cwd=tracer.folder, check=True)
+    done = tracer.run(str(program))
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == {
+        ("MPI_Send", 512, "same host"): (100, 100_000),
+        ("MPI_Recv", 512, "same host"): (100, 100_000),
+        ("MPI_Barrier", None, "none"): (2, 0),
+    }
 
 
 @pytest.mark.parametrize("how", ["killed", "aborted"])
