@@ -19,7 +19,7 @@ LAYERS = [
     {"observations"},
     {"results"},
     {"findings"},
-    {"compare"},
+    {"compare", "trace"},
     {"report"},
     {"bundle"},
     {"cli"},

@@ -13,6 +13,7 @@ from nearpeak.compare import schema as compare
 from nearpeak.conform import schema as conform
 from nearpeak.results import schema as results
 from nearpeak.study import schema as study
+from nearpeak.trace import schema as trace
 
 DOCS = Path(__file__).parents[1] / "docs"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -20,12 +21,14 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "conform": conform.schema,
     "records": study.records_schema,  # tests/study/test_records.py has its document
     "results": results.schema,
+    "trace": trace.schema,
 }
 # How headings of structs begin, and the structs that docs/results.md has for others too.
 DOCUMENTS = {
     "compare": ("###", {"Who", "Place", "Case", "Curve"}),
     "conform": ("###", set[str]()),
     "results": ("##", set[str]()),
+    "trace": ("###", set[str]()),
 }
 
 

@@ -53,6 +53,12 @@ def build_mpi(library: Library) -> Path:
     return _build_mpi(kit_for(library), own_benchmarks())
 
 
+def build_trace(library: Library) -> Path:
+    """What `nearpeak trace` preloads into programs of this library; errors as build_mpi."""
+    target = _mpi(kit_for(library), program=TRACE)
+    return _find(target) or _build(target)
+
+
 @functools.cache
 def build_native() -> Path:
     """nearpeak-native; errors as build_mpi."""
@@ -107,6 +113,7 @@ class Target:
 
 CORE = Target("libnearpeak_core.a")  # needs no MPI
 NATIVE = Target("nearpeak-native")
+TRACE = "libnearpeak-trace.so"  # needs no CORE
 
 
 def own_benchmarks() -> Path | None:
@@ -123,7 +130,7 @@ def own_benchmarks() -> Path | None:
     return folder
 
 
-def _mpi(kit: Kit, own: Path | None = None) -> Target:
+def _mpi(kit: Kit, own: Path | None = None, program: str = "nearpeak-mpi") -> Target:
     options = [
         f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
         f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
@@ -134,7 +141,7 @@ def _mpi(kit: Kit, own: Path | None = None) -> Target:
     if own:
         options.append(f"-DNEARPEAK_BENCHMARKS={own}")
         parts += [file.read_bytes() for file in sorted(own.glob("*.cpp"))]
-    return Target("nearpeak-mpi", tuple(options), tuple(parts))
+    return Target(program, tuple(options), tuple(parts))
 
 
 def _runpath(library: Path) -> str:
@@ -309,7 +316,8 @@ def _make(target: Target, kept: Path) -> None:
             if not _runs_here(shared / CORE.program):
                 _compile({CORE: shared, NATIVE: kept}, [])
                 return
-    core = [] if target == CORE else [f"-DNEARPEAK_CORE={_build(CORE)}"]
+    alone = target.program in (CORE.program, TRACE)
+    core = [] if alone else [f"-DNEARPEAK_CORE={_build(CORE)}"]
     _compile({target: kept}, core)
 
 

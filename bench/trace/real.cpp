@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/real.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace nearpeak::trace {
+
+namespace {
+
+void* find_in(void* scope, const char* name) {
+  if (void* const found = dlsym(scope, name)) return found;
+  // Of a program that has loaded the MPI library itself, as an interpreter does.
+  if (void* const library = dlopen(NEARPEAK_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD))
+    if (void* const found = dlsym(library, name)) return found;
+  std::fprintf(stderr, "nearpeak trace: the program called MPI, but %s has no %s\n",
+               NEARPEAK_MPI_SONAME, name);
+  std::abort();
+}
+
+}  // namespace
+
+void* find(const char* name) { return find_in(RTLD_NEXT, name); }
+void* find_variable(const char* name) { return find_in(RTLD_DEFAULT, name); }
+
+}  // namespace nearpeak::trace

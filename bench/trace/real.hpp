@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Its functions are what this library shows.
+#pragma GCC visibility push(default)
+#include <mpi.h>
+#pragma GCC visibility pop
+
+#include <type_traits>
+
+namespace nearpeak::trace {
+
+// A function of the MPI library by its name. The library need not be loaded before the
+// first call: this one is preloaded into launchers and shells too. Ends the process where there is
+// none.
+void* find(const char* name);
+// A variable: that which the library uses may be in the program.
+void* find_variable(const char* name);
+
+template <typename Function>
+Function* real(const char* name) {
+  return reinterpret_cast<Function*>(find(name));
+}
+
+// Handles that are addresses in the library in some ABIs.
+#ifdef OMPI_MAJOR_VERSION
+template <typename Handle>
+Handle handle(const char* name) {
+  return static_cast<Handle>(find_variable(name));
+}
+inline MPI_Comm comm_world() {
+  static const auto found = handle<MPI_Comm>("ompi_mpi_comm_world");
+  return found;
+}
+inline MPI_Datatype byte_type() {
+  static const auto found = handle<MPI_Datatype>("ompi_mpi_byte");
+  return found;
+}
+inline MPI_Info no_info() {
+  static const auto found = handle<MPI_Info>("ompi_mpi_info_null");
+  return found;
+}
+#else
+inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
+inline MPI_Datatype byte_type() { return MPI_BYTE; }
+inline MPI_Info no_info() { return MPI_INFO_NULL; }
+#endif
+
+}  // namespace nearpeak::trace
+
+// The PMPI function of this name, looked up once.
+#define NEARPEAK_REAL(name) NEARPEAK_REAL_OF(P##name, "P" #name)
+#define NEARPEAK_REAL_OF(name, text)                                            \
+  ([]() {                                                                       \
+    static auto* const function =                                               \
+        ::nearpeak::trace::real<std::remove_reference_t<decltype(name)>>(text); \
+    return function;                                                            \
+  }())

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak trace`: where an application's MPI time goes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HELP = """Run an MPI application and say where its MPI time goes.
+
+A small library that is loaded into every rank counts, for each operation,
+size of messages, memory and place of the other rank: calls, bytes, time. The
+application is not changed. With --study beside it what messages of these
+sizes take on a study's path without MPI.
+
+Exit status: that of the command; 2 bad input, or nothing to count.
+
+Examples:
+
+  nearpeak trace -- mpirun -n 4 ./app args
+
+  nearpeak trace -o trace.json -- mpirun -n 4 ./app
+
+  nearpeak trace --mpi openmpi -- mpirun -n 4 python app.py
+
+  nearpeak trace --study study -- mpirun -n 2 ./app
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    passing = {"allow_interspersed_args": False}  # the options of COMMAND are its own
+    app.command("trace", help=HELP, context_settings=passing)(trace)
+
+
+def trace(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run.")],
+    mpi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="The MPI library of the application: its name, or a path. Default: the one that"
+            " the first program in COMMAND is linked with.",
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Show the ceilings of this study beside the calls."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it all as JSON.")
+    ] = None,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Print every row, not the longest alone.")
+    ] = False,
+) -> None:
+    """Runs it, prints the table; exits as the command did."""
+    import msgspec
+
+    from nearpeak.files import write_whole
+    from nearpeak.findings.build import build_results
+    from nearpeak.libraries.discover import resolve
+    from nearpeak.report.traced import print_trace
+    from nearpeak.trace.application import library_of
+    from nearpeak.trace.ceilings import ceilings
+    from nearpeak.trace.run import run
+
+    results = build_results(study) if study else None
+    library = resolve(mpi) if mpi else library_of(command)
+    found = run(command, library)
+    if results:
+        found.ceilings = ceilings(found, results)
+    if output:
+        text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+        write_whole(output, text + "\n")
+    print_trace(found, show_all=show_all)
+    if found.exit_status:
+        raise typer.Exit(found.exit_status)

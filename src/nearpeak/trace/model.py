@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `nearpeak trace -o` writes (docs/trace.md). Sizes in bytes, times in seconds."""
+
+from typing import Literal
+
+import msgspec
+
+SCHEMA = 1
+
+Memory = Literal["host", "device"]
+Peer = Literal["none", "self", "same host", "other host", "unknown"]
+
+
+class Rank(msgspec.Struct, kw_only=True):
+    """One process that called MPI_Init."""
+
+    rank: int  # in MPI_COMM_WORLD
+    host: str
+    process: int
+    run_seconds: float  # from the end of MPI_Init to MPI_Finalize, else to the last call
+    mpi_seconds: float  # of these in MPI, summed over threads
+    threads: int  # that called MPI
+    finalized: bool  # whether it came to MPI_Finalize
+    lost: int = 0  # calls that were not counted: of too many threads
+
+
+class Entry(msgspec.Struct, kw_only=True):
+    """Calls of one operation, with messages of one class, summed over ranks."""
+
+    operation: str  # "MPI_Send"
+    size_bytes: int | None  # the smallest of its class, up to twice that; null: it has no size
+    memory: Memory  # of the buffer
+    peer: Peer  # where the other rank is; "none": there is no one other rank
+    calls: int
+    bytes: int
+    seconds: float
+    longest_seconds: float  # of one call
+
+    @property
+    def mean_seconds(self) -> float:
+        """Of a call."""
+        return self.seconds / self.calls
+
+    @property
+    def mean_bytes(self) -> float:
+        """Of a call."""
+        return self.bytes / self.calls
+
+
+class Ceiling(msgspec.Struct, kw_only=True):
+    """What a study says of the calls of an entry between two ranks."""
+
+    entry: int  # its place in `entries`, from 0
+    path: str  # of the study
+    size_bytes: int  # that was measured there, in the class of the entry
+    seconds: float  # of one message of this size, without MPI
+    saved_seconds: float  # of the entry's, if each of its calls took no longer
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """All of it."""
+
+    schema: int
+    nearpeak: str  # version
+    command: list[str]
+    library: str  # name and version
+    exit_status: int  # of the command
+    expected: int  # ranks, as the MPI library says: fewer in `ranks` left anything
+    ranks: list[Rank]
+    entries: list[Entry]  # the one that took longest first
+    ceilings: list[Ceiling] = []
+
+    @property
+    def run_seconds(self) -> float:
+        """Of all ranks."""
+        return sum(one.run_seconds for one in self.ranks)
+
+    @property
+    def mpi_seconds(self) -> float:
+        """Of all ranks."""
+        return sum(one.mpi_seconds for one in self.ranks)

