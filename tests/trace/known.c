@@ -3,6 +3,7 @@
 // second take part in what all do.
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,9 +105,37 @@ static void one_sided(void) {
   MPI_Win_free(&window);
 }
 
+#define THREADS 4
+#define EACH 1000
+
+static void* send_much(void* bytes) {
+  for (int i = 0; i < EACH; i++)
+    MPI_Send(data, *(int*)bytes, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  return 0;
+}
+
+static void threads(void) {
+  pthread_t started[THREADS];
+  int bytes = 16;
+  for (int i = 0; i < THREADS; i++) pthread_create(&started[i], 0, send_much, &bytes);
+  for (int i = 0; i < THREADS; i++) pthread_join(started[i], 0);
+#if MPI_VERSION >= 4
+  MPI_Send_c(data, 16, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+#else
+  MPI_Send(data, 16, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+#endif
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "cuda")) dlopen("libcuda.so.1", RTLD_NOW);
+  if (!strcmp(what, "threads")) {
+    int given;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
+    threads();
+    MPI_Finalize();
+    return 0;
+  }
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -31,6 +31,15 @@ extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long 
   return 0;
 }
 """
+# Without an MPI library of its own.
+LOADING = """
+#include <dlfcn.h>
+int main(int argc, char** argv) {
+  void* const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return 9;
+  return reinterpret_cast<int (*)(int, char**)>(dlsym(library, "application"))(argc - 1, argv + 1);
+}
+"""
 
 
 @dataclass
@@ -174,6 +183,25 @@ def test_every_call_is_counted(tracer: Tracer, ranks: int) -> None:
     assert sum(one.seconds for one in trace.entries) == pytest.approx(trace.mpi_seconds)
     assert "% of MPI" in done.out
     assert "MPI_Finalize" not in done.out
+
+
+def test_threads_are_counted_each_for_itself(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled("-pthread"), "threads")
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == {("MPI_Send", 16, "none"): (2 * 4001, 2 * 4001 * 16)}
+    assert done.trace is not None
+    assert [one.threads for one in done.trace.ranks] == [5, 5]
+
+
+def test_a_library_that_is_loaded_late_is_counted(tracer: Tracer) -> None:
+    """As an interpreter does that is not linked with MPI."""
+    loaded = tracer.compiled("-Dmain=application", "-shared", "-fPIC")
+    source, program = tracer.folder / "late.cpp", str(tracer.folder / "late")
+    source.write_text(LOADING)
+    subprocess.run([*compiler(), str(source), "-o", program, "-ldl"], check=True)
+    done = tracer.run(program, loaded, options=("--mpi", tracer.library.name))
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == expected(2)
 
 
 @pytest.mark.parametrize("tracer", ["openmpi"], indirect=True)

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,12 +108,14 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        return fingerprint(sources(), [*kind, *self.parts])
+        own = TRACE_FOLDER if self.program != TRACE else "tests"  # in no other program
+        return fingerprint(sources(), [*kind, *self.parts], {"tests", own})
 
 
 CORE = Target("libnearpeak_core.a")  # needs no MPI
 NATIVE = Target("nearpeak-native")
 TRACE = "libnearpeak-trace.so"  # needs no CORE
+TRACE_FOLDER = "trace"  # of the sources
 
 
 def own_benchmarks() -> Path | None:
@@ -257,12 +259,14 @@ def compiler() -> list[str]:
     )
 
 
-def fingerprint(folder: Path, parts: list[bytes]) -> str:
-    """A hash of the sources in a folder, and of `parts`."""
+def fingerprint(
+    folder: Path, parts: list[bytes], without: Collection[str] = frozenset({"tests"})
+) -> str:
+    """A hash of the sources in a folder, `without` some folders in it, and of `parts`."""
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder)
-        if file.is_file() and name.parts[0] != "tests" and not file.name.startswith("."):
+        if file.is_file() and name.parts[0] not in without and not file.name.startswith("."):
             digest.update(f"{name}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     for part in parts:
