@@ -3,26 +3,13 @@
 
 #include "accel/kernels/kernels.hpp"
 #include "app/cosmo_fields.hpp"
+#include "app/on_device.hpp"
 
 namespace nearpeak::cosmo {
 namespace {
 
-constexpr unsigned kThreads = 256;    // of a block
-constexpr unsigned kLookers = 65536;  // threads that look for a wrong cell
 // Rows that a thread goes down: as many as leave each multiprocessor enough threads.
 constexpr std::uint64_t kBand = 16;
-
-LaunchShape threads_for(std::uint64_t work, std::uint64_t most = 1ULL << 31) {
-  const std::uint64_t threads = std::clamp<std::uint64_t>(work, 1, most);
-  return {.blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads),
-          .threads = kThreads};
-}
-
-Program& program_of(Device& device) {
-  if (const std::string why = why_no_kernels(device); !why.empty())
-    throw AcceleratorError("fields on a device need kernels there: " + why);
-  return device.kernels()->portable(kernels::kCosmo);
-}
 
 class OnDevice final : public Fields {
  public:
@@ -31,7 +18,7 @@ class OnDevice final : public Fields {
         device_(*context.device),
         updates_(device_.new_stream()),
         exchanges_(device_.new_stream()),
-        program_(program_of(device_)),
+        program_(kernels_of(device_, kernels::kCosmo)),
         update_(program_.kernel("cosmo_update")),
         pack_(program_.kernel("cosmo_pack")),
         unpack_(program_.kernel("cosmo_unpack")),
@@ -39,7 +26,7 @@ class OnDevice final : public Fields {
         find_wrong_(program_.kernel("cosmo_find_wrong")),
         values_(device_.memory(BufferKind::kDevice),
                 (2 * (patch.side + 2 * kHalo) + patch.planes()) * sizeof(double), 1),
-        found_(device_.memory(BufferKind::kDevice), kLookers * sizeof(std::uint64_t), 1) {
+        lookers_(device_) {
     for (std::size_t i = 0; i < arrays(); ++i)
       arrays_.push_back(
           std::make_unique<SlotBuffer>(context.memory, layout_.cells * sizeof(double), 1));
@@ -61,22 +48,20 @@ class OnDevice final : public Fields {
     give(values);
     const void* const cells = array(array_of(set));
     const void* const numbers = values_.slot(0);
-    void* const found = found_.slot(0);
+    void* const found = lookers_.found();
     const std::uint64_t planes = patch_.planes();
     const std::uint64_t looks_around = around ? 1 : 0;
-    find_wrong_->launch(threads_for(kLookers),
+    find_wrong_->launch(Lookers::shape(),
                         {&cells, &layout_.origin, &layout_.pitch, &layout_.plane_pitch,
                          &patch_.side, &planes, &numbers, &looks_around, &found},
                         *exchanges_);
     exchanges_->synchronize();
-    std::vector<std::uint64_t> all(kLookers);
-    found_.memory().to_host(all.data(), found, all.size() * sizeof(std::uint64_t));
-    const std::uint64_t first = *std::min_element(all.begin(), all.end());
-    if (first == ~std::uint64_t{0}) return std::nullopt;
+    const auto first = lookers_.first();
+    if (!first) return std::nullopt;
     const std::uint64_t wide = patch_.side + 2 * kHalo;
-    const std::uint64_t plane = first / (wide * wide);
-    const std::uint64_t row = first / wide % wide;
-    const std::uint64_t column = first % wide;
+    const std::uint64_t plane = *first / (wide * wide);
+    const std::uint64_t row = *first / wide % wide;
+    const std::uint64_t column = *first % wide;
     Wrong wrong{.cell = layout_.origin - kHalo * layout_.pitch - kHalo +
                         plane * layout_.plane_pitch + row * layout_.pitch + column,
                 .expected = values.rows[row] + values.columns[column] + values.planes[plane],
@@ -140,7 +125,7 @@ class OnDevice final : public Fields {
   const std::unique_ptr<Kernel> write_;
   const std::unique_ptr<Kernel> find_wrong_;
   SlotBuffer values_;
-  SlotBuffer found_;
+  const Lookers lookers_;
   std::vector<std::unique_ptr<SlotBuffer>> arrays_;
 };
 

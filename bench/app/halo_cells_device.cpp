@@ -4,13 +4,13 @@
 
 #include "accel/kernels/kernels.hpp"
 #include "app/halo_cells.hpp"
+#include "app/on_device.hpp"
 
 namespace nearpeak {
 namespace {
 
 constexpr unsigned kThreads = 256;      // of a block, and of a piece
 constexpr std::uint64_t kChunk = 1024;  // cells of a piece
-constexpr unsigned kLookers = 65536;    // threads that look for a wrong cell
 
 // Of numbers below 2^31, exactly: number * factor >> shift.
 struct Divider {
@@ -50,7 +50,7 @@ class OnDevice final : public HaloCells {
         cell_bytes_(cell_bytes),
         count_(static_cast<std::uint64_t>(block.cells_of_all())),
         stream_(device_.new_stream()),
-        program_(program_of(device_, type)),
+        program_(kernels_of(device_, kernels::halo(type, kChunk))),
         pack_(program_.kernel("pack_boxes")),
         unpack_(program_.kernel("unpack_boxes")),
         set_cells_(program_.kernel("set_cells")),
@@ -61,7 +61,7 @@ class OnDevice final : public HaloCells {
         in_boxes_(device_, boxes(packed == nullptr ? nullptr : &packed->in, false)),
         pieces_(device_, pieces()),
         shape_(device_, shape()),
-        found_(device_.memory(BufferKind::kDevice), kLookers * sizeof(std::uint64_t), 1) {}
+        lookers_(device_) {}
 
   char* data() const override { return buffer_.slot(0); }
 
@@ -85,15 +85,13 @@ class OnDevice final : public HaloCells {
     const void* const block = shape_.data();
     const std::uint64_t all = part == Part::kAll ? 1 : 0;
     const std::uint64_t edges = block_.edges ? 1 : 0;
-    const void* const found = found_.slot(0);
-    find_wrong_->launch(threads_for(kLookers),
-                        {&cells, &block, &count_, &round, &all, &edges, &found}, *stream_);
+    const void* const found = lookers_.found();
+    find_wrong_->launch(Lookers::shape(), {&cells, &block, &count_, &round, &all, &edges, &found},
+                        *stream_);
     stream_->synchronize();
-    std::vector<std::uint64_t> each(kLookers);
-    found_.memory().to_host(each.data(), found, each.size() * sizeof(std::uint64_t));
-    const std::uint64_t first = *std::min_element(each.begin(), each.end());
-    if (first == ~std::uint64_t{0}) return std::nullopt;
-    return static_cast<std::int64_t>(first);
+    const auto first = lookers_.first();
+    if (!first) return std::nullopt;
+    return static_cast<std::int64_t>(*first);
   }
 
   double value_at(std::int64_t number) const override {
@@ -103,16 +101,6 @@ class OnDevice final : public HaloCells {
   }
 
  private:
-  static Program& program_of(Device& device, const std::string& type) {
-    if (const std::string why = why_no_kernels(device); !why.empty())
-      throw AcceleratorError("cells on a device need kernels there: " + why);
-    return device.kernels()->portable(kernels::halo(type, kChunk));
-  }
-
-  static LaunchShape threads_for(std::uint64_t threads) {
-    return {.blocks = static_cast<unsigned>(threads / kThreads), .threads = kThreads};
-  }
-
   static std::uint64_t pieces_of(const HaloMessage& message) {
     return (static_cast<std::uint64_t>(message.cells) + kChunk - 1) / kChunk;
   }
@@ -200,7 +188,7 @@ class OnDevice final : public HaloCells {
   const Table<std::uint64_t> in_boxes_;
   const Table<std::uint64_t> pieces_;
   const Table<std::int64_t> shape_;
-  SlotBuffer found_;
+  const Lookers lookers_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "accel/kernels/kernels.hpp"
+#include "app/on_device.hpp"
 #include "app/particles.hpp"
 
 namespace nearpeak::particles {
@@ -15,17 +16,7 @@ constexpr unsigned kThreads = 128;  // of a block
 constexpr std::uint64_t kGroup = 128;
 constexpr std::uint64_t kMostCounters = 16384;
 
-LaunchShape threads_for(std::uint64_t work, std::uint64_t most = 1ULL << 31) {
-  const std::uint64_t threads = std::clamp<std::uint64_t>(work, 1, most);
-  return {.blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads),
-          .threads = kThreads};
-}
-
-Program& program_of(Device& device) {
-  if (const std::string why = why_no_kernels(device); !why.empty())
-    throw AcceleratorError("particles on a device need kernels there: " + why);
-  return device.kernels()->portable(kernels::kParticles);
-}
+LaunchShape threads(std::uint64_t work) { return threads_for(work, 1ULL << 31, kThreads); }
 
 class OnDevice final : public Particles {
  public:
@@ -36,7 +27,7 @@ class OnDevice final : public Particles {
                   kGroup * kGroup),
         groups_(counters_ / kGroup),
         stream_(device_.new_stream()),
-        program_(program_of(device_)),
+        program_(kernels_of(device_, kernels::kParticles)),
         mark_(program_.kernel("particles_mark")),
         add_up_(program_.kernel("particles_add_up")),
         list_(program_.kernel("particles_list")),
@@ -64,10 +55,10 @@ class OnDevice final : public Particles {
     const std::uint64_t moving = motion_.moving();
     const std::uint64_t groups = kDirections * groups_;
     mark_->launch(
-        threads_for(counters_),
+        threads(counters_),
         {&marks, &counts, &records, &words, &all, &shift, &moving, &directions, &counters_},
         *stream_);
-    add_up_->launch(threads_for(groups), {&sums, &counts, &kGroup, &groups}, *stream_);
+    add_up_->launch(threads(groups), {&sums, &counts, &kGroup, &groups}, *stream_);
     device_.copy_async(sums_here_.slot(0), sums, sums_bytes(), *stream_);
     stream_->synchronize();
     const std::uint32_t* sum = sums_here();
@@ -94,7 +85,7 @@ class OnDevice final : public Particles {
     const void* const sums = sums_.slot(0);
     const std::uint64_t all = motion_.count();
     const std::uint64_t moving = motion_.moving();
-    list_->launch(threads_for(counters_),
+    list_->launch(threads(counters_),
                   {&leaving, &marks, &counts, &sums, &all, &kGroup, &counters_, &moving}, *stream_);
     copy(*pack_, out(), std::min<std::uint64_t>(begin, moving));
   }
@@ -141,7 +132,7 @@ class OnDevice final : public Particles {
     const void* const leaving = leaving_.slot(0);
     const std::uint64_t pieces = record_bytes_ / 16;
     if (count > 0)
-      kernel.launch(threads_for(count * pieces), {&message, &records, &leaving, &count, &pieces},
+      kernel.launch(threads(count * pieces), {&message, &records, &leaving, &count, &pieces},
                     *stream_);
     stream_->synchronize();
   }

@@ -4,23 +4,16 @@
 #include <vector>
 
 #include "accel/kernels/kernels.hpp"
+#include "app/on_device.hpp"
 #include "app/relaxation.hpp"
 
 namespace nearpeak {
 namespace {
 
-constexpr unsigned kThreads = 256;  // of a block
 // Rows that a thread goes down: many enough that its first and last are few, and few enough that
 // all multiprocessors have threads to the end.
 constexpr std::uint64_t kBand = 64;
-constexpr unsigned kTotals = 4096;    // sums that are left for the CPU
-constexpr unsigned kLookers = 65536;  // threads that look for a wrong cell
-
-LaunchShape threads_for(std::uint64_t work, std::uint64_t most = 1ULL << 31) {
-  const std::uint64_t threads = std::clamp<std::uint64_t>(work, 1, most);
-  return {.blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads),
-          .threads = kThreads};
-}
+constexpr unsigned kTotals = 4096;  // sums that are left for the CPU
 
 class OnDevice final : public Relaxation {
  public:
@@ -31,7 +24,7 @@ class OnDevice final : public Relaxation {
         lanes_(16 / cell_bytes),
         stream_(device_.new_stream()),
         beside_(device_.new_stream()),
-        program_(program_of(device_, type, cell_bytes)),
+        program_(kernels_of(device_, kernels::relaxation(type, static_cast<unsigned>(cell_bytes)))),
         relax_(program_.kernel("relax")),
         relax_line_(program_.kernel("relax_line")),
         copy_line_(program_.kernel("copy_line")),
@@ -41,7 +34,7 @@ class OnDevice final : public Relaxation {
         sums_(device_.memory(BufferKind::kDevice), sums_of_all() * sizeof(double), 1),
         totals_(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1),
         totals_here_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
-        found_(device_.memory(BufferKind::kDevice), kLookers * sizeof(std::uint64_t), 1) {}
+        lookers_(device_) {}
 
   void step(Cells first_cells, bool summed) override {
     used_sums_ = 0;
@@ -98,21 +91,19 @@ class OnDevice final : public Relaxation {
   }
 
   std::optional<Wrong> find_wrong(const Field& field) override {
-    void* const found = found_.slot(0);
+    void* const found = lookers_.found();
     const std::uint64_t held = held_sides();
     find_wrong_->launch(
-        threads_for(kLookers),
+        Lookers::shape(),
         {&from_, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns, &tile_.row,
          &tile_.column, &field.round, &field.down, &field.across, &held, &found},
         *stream_);
     stream_->synchronize();
-    std::vector<std::uint64_t> all(kLookers);
-    found_.memory().to_host(all.data(), found, all.size() * sizeof(std::uint64_t));
-    const std::uint64_t first = *std::min_element(all.begin(), all.end());
-    if (first == ~std::uint64_t{0}) return std::nullopt;
+    const auto first = lookers_.first();
+    if (!first) return std::nullopt;
     const std::uint64_t wide = tile_.columns + 2;
-    Wrong wrong{.row = static_cast<std::int64_t>(first / wide) - 1,
-                .column = static_cast<std::int64_t>(first % wide) - 1,
+    Wrong wrong{.row = static_cast<std::int64_t>(*first / wide) - 1,
+                .column = static_cast<std::int64_t>(*first % wide) - 1,
                 .expected = 0,
                 .got = 0};
     wrong.expected = expected(field, wrong.row, wrong.column);
@@ -126,12 +117,6 @@ class OnDevice final : public Relaxation {
     return (tile_.columns + lanes_ - 1) / lanes_ * ((rows + kBand - 1) / kBand);
   }
   std::uint64_t sums_of_all() const { return sums_of(tile_.rows) + 2 * sums_of(1); }
-
-  static Program& program_of(Device& device, const std::string& type, std::size_t cell_bytes) {
-    if (const std::string why = why_no_kernels(device); !why.empty())
-      throw AcceleratorError("cells on a device need kernels there: " + why);
-    return device.kernels()->portable(kernels::relaxation(type, static_cast<unsigned>(cell_bytes)));
-  }
 
   void relax(std::uint64_t top, std::uint64_t end, bool summed, Stream& stream) {
     if (end <= top) return;
@@ -195,7 +180,7 @@ class OnDevice final : public Relaxation {
   SlotBuffer sums_;
   SlotBuffer totals_;
   SlotBuffer totals_here_;
-  SlotBuffer found_;
+  const Lookers lookers_;
   std::uint64_t used_sums_ = 0;
 };
 
