@@ -5,9 +5,9 @@
 #include <exception>
 #include <vector>
 
+#include "app/check_memory.hpp"
 #include "app/cosmo_fields.hpp"
 #include "app/exchange.hpp"
-#include "group/host_memory.hpp"
 
 namespace nearpeak {
 namespace {
@@ -29,12 +29,7 @@ Patch patch_of(const CaseContext& context) {
 // Throws Unfit on all ranks.
 Patch own_patch(const CaseContext& context) {
   const Patch patch = patch_of(context);
-  const std::uint64_t bytes = cosmo::bytes_of(patch);
-  if (bytes > context.most_bytes)
-    throw Unfit("the fields of a rank take " + bytes_text(bytes) + ": more than --memory-limit " +
-                bytes_text(context.most_bytes));
-  const std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : bytes);
-  if (!why.empty()) throw Unfit(why);
+  check_memory(context, cosmo::bytes_of(patch), "the fields");
   return patch;
 }
 

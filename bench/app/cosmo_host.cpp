@@ -5,13 +5,10 @@
 
 #include "app/cosmo_fields.hpp"
 #include "app/large_pages.hpp"
+#include "app/vectors.hpp"
 
 namespace nearpeak::cosmo {
 namespace {
-
-// Fields that no cache holds are written past the caches, where the processor can: else what is
-// written is read first.
-constexpr std::uint64_t kCachesToExceed = 2;
 
 // Some rows of a plane, `pitch` apart in both arrays.
 using UpdateRows = void (*)(double* now, const double* here, std::size_t pitch, std::size_t count);
@@ -31,27 +28,12 @@ constexpr std::size_t kRows = 4;
 
 #if defined(__x86_64__)
 
-template <std::size_t kBytes>
-struct Vectors {
-  static constexpr std::size_t kCells = kBytes / sizeof(double);
-  typedef double Type __attribute__((vector_size(kBytes), may_alias));
-  typedef std::int64_t Places __attribute__((vector_size(kBytes)));
-
-  // Of two vectors that follow each other, as many places from the one at kFirst on.
-  template <std::int64_t kFirst, class All = std::make_integer_sequence<std::int64_t, kCells>>
-  struct From;
-  template <std::int64_t kFirst, std::int64_t... kPlace>
-  struct From<kFirst, std::integer_sequence<std::int64_t, kPlace...>> {
-    static constexpr Places kPlaces{(kFirst + kPlace)...};
-  };
-};
-
 // Compiled for what its caller is compiled for.
 template <std::size_t kBytes, bool kPastCaches>
 [[gnu::always_inline]] inline void update_vectors(double* now, const double* here,
                                                   std::size_t pitch, std::size_t count) {
-  using Vector = typename Vectors<kBytes>::Type;
-  constexpr auto kCells = static_cast<std::int64_t>(Vectors<kBytes>::kCells);
+  using Vector = typename VectorOf<double, kBytes>::Type;
+  constexpr auto kCells = static_cast<std::int64_t>(VectorOf<double, kBytes>::kCells);
   std::size_t i = 0;
   for (; i + kCells <= count; i += kCells) {
     Vector column[kRows + 2 * kHalo];
@@ -63,7 +45,7 @@ template <std::size_t kBytes, bool kPastCaches>
       const Vector before = *reinterpret_cast<const Vector*>(at - kCells);
       const Vector centre = column[row + kHalo];
       const Vector after = *reinterpret_cast<const Vector*>(at + kCells);
-      using All = Vectors<kBytes>;
+      using All = VectorOf<double, kBytes>;
       const Vector left1 =
           __builtin_shuffle(before, centre, All::template From<kCells - 1>::kPlaces);
       const Vector left2 =
@@ -109,7 +91,6 @@ UpdateRows update_function(bool past_caches) {
       update_plain(now + row * pitch, here + row * pitch, pitch, count);
   };
 }
-void order_stores() { asm volatile("sfence" ::: "memory"); }
 
 #else
 
@@ -119,16 +100,14 @@ UpdateRows update_function(bool) {
       update_plain(now + row * pitch, here + row * pitch, pitch, count);
   };
 }
-void order_stores() {}
-
 #endif
 
 class OnHost final : public Fields {
  public:
   OnHost(const CaseContext& context, const Patch& patch)
       : Fields(context, patch),
-        update_rows_(update_function(arrays() * layout_.cells * sizeof(double) >
-                                     kCachesToExceed * context.cache_bytes)) {
+        update_rows_(
+            update_function(exceeds_caches(context, arrays() * layout_.cells * sizeof(double)))) {
     for (std::size_t i = 0; i < arrays(); ++i) {
       arrays_.push_back(
           std::make_unique<SlotBuffer>(context.memory, layout_.cells * sizeof(double), 1));

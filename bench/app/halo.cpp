@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/check_memory.hpp"
 #include "app/exchange.hpp"
 #include "app/halo_cells.hpp"
 #include "app/halo_transfer.hpp"
-#include "group/host_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
 #include "payload/numbers.hpp"
@@ -57,14 +57,6 @@ void check_axes(const CaseContext& context, std::size_t cell_bytes) {
                 std::to_string(context.offset));
 }
 
-void check_memory(const CaseContext& context, std::uint64_t bytes) {
-  if (bytes > context.most_bytes)
-    throw Unfit("the cells and messages of a rank take " + bytes_text(bytes) +
-                ": more than --memory-limit " + bytes_text(context.most_bytes));
-  const std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : bytes);
-  if (!why.empty()) throw Unfit(why);
-}
-
 class Halo final : public Case {
  public:
   Halo(const CaseContext& context, bool plane)
@@ -80,7 +72,7 @@ class Halo final : public Case {
     const auto bytes = message_bytes();
     for (const HaloMessage& message : messages_)
       sent_bytes_ += static_cast<double>(message.cells) * static_cast<double>(type_.bytes);
-    check_memory(context, bytes_of_all(bytes));
+    check_memory(context, bytes_of_all(bytes), "the cells and messages");
     on_every_rank(group_, [&] { make_buffers(context, bytes); });
     connect(context);
   }

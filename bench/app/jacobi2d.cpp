@@ -9,9 +9,9 @@
 #include <numbers>
 #include <vector>
 
+#include "app/check_memory.hpp"
 #include "app/exchange.hpp"
 #include "app/relaxation.hpp"
-#include "group/host_memory.hpp"
 #include "payload/numbers.hpp"
 
 namespace nearpeak {
@@ -45,14 +45,7 @@ Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
       whole.columns < static_cast<std::uint64_t>(grid.columns))
     throw Unfit("there are fewer rows or columns of cells than of ranks");
   const Tile tile = tile_of(grid, context.group.rank(), whole.rows, whole.columns);
-  const auto all = context.group.gather(relaxation_bytes(tile, cell_bytes));
-  const std::uint64_t most = *std::max_element(all.begin(), all.end());
-  if (most > context.most_bytes)
-    throw Unfit("the cells of a rank take " + bytes_text(most) + ": more than --memory-limit " +
-                bytes_text(context.most_bytes));
-  const std::string why =
-      why_too_much(context.group, on_device(context.kind) ? 0 : relaxation_bytes(tile, cell_bytes));
-  if (!why.empty()) throw Unfit(why);
+  check_memory(context, relaxation_bytes(tile, cell_bytes), "the cells");
   return tile;
 }
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "app/check_memory.hpp"
 #include "app/particles.hpp"
-#include "group/host_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
 
@@ -211,11 +211,7 @@ Motion motion_of(const CaseContext& context) {
     throw Unfit("more bytes move at a step than MPI counts");
   const std::uint64_t bytes =
       (motion.count() + motion.moving() + motion.room()) * record_bytes_of(context);
-  if (bytes > context.most_bytes)
-    throw Unfit("the particles of a rank take " + bytes_text(bytes) +
-                ": more than --memory-limit " + bytes_text(context.most_bytes));
-  const std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : bytes);
-  if (!why.empty()) throw Unfit(why);
+  check_memory(context, bytes, "the particles");
   return motion;
 }
 

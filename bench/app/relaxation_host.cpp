@@ -7,13 +7,10 @@
 
 #include "app/large_pages.hpp"
 #include "app/relaxation.hpp"
+#include "app/vectors.hpp"
 
 namespace nearpeak {
 namespace {
-
-// Cells that no cache holds are written past the caches, where the processor can: else what is
-// written is read first.
-constexpr std::uint64_t kCachesToExceed = 2;
 
 // What adds up beside each other.
 using Sums = std::array<double, 16>;
@@ -44,23 +41,6 @@ constexpr std::size_t kRows = 4;
 #if defined(__x86_64__)
 
 constexpr std::size_t kAheadBytes = 2048;  // so far ahead a row is asked for
-
-template <class Real, std::size_t kBytes>
-struct VectorOf {
-  static constexpr std::size_t kCells = kBytes / sizeof(Real);
-  using Index = std::conditional_t<sizeof(Real) == 8, std::int64_t, std::int32_t>;
-  typedef Real Type __attribute__((vector_size(kBytes), may_alias));
-  typedef Index Places __attribute__((vector_size(kBytes)));
-  typedef double Doubles __attribute__((vector_size(kCells * sizeof(double))));
-
-  // Of two vectors that follow each other, as many places from the one at kFirst on.
-  template <Index kFirst, class All = std::make_integer_sequence<Index, kCells>>
-  struct From;
-  template <Index kFirst, Index... kPlace>
-  struct From<kFirst, std::integer_sequence<Index, kPlace...>> {
-    static constexpr Places kPlaces{(kFirst + kPlace)...};
-  };
-};
 
 // Compiled for what its caller is compiled for.
 template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount, class Real>
@@ -142,8 +122,6 @@ RelaxRows<Real> rows_function(bool past_caches) {
     return past_caches ? relax_avx512<true, kCount, Real> : relax_avx512<false, kCount, Real>;
   return past_caches ? relax_sse2<true, kCount, Real> : relax_sse2<false, kCount, Real>;
 }
-// What was written past the caches is seen by whoever sees what is written later.
-void order_stores() { asm volatile("sfence" ::: "memory"); }
 
 #else
 
@@ -154,8 +132,6 @@ RelaxRows<Real> rows_function(bool) {
       relax_plain(now + row * pitch, here + row * pitch, pitch, count, sums);
   };
 }
-void order_stores() {}
-
 #endif
 
 template <class Real>
@@ -257,7 +233,7 @@ class OnHost final : public Relaxation {
   }
 
   bool past_caches(const CaseContext& context) const {
-    return relaxation_bytes(tile_, sizeof(Real)) > kCachesToExceed * context.cache_bytes;
+    return exceeds_caches(context, relaxation_bytes(tile_, sizeof(Real)));
   }
 
   // The cells inside.
