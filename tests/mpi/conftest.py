@@ -47,6 +47,12 @@ class Done:
         assert not self.of("problem")
         return {one["benchmark"] for one in self.of("samples")}
 
+    def verified_sizes(self, benchmark: str) -> list[int]:
+        """Those of a launch of one benchmark in which all went well."""
+        assert self.measured() == {benchmark}
+        assert all(one["verified"] for one in self.of("samples"))
+        return [one["size_bytes"] for one in self.of("samples") if one["metric"] == benchmark]
+
     def lines(self) -> list[str]:
         """What the program itself has said of an error."""
         return [line for line in self.err.splitlines() if line.startswith("nearpeak-mpi: ")]

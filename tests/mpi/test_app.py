@@ -17,18 +17,11 @@ SIZES = ("--sizes", ",".join(map(str, SIDES)))
 one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
-def sides(done: Any) -> list[int]:
-    """Those of a launch in which all went well."""
-    assert done.measured() == {"jacobi2d"}
-    assert all(one["verified"] for one in done.of("samples"))
-    return [one["size_bytes"] for one in done.of("samples") if one["metric"] == "jacobi2d"]
-
-
 @pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     done = launcher.run("jacobi2d", *SIZES, *QUICK, ranks=ranks)
-    assert sides(done) == list(SIDES)
+    assert done.verified_sizes("jacobi2d") == list(SIDES)
     times = [one for one in done.of("samples") if one["metric"] == "jacobi2d"]
     rates = [one for one in done.of("samples") if one["metric"] == "jacobi2d_rate"]
     for time, rate in zip(times, rates, strict=True):
@@ -52,13 +45,13 @@ def test_every_way(launcher: Any) -> None:
         sizes = ("--sizes", "6,39,64")  # whole rows of strong scaling: one of each rank
         for more in (("--type", "float"), ("--norm", "never")):
             done = launcher.run("jacobi2d", *words, *more, *sizes, *QUICK, ranks=6)
-            assert sides(done) == [6, 39, 64]
+            assert done.verified_sizes("jacobi2d") == [6, 39, 64]
 
 
 @one_library
 def test_cells_that_no_cache_holds(launcher: Any) -> None:
     done = launcher.run("jacobi2d", "--sizes", "3001", "--memory-limit", "1G", *QUICK)
-    assert sides(done) == [3001]
+    assert done.verified_sizes("jacobi2d") == [3001]
 
 
 @one_library
@@ -75,11 +68,11 @@ def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str) -> None
         done = launcher.run(
             *words, *more, "--buffers", buffers, fake="reachable=1", env=env, ranks=4
         )
-        assert sides(done) == list(SIDES)
+        assert done.verified_sizes("jacobi2d") == list(SIDES)
     # The library dies of an address of these devices.
     for staging in launcher.axis("jacobi2d", "staging")[1:]:
         done = launcher.run(*words, "--staging", staging, "--buffers", "D", env=env)
-        assert sides(done) == list(SIDES)
+        assert done.verified_sizes("jacobi2d") == list(SIDES)
 
 
 @one_library
@@ -88,7 +81,7 @@ def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
     words = ("jacobi2d", "--overlap", overlap, "--buffers", "D", "--devices", opencl)
     for more in ((), ("--type", "float")):
         done = launcher.run(*words, *more, "--staging", "pinned", *SIZES, *QUICK, ranks=4)
-        assert sides(done) == list(SIDES)
+        assert done.verified_sizes("jacobi2d") == list(SIDES)
 
 
 @one_library

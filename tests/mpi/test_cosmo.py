@@ -18,18 +18,11 @@ MODES = {1: "async", 2: "deferred", 3: "nocomp", 4: "async", 6: "deferred"}
 one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
-def sides(done: Any) -> list[int]:
-    """Those of a launch in which all went well."""
-    assert done.measured() == {"cosmo"}
-    assert all(one["verified"] for one in done.of("samples"))
-    return [one["size_bytes"] for one in done.of("samples") if one["metric"] == "cosmo"]
-
-
 @pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     done = launcher.run("cosmo", "--mode", MODES[ranks], *SIZES, *QUICK, ranks=ranks)
-    assert sides(done) == list(SIDES)
+    assert done.verified_sizes("cosmo") == list(SIDES)
     times = [one for one in done.of("samples") if one["metric"] == "cosmo"]
     rates = [one for one in done.of("samples") if one["metric"] == "cosmo_rate"]
     for time, rate in zip(times, rates, strict=True):
@@ -47,7 +40,7 @@ def test_every_mode(launcher: Any) -> None:
     assert modes == ["sync", "async", "deferred", "nocomm", "nocomp"]
     for mode in modes:
         done = launcher.run("cosmo", "--mode", mode, "--updates", "2", *SIZES, *QUICK, ranks=4)
-        assert sides(done) == list(SIDES)
+        assert done.verified_sizes("cosmo") == list(SIDES)
         # What a mode leaves out takes no time.
         for one in done.of("samples"):
             phases = {name: max(times) for name, times in one["phases"].items()}
@@ -69,19 +62,19 @@ def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
     ):
         words = ("cosmo", "--mode", mode, "--buffers", buffers, *SIZES, *QUICK)
         done = launcher.run(*words, fake="reachable=1", env=env, ranks=ranks)
-        assert sides(done) == list(SIDES)
+        assert done.verified_sizes("cosmo") == list(SIDES)
     # The library dies of an address of these devices.
     for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async")):
         more = ("--updates", "2", "--staging", staging, "--buffers", "D")
         done = launcher.run("cosmo", "--mode", mode, *more, *SIZES, *QUICK, env=env)
-        assert sides(done) == list(SIDES)
+        assert done.verified_sizes("cosmo") == list(SIDES)
 
 
 @one_library
 def test_fields_of_opencl(launcher: Any, opencl: str) -> None:
     words = ("cosmo", "--mode", "async", "--buffers", "D", "--devices", opencl)
     done = launcher.run(*words, "--staging", "pinned", *SIZES, *QUICK)
-    assert sides(done) == list(SIDES)
+    assert done.verified_sizes("cosmo") == list(SIDES)
 
 
 @one_library

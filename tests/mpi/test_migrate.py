@@ -19,19 +19,12 @@ USED = {1: WAYS[2], 2: WAYS[0], 3: WAYS[1], 4: WAYS[2], 6: WAYS[0]}
 one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
-def counts(done: Any) -> list[int]:
-    """Particles of each size of a launch in which all went well."""
-    assert done.measured() == {"migrate"}
-    assert all(one["verified"] for one in done.of("samples"))
-    return [one["size_bytes"] for one in done.of("samples") if one["metric"] == "migrate"]
-
-
 @pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     words = ("migrate", "--exchange", USED[ranks], "--share", "10")
     done = launcher.run(*words, *SIZES, *QUICK, ranks=ranks)
-    assert counts(done) == list(COUNTS)
+    assert done.verified_sizes("migrate") == list(COUNTS)
     times = [one for one in done.of("samples") if one["metric"] == "migrate"]
     rates = [one for one in done.of("samples") if one["metric"] == "migrate_rate"]
     for time, rate in zip(times, rates, strict=True):
@@ -54,7 +47,7 @@ def test_every_way(launcher: Any, way: str) -> None:
     for share, record in zip(axes["share"], axes["record"], strict=True):
         words = ("--exchange", way, "--share", share, "--record", record, "--skew", "10to1")
         done = launcher.run("migrate", *words, *SIZES, *QUICK, ranks=4)
-        assert counts(done) == list(COUNTS)
+        assert done.verified_sizes("migrate") == list(COUNTS)
 
 
 @one_library
@@ -71,19 +64,19 @@ def test_particles_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
         done = launcher.run(
             "migrate", *words, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=ranks
         )
-        assert counts(done) == list(COUNTS)
+        assert done.verified_sizes("migrate") == list(COUNTS)
     # The library dies of an address of these devices.
     for way, staging in (("isend", "pageable"), ("alltoallv", "pinned")):
         words = ("--exchange", way, "--staging", staging, "--buffers", "D", "--skew", "10to1")
         done = launcher.run("migrate", *words, *SIZES, *QUICK, env=env)
-        assert counts(done) == list(COUNTS)
+        assert done.verified_sizes("migrate") == list(COUNTS)
 
 
 @one_library
 def test_particles_of_opencl(launcher: Any, opencl: str) -> None:
     words = ("migrate", "--share", "10", "--buffers", "D", "--devices", opencl)
     done = launcher.run(*words, "--staging", "pinned", *SIZES, *QUICK)
-    assert counts(done) == list(COUNTS)
+    assert done.verified_sizes("migrate") == list(COUNTS)
 
 
 @one_library
