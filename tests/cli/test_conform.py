@@ -15,14 +15,14 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     # On the host alone: of each data, at an odd offset too, churn, leak.
     assert "one 1: 8 ok" in out
-    assert out.splitlines()[-1] == "8 cases, none failed; c/conform.html"
+    assert out.splitlines()[-1] == "8 cases tried, none failed; c/conform.html"
     found = json.loads((tmp_path / "c" / "conform.json").read_text())
     assert {one["status"] for one in found["libraries"][0]["outcomes"]} == {"ok"}
     assert (tmp_path / "c" / "conform.html").read_text().startswith("<!DOCTYPE html>")
     lines = (tmp_path / "c" / "conform.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "c" / "conform.jsonl").write_text("".join(lines[:-3]))
     code, out, _ = nearpeak("conform", "--resume", "-o", "c")
-    assert (code, out.splitlines()[-1]) == (0, "8 cases, none failed; c/conform.html")
+    assert (code, out.splitlines()[-1]) == (0, "8 cases tried, none failed; c/conform.html")
 
 
 def test_what_fails_is_told_and_the_status_is_1(
@@ -32,7 +32,9 @@ def test_what_fails_is_told_and_the_status_is_1(
     code, out, _ = nearpeak("conform", "--mpi", "two@default", "--operations", "latency,put")
     assert code == 1
     assert "two: put, H,H, 8 B: crashed: ended by SIGSEGV" in out
-    assert out.splitlines()[-1] == "5 cases, 1 of them failed, 3 not tried; conform/conform.html"
+    assert (
+        out.splitlines()[-1] == "5 cases tried, 1 of them failed, 3 not tried; conform/conform.html"
+    )
 
 
 def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -40,7 +42,7 @@ def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
     for name in ("conform.json", "conform.html"):
         (tmp_path / "c" / name).unlink()
     code, out, _ = nearpeak("report", "c")
-    assert (code, out.splitlines()[-1]) == (0, "4 cases, none failed; c/conform.html")
+    assert (code, out.splitlines()[-1]) == (0, "4 cases tried, none failed; c/conform.html")
     assert (tmp_path / "c" / "conform.json").exists()
     assert (tmp_path / "c" / "conform.html").exists()
     code, _, err = nearpeak("report", "c", "--beside", "lassen-2019")

@@ -98,7 +98,7 @@ def test_all_is_done(runner: Runner) -> None:
     assert found.complete
     assert not found.failed
     assert [words.memory_label(one) for one in found.memories] == ["D", "D vmm"]
-    assert words.conclusion(found) == "15 cases, none failed"
+    assert words.conclusion(found) == "15 cases tried, none failed"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
     assert sum(one.cases for one in ends) == 15
     assert all("-end.txt" in one.command for one in ends)
     jsonschema.validate(json.loads(to_json(found)), schema())
-    told = f"15 cases, none failed, {len(ends)} jobs ended badly after the last case"
+    told = f"15 cases tried, none failed, {len(ends)} jobs ended badly after the last case"
     assert words.conclusion(found) == told
     assert "Jobs that ended badly after the last case" in render(found)
     print_conformance(found, Path("conform.html"))
@@ -238,7 +238,7 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     print_conformance(found, Path("conform.html"))
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
-    assert "11 cases, 2 of them failed, 4 not tried; conform.html" in told
+    assert "11 cases tried, 2 of them failed, 4 not tried; conform.html" in told
 
 
 def test_failures_are_grouped_by_how_they_ended() -> None:
@@ -292,7 +292,7 @@ def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: st
 
 def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
     found = runner.run("probe D,D latency crash later", replace_operations(CHOSEN, [], "quick"))
-    assert words.conclusion(found) == "7 cases, 1 of them failed (1 ok alone)"
+    assert words.conclusion(found) == "7 cases tried, 1 of them failed (1 ok alone)"
 
 
 @pytest.mark.parametrize(

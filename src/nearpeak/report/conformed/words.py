@@ -156,4 +156,4 @@ def conclusion(conformance: Conformance) -> str:
         return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
     left_out = [f"{len(outcomes) - tried} not tried"] if tried < len(outcomes) else []
     ends = _ends([end for one in conformance.libraries for end in one.bad_ends])
-    return ", ".join([count(tried, "case"), failed, *left_out, *ends])
+    return ", ".join([f"{count(tried, 'case')} tried", failed, *left_out, *ends])
