@@ -81,6 +81,9 @@ class Stream {
  public:
   virtual ~Stream() = default;
   virtual void synchronize() = 0;
+  // What is given to this stream from now on begins after all that another of the same device has
+  // been given by now. The CPU does not wait.
+  virtual void wait_for(Stream& other) = 0;
   // Whether all that was given to the stream is done.
   virtual bool finished() { throw AcceleratorError("streams of this backend cannot be asked"); }
   // The driver's own handle, for libraries that put work into it; null where there is none.
@@ -205,6 +208,8 @@ class Device {
   virtual void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;
 
   virtual std::unique_ptr<Stream> new_stream() = 0;
+  // One whose kernels let those of other streams go first, where the device knows of urgency.
+  virtual std::unique_ptr<Stream> new_background_stream() { return new_stream(); }
   virtual std::unique_ptr<Event> new_event() = 0;
 
   // For libraries that are given its addresses in a thread that has not used it yet.

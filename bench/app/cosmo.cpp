@@ -73,6 +73,16 @@ class Updates {
   Fields& fields() { return *fields_; }
   std::vector<double>& phases_ns() { return phases_ns_; }
 
+  // Of one update; of messages those that it waits for.
+  Work work() {
+    Work work{.copied_bytes = computes_ ? patch_.cells() * sizeof(double) : 0};
+    const auto all = patch_.neighbours();
+    for (const Side side : kSides)
+      if (exchanges_ && in_flight_ == 0 && all[side] != patch_.rank)
+        work.messages.push_back(fields_->out(0, side).layout().bytes);
+    return work;
+  }
+
   void begin_round(std::uint64_t round) {
     settle();
     begun_ = finished_ = 0;
@@ -148,6 +158,7 @@ class Cosmo final : public Case {
     return {"compute", "pack", "communicate", "unpack"};
   }
   const std::vector<double>& phases_ns() const override { return updates_->phases_ns(); }
+  std::optional<Work> work() const override { return updates_->work(); }
   std::vector<double> values(const Times& times) const override {
     const double us = times.us / static_cast<double>(patch_.sets);
     return {us, cells_ / us / 1e3};
@@ -204,7 +215,7 @@ const Register entry(Benchmark{
                    "that; nocomm: computed alone; nocomp: exchanged alone"},
                   {"fields", {"4", "8", "16"}, "that are updated together"},
                   {"updates", {"1", "2"}, "exchanges that go on while another update is computed"}},
-         .x = {.name = "side", .unit = "cells"},
+         .x = {.name = "side", .unit = "cells", .usual = {128}},
          .staged = true,
          .reduce = Reduce::kMaximum},
     .make = [](const CaseContext& context) -> std::unique_ptr<Case> {

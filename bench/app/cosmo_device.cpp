@@ -16,7 +16,7 @@ class OnDevice final : public Fields {
   OnDevice(const CaseContext& context, const Patch& patch)
       : Fields(context, patch),
         device_(*context.device),
-        updates_(device_.new_stream()),
+        updates_(device_.new_background_stream()),
         exchanges_(device_.new_stream()),
         program_(kernels_of(device_, kernels::kCosmo)),
         update_(program_.kernel("cosmo_update")),

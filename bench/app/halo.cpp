@@ -82,6 +82,13 @@ class Halo final : public Case {
     return {"pack", "communicate", "unpack"};
   }
   const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  std::optional<Work> work() const override {
+    Work work;
+    for (const HaloMessage& message : messages_)
+      if (message.peer != group_.rank())
+        work.messages.push_back(static_cast<std::size_t>(message.cells) * type_.bytes);
+    return work;
+  }
   std::vector<double> values(const Times& times) const override {
     return {times.us, sent_bytes_ / times.us / 1e3};
   }
@@ -280,6 +287,8 @@ class Halo final : public Case {
   std::int64_t mark_ = 0;
 };
 
+using Sizes = std::vector<std::size_t>;
+
 Benchmark halo(bool plane) {
   const std::string name = plane ? "halo2d" : "halo3d";
   const std::string domain = plane ? "plane" : "volume";
@@ -314,7 +323,9 @@ Benchmark halo(bool plane) {
                    .smallest = 1,
                    .largest = plane ? std::size_t{65536} : std::size_t{2048},
                    .axes = std::move(axes),
-                   .x = {.name = "side", .unit = "cells"},
+                   .x = {.name = "side",
+                         .unit = "cells",
+                         .usual = plane ? Sizes{1024} : Sizes{64, 256}},
                    .budgeted = true,
                    .staged = true,
                    .reduce = Reduce::kMaximum},

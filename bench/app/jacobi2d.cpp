@@ -37,6 +37,12 @@ Whole whole_of(const CaseContext& context) {
           context.bytes * static_cast<std::uint64_t>(grid.columns)};
 }
 
+// After how many iterations the norm is taken; 0: never.
+std::uint64_t norm_every(const CaseContext& context) {
+  const std::string& text = context.axis("norm");
+  return text == "never" ? 0 : std::stoull(text);
+}
+
 // Throws Unfit on all ranks.
 Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
   const Whole whole = whole_of(context);
@@ -79,13 +85,13 @@ class Iterations {
     std::optional<double> sum;
     mark_ = now_ns();
     relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
-    relaxation_->finish();
+    relaxation_->finish_first();
     lap(kCompute);
     relaxation_->pack();
     lap(kPack);
     exchange_->begin();
     lap(kCommunicate);
-    if (overlaps_) relaxation_->finish_inside();
+    if (overlaps_) relaxation_->compute_inside();
     lap(kCompute);
     exchange_->finish();
     lap(kCommunicate);
@@ -98,6 +104,13 @@ class Iterations {
     lap(kNorm);
     relaxation_->turn();
     return sum;
+  }
+
+  // What iterations have begun and not needed yet, as cells inside.
+  void finish() {
+    mark_ = now_ns();
+    relaxation_->finish();
+    lap(kCompute);
   }
 
  private:
@@ -121,7 +134,7 @@ class Jacobi final : public Case {
  public:
   explicit Jacobi(const CaseContext& context)
       : whole_(whole_of(context)),
-        norm_every_(norm_every(context.axis("norm"))),
+        norm_every_(norm_every(context)),
         iterations_(context),
         plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
 
@@ -129,6 +142,14 @@ class Jacobi final : public Case {
     return {"compute", "pack", "communicate", "unpack", "norm"};
   }
   const std::vector<double>& phases_ns() const override { return iterations_.phases_ns(); }
+  std::optional<Work> work() const override {
+    const Tile& tile = iterations_.tile();
+    Work work{.copied_bytes = tile.rows * tile.columns * iterations_.type().bytes};
+    for (const Side side : kSides)
+      if (tile.neighbours[side])
+        work.messages.push_back(tile.length(side) * iterations_.type().bytes);
+    return work;
+  }
   std::vector<double> values(const Times& times) const override {
     return {times.us, whole_.cells() / times.us / 1e3};
   }
@@ -147,7 +168,7 @@ class Jacobi final : public Case {
       const bool summed = norm_every_ != 0 && done_++ % norm_every_ == 0;
       if (const auto sum = iterations_.iterate(summed)) sum_ = sum;
     }
-    iterations_.cells().finish();
+    iterations_.finish();
   }
 
   std::optional<Mismatch> wrong(std::uint64_t, Part) const override {
@@ -160,24 +181,12 @@ class Jacobi final : public Case {
   }
 
  private:
-  static std::uint64_t norm_every(const std::string& text) {
-    return text == "never" ? 0 : std::stoull(text);
-  }
-
-  // By the field. Whole numbers and their quarters add up exactly. Collective.
+  // Whole numbers and their quarters add up exactly. Collective.
   double expected_sum() const {
     if (field_.round == 0) return 0;
-    const Tile& tile = iterations_.tile();
-    double sum = 0;
-    for (std::uint64_t row = 0; row < tile.rows; ++row)
-      for (std::uint64_t column = 0; column < tile.columns; ++column) {
-        const std::int64_t y = tile.row + static_cast<std::int64_t>(row);
-        const std::int64_t x = tile.column + static_cast<std::int64_t>(column);
-        const double change = field_.relaxed(y, x) - field_.at(y, x);
-        sum += change * change;
-      }
     double all = 0;
-    for (const double one : iterations_.group().gather(sum)) all += one;
+    for (const double one : iterations_.group().gather(iterations_.cells().expected_sum(field_)))
+      all += one;
     return all;
   }
 
@@ -297,19 +306,21 @@ int solve(const CaseContext& context, const Solve& wanted) {
                 static_cast<unsigned long long>(whole.rows),
                 static_cast<unsigned long long>(whole.columns), context.axis("type").c_str(),
                 context.group.size(), "Iteration", "Residue");
+  const std::uint64_t every = norm_every(context) == 1 ? 1 : kToldEvery;
   const std::int64_t begin = now_ns();
   double residue = 0;
   std::uint64_t done = 0;
   do {
     // The same on all ranks, who add up the same numbers in the same order.
-    residue = std::sqrt(*iterations.iterate(true) / whole.cells());
+    if (const auto sum = iterations.iterate(done % every == 0))
+      residue = std::sqrt(*sum / whole.cells());
     if (leads && done % kToldEvery == 0) {
       std::printf("%-16llu %14.6e\n", static_cast<unsigned long long>(done), residue);
       std::fflush(stdout);
     }
     ++done;
   } while (residue > wanted.tolerance && done < wanted.most);
-  iterations.cells().finish();
+  iterations.finish();
   const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
   const double error = error_of(iterations, exact);
   if (!wanted.solution.empty()) write_solution(iterations, whole, wanted.solution);
@@ -337,7 +348,7 @@ const Register entry(Benchmark{
                   {"type", {"double", "float"}, "the type of the cells"},
                   {"overlap", {"no", "yes"}, "whether cells inside are computed meanwhile"},
                   {"norm", {"1", "100", "never"}, "after how many iterations the norm is taken"}},
-         .x = {.name = "side", .unit = "cells"},
+         .x = {.name = "side", .unit = "cells", .usual = {1024, 4096}},
          .staged = true,
          .reduce = Reduce::kMaximum},
     .make = [](const CaseContext& context) -> std::unique_ptr<Case> {

@@ -370,7 +370,7 @@ const Register entry(Benchmark{
                        {"uniform", "10to1"},
                        "whether as many move in each of the 26 directions, or ten times as many in "
                        "every second one"}},
-             .x = {.name = "particles", .unit = "1"},
+             .x = {.name = "particles", .unit = "particles", .usual = {100000}},
              .staged = true,
              .reduce = Reduce::kMaximum},
     .make = [](const CaseContext& context) -> std::unique_ptr<Case> {

@@ -50,17 +50,22 @@ class Relaxation {
   virtual ~Relaxation() = default;
 
   // A step, where it is `summed` with the sum of the squares of all changes. On a device it is only
-  // begun. With kEdges the other cells follow until finish_inside(), on a device beside all else.
+  // begun, with kEdges the cells inside beside all that follows, until the next step needs them.
   virtual void step(Cells first, bool summed) = 0;
+  // The cells that come first are there.
+  virtual void finish_first() = 0;
   // The outermost new cells of each side with a neighbour into out(side); done when it returns.
   virtual void pack() = 0;
   // What is in in(side) into the line around the new cells; on a device it is only begun.
   virtual void unpack() = 0;
-  virtual void finish_inside() = 0;
-  // All but cells inside.
-  virtual void finish() = 0;
-  // Of the last step, once it is finished.
+  // The cells inside of a step that began with kEdges, by the CPU; a device is at them already.
+  virtual void compute_inside() = 0;
+  // Of the last step, which was summed: after each such step, and before the next.
   virtual double sum() = 0;
+  // All that was begun is done.
+  virtual void finish() = 0;
+  // What it must be after a step from the field.
+  virtual double expected_sum(const Field& field) = 0;
   // The new cells are those of the next step.
   void turn() { std::swap(from_, to_); }
 

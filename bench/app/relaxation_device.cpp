@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,14 @@
 namespace nearpeak {
 namespace {
 
-// Rows that a thread goes down: many enough that its first and last are few, and few enough that
-// all multiprocessors have threads to the end.
-constexpr std::uint64_t kBand = 64;
-constexpr unsigned kTotals = 4096;  // sums that are left for the CPU
+// Rows that a thread goes down: twice as many as it has on their way (kernels::relaxation). With
+// fewer, the rows above and below a band count; with more, an H200 was slower by several percent.
+constexpr std::uint64_t kBand = 16;
+// Threads with a sum each, and how many of the sums are left when they were added up once and
+// twice.
+constexpr std::uint64_t kMostSums = 1 << 20;
+constexpr std::uint64_t kPartials = 16384;
+constexpr std::uint64_t kTotals = 256;
 
 class OnDevice final : public Relaxation {
  public:
@@ -23,39 +28,34 @@ class OnDevice final : public Relaxation {
         device_(*context.device),
         lanes_(16 / cell_bytes),
         stream_(device_.new_stream()),
-        beside_(device_.new_stream()),
+        beside_(device_.new_background_stream()),
         program_(kernels_of(device_, kernels::relaxation(type, static_cast<unsigned>(cell_bytes)))),
         relax_(program_.kernel("relax")),
+        relax_summed_(program_.kernel("relax_summed")),
         relax_line_(program_.kernel("relax_line")),
         copy_line_(program_.kernel("copy_line")),
         add_up_(program_.kernel("add_up")),
+        add_up_expected_(program_.kernel("add_up_expected")),
         set_cells_(program_.kernel("set_cells")),
         find_wrong_(program_.kernel("find_wrong")),
         sums_(device_.memory(BufferKind::kDevice), sums_of_all() * sizeof(double), 1),
+        partials_(device_.memory(BufferKind::kDevice), kPartials * sizeof(double), 1),
         totals_(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1),
         totals_here_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
         lookers_(device_) {}
 
   void step(Cells first_cells, bool summed) override {
     used_sums_ = 0;
-    if (first_cells == Cells::kAll) return relax(0, tile_.rows, summed, *stream_);
-    const auto& next_to = tile_.neighbours;
-    const std::uint64_t top = next_to[kUp] ? 1 : 0;
-    const std::uint64_t end = tile_.rows - (next_to[kDown] && tile_.rows > top ? 1 : 0);
-    stream_->synchronize();  // cells around are in their place, for the other stream too
-    relax(0, top, summed, *stream_);
-    relax(end, tile_.rows, summed, *stream_);
-    for (const Side side : {kLeft, kRight})
-      if (next_to[side] && end > top) {
-        const Line line = line_of(tile_, layout_, side, false);
-        const std::uint64_t first = line.first + top * line.step;
-        const std::uint64_t count = end - top;
-        relax_line_->launch(threads_for(count),
-                            {&to_, &from_, &first, &line.step, &count, &layout_.pitch}, *stream_);
-      }
-    // With the cells at the left and the right, which become the same again: whole rows are quicker
-    // than rows without them.
-    relax(top, end, summed, *beside_);
+    if (first_cells == Cells::kAll)
+      relax(0, tile_.rows, summed, *stream_);
+    else
+      step_from_edges(summed);
+    if (!summed) return;
+    beside_->wait_for(*stream_);
+    const void* const sums = sums_.slot(0);
+    void* const partials = partials_.slot(0);
+    add_up_->launch(threads_for(kPartials), {&partials, &sums, &used_sums_}, *beside_);
+    add_up_partials();
   }
 
   void pack() override {
@@ -69,19 +69,26 @@ class OnDevice final : public Relaxation {
       if (tile_.neighbours[side])
         copy_line(to_, line_of(tile_, layout_, side, true), in(side).slot(0), {0, 1}, side);
   }
-  void finish_inside() override { beside_->synchronize(); }
-  void finish() override { stream_->synchronize(); }
+  void compute_inside() override {}
+  void finish_first() override { stream_->synchronize(); }
+  void finish() override {
+    stream_->synchronize();
+    beside_->synchronize();
+  }
 
   double sum() override {
-    const void* const sums = sums_.slot(0);
-    void* const totals = totals_.slot(0);
-    add_up_->launch(threads_for(kTotals), {&totals, &sums, &used_sums_}, *stream_);
-    device_.copy_async(totals_here_.slot(0), totals, kTotals * sizeof(double), *stream_);
-    stream_->synchronize();
-    const auto* const here = reinterpret_cast<const double*>(totals_here_.slot(0));
-    double all = 0;
-    for (unsigned i = 0; i < kTotals; ++i) all += here[i];
-    return all;
+    beside_->synchronize();
+    const auto* const totals = reinterpret_cast<const double*>(totals_here_.slot(0));
+    return std::accumulate(totals, totals + kTotals, 0.0);
+  }
+  double expected_sum(const Field& field) override {
+    void* const partials = partials_.slot(0);
+    add_up_expected_->launch(threads_for(kPartials),
+                             {&partials, &tile_.rows, &tile_.columns, &tile_.row, &tile_.column,
+                              &field.round, &field.down, &field.across},
+                             *beside_);
+    add_up_partials();
+    return sum();
   }
 
   void set(const Field& field) override {
@@ -112,23 +119,64 @@ class OnDevice final : public Relaxation {
   }
 
  private:
-  // One for each thread of a step.
-  std::uint64_t sums_of(std::uint64_t rows) const {
+  // So many rows have so many items of 16 bytes and kBand rows.
+  std::uint64_t items_of(std::uint64_t rows) const {
     return (tile_.columns + lanes_ - 1) / lanes_ * ((rows + kBand - 1) / kBand);
   }
-  std::uint64_t sums_of_all() const { return sums_of(tile_.rows) + 2 * sums_of(1); }
+  LaunchShape summed_shape(std::uint64_t rows) const {
+    return threads_for(items_of(rows), kMostSums);
+  }
+  static std::uint64_t threads_of(const LaunchShape& shape) {
+    return std::uint64_t{shape.blocks} * shape.threads;
+  }
+  std::uint64_t sums_of_all() const {
+    return threads_of(summed_shape(tile_.rows)) + 2 * threads_of(summed_shape(1));
+  }
+
+  void step_from_edges(bool summed) {
+    const auto& next_to = tile_.neighbours;
+    const std::uint64_t top = next_to[kUp] ? 1 : 0;
+    const std::uint64_t end = tile_.rows - (next_to[kDown] && tile_.rows > top ? 1 : 0);
+    // Either needs what the other has of the step before: cells inside, and cells around.
+    stream_->wait_for(*beside_);
+    beside_->wait_for(*stream_);
+    relax(0, top, summed, *stream_);
+    relax(end, tile_.rows, summed, *stream_);
+    for (const Side side : {kLeft, kRight})
+      if (next_to[side] && end > top) {
+        const Line line = line_of(tile_, layout_, side, false);
+        const std::uint64_t first = line.first + top * line.step;
+        const std::uint64_t count = end - top;
+        relax_line_->launch(threads_for(count),
+                            {&to_, &from_, &first, &line.step, &count, &layout_.pitch}, *stream_);
+      }
+    // With the cells at the left and the right, which become the same again: whole rows are quicker
+    // than rows without them.
+    relax(top, end, summed, *beside_);
+  }
 
   void relax(std::uint64_t top, std::uint64_t end, bool summed, Stream& stream) {
     if (end <= top) return;
     const std::uint64_t rows = end - top;
-    const std::uint64_t count = sums_of(rows);
-    const std::uint64_t sums_wanted = summed ? 1 : 0;
+    const std::uint64_t first = layout_.origin + top * layout_.pitch;
+    if (!summed)
+      return relax_->launch(threads_for(items_of(rows)),
+                            {&to_, &from_, &first, &layout_.pitch, &rows, &tile_.columns, &kBand},
+                            stream);
+    const LaunchShape shape = summed_shape(rows);
     const void* const sums = sums_.slot(0);
-    relax_->launch(threads_for(count),
-                   {&to_, &from_, &layout_.origin, &layout_.pitch, &top, &rows, &tile_.columns,
-                    &kBand, &sums, &used_sums_, &sums_wanted},
-                   stream);
-    used_sums_ += count;
+    relax_summed_->launch(
+        shape,
+        {&to_, &from_, &first, &layout_.pitch, &rows, &tile_.columns, &kBand, &sums, &used_sums_},
+        stream);
+    used_sums_ += threads_of(shape);
+  }
+
+  void add_up_partials() {
+    const void* const partials = partials_.slot(0);
+    void* const totals = totals_.slot(0);
+    add_up_->launch(threads_for(kTotals), {&totals, &partials, &kPartials}, *beside_);
+    device_.copy_async(totals_here_.slot(0), totals, kTotals * sizeof(double), *beside_);
   }
 
   void copy_line(void* to, const Line& into, const void* from, const Line& of, Side side) {
@@ -169,15 +217,18 @@ class OnDevice final : public Relaxation {
   Device& device_;
   const std::uint64_t lanes_;  // cells that a thread has of a row
   const std::unique_ptr<Stream> stream_;
-  const std::unique_ptr<Stream> beside_;
+  const std::unique_ptr<Stream> beside_;  // of cells inside, and of sums
   Program& program_;
   const std::unique_ptr<Kernel> relax_;
+  const std::unique_ptr<Kernel> relax_summed_;
   const std::unique_ptr<Kernel> relax_line_;
   const std::unique_ptr<Kernel> copy_line_;
   const std::unique_ptr<Kernel> add_up_;
+  const std::unique_ptr<Kernel> add_up_expected_;
   const std::unique_ptr<Kernel> set_cells_;
   const std::unique_ptr<Kernel> find_wrong_;
   SlotBuffer sums_;
+  SlotBuffer partials_;
   SlotBuffer totals_;
   SlotBuffer totals_here_;
   const Lookers lookers_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -59,7 +60,7 @@ template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount
                   kSummed ? sums : nullptr);
   };
   plainly(0, i);
-  typename Vectors::Doubles sum{};
+  [[maybe_unused]] typename Vectors::Doubles sums_of_parts[Vectors::kParts]{};
   Vector before[kCount], centre[kCount];
   for (std::size_t row = 0; row < kCount && i + kCells <= count; ++row) {
     const Real* const at = here + row * pitch + i;
@@ -69,13 +70,21 @@ template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount
   for (; i + kCells <= count; i += kCells) {
     Vector above = *reinterpret_cast<const Vector*>(here + i - pitch);
     const Vector last = *reinterpret_cast<const Vector*>(here + i + kCount * pitch);
+    [[maybe_unused]] Vector squares{};  // few enough to be exact for whole numbers and quarters
 #pragma GCC unroll 4
     for (std::size_t row = 0; row < kCount; ++row) {
       const Real* const at = here + row * pitch + i;
       __builtin_prefetch(at + pitch + kAheadBytes / sizeof(Real));
       const Vector after = *reinterpret_cast<const Vector*>(at + kCells);
-      const Vector left = __builtin_shuffle(before[row], centre[row], Left::kPlaces);
-      const Vector right = __builtin_shuffle(centre[row], after, Right::kPlaces);
+      Vector left, right;
+      if constexpr (kBytes == 32) {
+        // AVX2 has no quick way to take a vector out of two.
+        left = *reinterpret_cast<const typename Vectors::Loose*>(at - 1);
+        right = *reinterpret_cast<const typename Vectors::Loose*>(at + 1);
+      } else {
+        left = __builtin_shuffle(before[row], centre[row], Left::kPlaces);
+        right = __builtin_shuffle(centre[row], after, Right::kPlaces);
+      }
       const Vector below = row + 1 < kCount ? centre[(row + 1) % kCount] : last;
       const Vector value = static_cast<Real>(0.25) * ((left + right) + (above + below));
       auto* const to = reinterpret_cast<Vector*>(now + row * pitch + i);
@@ -83,20 +92,29 @@ template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount
         *to = value;
       else if constexpr (kBytes == 64)
         asm volatile("vmovntps %1, %0" : "=m"(*to) : "v"(value));
+      else if constexpr (kBytes == 32)
+        asm volatile("vmovntps %1, %0" : "=m"(*to) : "x"(value));
       else
         asm volatile("movntps %1, %0" : "=m"(*to) : "x"(value));
       if constexpr (kSummed) {
         const Vector change = value - centre[row];
-        const Vector square = change * change;
-        sum += __builtin_convertvector(square, typename Vectors::Doubles);
+        squares += change * change;
       }
       above = centre[row];
       before[row] = centre[row];
       centre[row] = after;
     }
+    if constexpr (kSummed) {
+      typename Vectors::Part parts[Vectors::kParts];
+      std::memcpy(parts, &squares, sizeof(parts));
+      for (std::size_t part = 0; part < Vectors::kParts; ++part)
+        sums_of_parts[part] += __builtin_convertvector(parts[part], typename Vectors::Doubles);
+    }
   }
   if constexpr (kSummed)
-    for (std::size_t lane = 0; lane < kCells; ++lane) (*sums)[lane] += sum[lane];
+    for (const auto& part : sums_of_parts)
+      for (std::size_t lane = 0; lane < kCells / Vectors::kParts; ++lane)
+        (*sums)[lane] += part[lane];
   plainly(i, count);
 }
 
@@ -106,6 +124,14 @@ __attribute__((target("avx512f"))) void relax_avx512(Real* now, const Real* here
   if (sums != nullptr)
     return relax_vectors<64, kPastCaches, true, kCount>(now, here, pitch, count, sums);
   relax_vectors<64, kPastCaches, false, kCount>(now, here, pitch, count, sums);
+}
+
+template <bool kPastCaches, std::size_t kCount, class Real>
+__attribute__((target("avx2"))) void relax_avx2(Real* now, const Real* here, std::size_t pitch,
+                                                std::size_t count, Sums* sums) {
+  if (sums != nullptr)
+    return relax_vectors<32, kPastCaches, true, kCount>(now, here, pitch, count, sums);
+  relax_vectors<32, kPastCaches, false, kCount>(now, here, pitch, count, sums);
 }
 
 template <bool kPastCaches, std::size_t kCount, class Real>
@@ -120,6 +146,8 @@ template <std::size_t kCount, class Real>
 RelaxRows<Real> rows_function(bool past_caches) {
   if (__builtin_cpu_supports("avx512f"))
     return past_caches ? relax_avx512<true, kCount, Real> : relax_avx512<false, kCount, Real>;
+  if (__builtin_cpu_supports("avx2"))
+    return past_caches ? relax_avx2<true, kCount, Real> : relax_avx2<false, kCount, Real>;
   return past_caches ? relax_sse2<true, kCount, Real> : relax_sse2<false, kCount, Real>;
 }
 
@@ -154,7 +182,8 @@ class OnHost final : public Relaxation {
     relax(top_, end_, 0, left_);
     relax(top_, end_, right_, tile_.columns);
   }
-  void finish_inside() override { relax(top_, end_, left_, right_); }
+  void finish_first() override {}
+  void compute_inside() override { relax(top_, end_, left_, right_); }
 
   void pack() override {
     for (const Side side : kSides)
@@ -172,6 +201,17 @@ class OnHost final : public Relaxation {
   double sum() override {
     double all = 0;
     for (const double sum : sums_) all += sum;
+    return all;
+  }
+  double expected_sum(const Field& field) override {
+    double all = 0;
+    for_each([&](std::int64_t row, std::int64_t column, std::optional<Side> side) {
+      if (side) return;
+      const std::int64_t y = tile_.row + row;
+      const std::int64_t x = tile_.column + column;
+      const double change = field.relaxed(y, x) - field.at(y, x);
+      all += change * change;
+    });
     return all;
   }
   void set(const Field& field) override {

@@ -30,8 +30,12 @@ struct VectorOf {
   static constexpr std::size_t kCells = kBytes / sizeof(Real);
   using Index = std::conditional_t<sizeof(Real) == 8, std::int64_t, std::int32_t>;
   typedef Real Type __attribute__((vector_size(kBytes), may_alias));
+  typedef Real Loose __attribute__((vector_size(kBytes), aligned(sizeof(Real)), may_alias));
   typedef Index Places __attribute__((vector_size(kBytes)));
-  typedef double Doubles __attribute__((vector_size(kCells * sizeof(double))));
+  // As doubles it is of several parts.
+  static constexpr std::size_t kParts = sizeof(double) / sizeof(Real);
+  typedef Real Part __attribute__((vector_size(kBytes / kParts)));
+  typedef double Doubles __attribute__((vector_size(kBytes)));
 
   // Of two vectors that follow each other, as many places from the one at kFirst on.
   template <Index kFirst, class All = std::make_integer_sequence<Index, kCells>>

@@ -131,6 +131,8 @@ class Case : public Sampled {
   // Messages of an iteration that each leave something to be looked at.
   virtual std::uint64_t shown() const { return 1; }
   virtual std::vector<std::string> phases() const { return {}; }
+  // Of this rank; none where nobody can say.
+  virtual std::optional<Work> work() const { return std::nullopt; }
 
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers
   // ready. Every later round is one iteration. Once it has run, wrong() says what did not arrive as

@@ -43,7 +43,7 @@ Json to_json(const DescribedBenchmark& described) {
           {"sized", info.sized},
           {"metrics", to_json(info.metrics)},
           {"symmetric", info.symmetric},
-          {"x", {{"name", info.x.name}, {"unit", info.x.unit}}},
+          {"x", {{"name", info.x.name}, {"unit", info.x.unit}, {"usual", info.x.usual}}},
           {"moves", {{"ways", info.moves.ways}, {"window", info.moves.window}}},
           {"traffic", to_json(info.traffic)},
           {"least", to_json(info.least)},

@@ -213,6 +213,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
     result.measurement = measurement;
     result.phases = made.phases();
+    result.work = made.work();
     result.window = made.window();
     result.offset = context.offset;
     result.verified = common_.verify;
@@ -231,6 +232,7 @@ std::unique_ptr<Case> Runner::make_case(const Benchmark& benchmark, const CaseCo
 void Runner::run(const Benchmark& benchmark, const CaseContext& context, Memory* out, Memory* in) {
   note_window(benchmark);
   const CaseName name = name_of(benchmark, benchmark.info.metrics.front(), context, std::nullopt);
+  if (group_.leads() && !contest()) writer_.begins(name);
   try {
     if (benchmark.over_transport())
       return run_over(benchmark, context, out != nullptr ? *out : context.memory,

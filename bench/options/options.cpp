@@ -211,7 +211,11 @@ void CommonOptions::add_to(CLI::App& app) {
 }
 
 std::vector<std::size_t> CommonOptions::ordered_sizes() const {
-  auto out = parse_sizes(sizes);
+  return ordered_sizes(parse_sizes(sizes));
+}
+
+std::vector<std::size_t> CommonOptions::ordered_sizes(const std::vector<std::size_t>& usual) const {
+  auto out = sizes == CommonOptions{}.sizes ? usual : parse_sizes(sizes);
   if (seed) std::shuffle(out.begin(), out.end(), std::mt19937_64(*seed));
   return out;
 }

@@ -64,7 +64,8 @@ std::unique_ptr<DeviceWork> device_work(const CaseContext& context) {
 
 DeviceWork::DeviceWork(Device& device, unsigned blocks)
     : shape_{.blocks = blocks, .threads = kThreads},
-      stream_(device.new_stream()),
+      // A library's kernels do not wait for its blocks.
+      stream_(device.new_background_stream()),
       kernel_(device.kernels()->arithmetic().kernel("compute")),
       sums_(device.memory(BufferKind::kDevice), shape_.blocks * kThreads * sizeof(std::uint32_t),
             1),

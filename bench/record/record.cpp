@@ -92,6 +92,13 @@ void RecordWriter::environment(const std::string& program,
   line(text_of(out));
 }
 
+void RecordWriter::begins(const CaseName& name) {
+  Json out = name_json("case", name);
+  out.erase("metric");
+  out.erase("method");
+  line(text_of(out));
+}
+
 void RecordWriter::samples(const CaseResult& result) {
   const Measurement& measured = result.measurement;
   Json out = name_json("samples", result.name);
@@ -115,6 +122,14 @@ void RecordWriter::samples(const CaseResult& result) {
   out["phases"] = Json::object();
   for (std::size_t i = 0; i < result.phases.size(); ++i)
     out["phases"][result.phases[i]] = rounded(measured.phases_us[i]);
+  if (!measured.shortest_phases_us.empty()) {
+    out["shortest_phases"] = Json::object();
+    for (std::size_t i = 0; i < result.phases.size(); ++i)
+      out["shortest_phases"][result.phases[i]] = rounded(measured.shortest_phases_us[i]);
+  }
+  if (result.work)
+    out["work"] = {{"copied_bytes", result.work->copied_bytes},
+                   {"messages", result.work->messages}};
   if (!result.ranks.empty()) {
     out["ranks"] = Json::array();
     for (const auto& one : result.ranks) out["ranks"].push_back(rounded(one));
@@ -196,8 +211,9 @@ std::map<std::string, std::string> relevant_environment(const char* const* envir
       "FI_",       "I_MPI_",    "MV2_",         "MVP_",      "PAMI_",      "NCCL_",
       "OMP_NUM_",  "OMP_PROC_", "CUDA_VISIBLE", "CUDA_MPS_", "HIP_VISIBLE"};
   // Launchers pass contact addresses and keys of their own through these.
+  // And where a user's files are.
   static const char* const kSecrets[] = {"KEY",  "SECRET", "TOKEN", "PASS",
-                                         "CRED", "COOKIE", "AUTH"};
+                                         "CRED", "COOKIE", "AUTH",  "_wdir"};
   std::map<std::string, std::string> out;
   for (; *environment != nullptr; ++environment) {
     const std::string entry = *environment;

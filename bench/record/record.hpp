@@ -47,6 +47,13 @@ struct Metric {
 struct XAxis {
   std::string name = "size";
   std::string unit = "B";
+  std::vector<std::size_t> usual = {};  // of a problem: those that studies measure
+};
+
+// What a rank must do at least in an iteration of an application.
+struct Work {
+  std::uint64_t copied_bytes = 0;          // within its memory: read and written once
+  std::vector<std::size_t> messages = {};  // the bytes of each that it sends
 };
 
 // The case that a number belongs to.
@@ -66,6 +73,7 @@ struct CaseResult {
   std::vector<std::vector<double>> ranks;  // the same of every rank, where they are kept
   Measurement measurement;                 // its samples_us are not written
   std::vector<std::string> phases;         // names of those in `measurement`
+  std::optional<Work> work = {};           // of rank 0
   std::uint64_t window = 1;
   std::size_t offset = 0;  // of the buffers, after a page boundary
   bool verified = false;
@@ -116,6 +124,8 @@ class RecordWriter {
   // `places`: one JSON object per rank, as from to_json().
   void environment(const std::string& program, const std::optional<std::string>& library_version,
                    const std::vector<std::string>& places, const ClockQuality& clock);
+  // A case is about to be measured: if nothing follows, it was not survived.
+  void begins(const CaseName& name);
   void samples(const CaseResult& result);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void skipped(const CaseName& name, const std::string& reason);

@@ -235,9 +235,12 @@ class Sampler::Run {
     if (policy_.reduce == Reduce::kMaximum) {
       for (auto& phase : result_.phases_us) {
         const std::vector<double> all = group_.gather(phase);
+        std::vector<double>& least = result_.shortest_phases_us.emplace_back(phase);
         for (std::size_t i = 0; i < all.size(); ++i) {
           double& longest = phase[i % phase.size()];
+          double& shortest = least[i % phase.size()];
           longest = std::max(longest, all[i]);
+          shortest = std::min(shortest, all[i]);
         }
       }
     }

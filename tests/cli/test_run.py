@@ -180,7 +180,8 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
             check=False,
         )
         assert done.returncode == 0, (words, done.stderr)
-        cases = [json.loads(text) for text in file.read_text().splitlines()][1:]
+        records = [json.loads(text) for text in file.read_text().splitlines()][1:]
+        cases = [record for record in records if record["record"] != "case"]
         for case in cases:
             # Small messages in rotating buffers may be more than a library can have requests for.
             assert case["record"] == "samples" or "a request for each" in case["message"], words

@@ -2,6 +2,7 @@
 """Applications on real launches: verified on every number of ranks, and what goes wrong in them."""
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,9 @@ def test_cells_that_no_cache_holds(launcher: Any) -> None:
 
 
 @one_library
+@pytest.mark.parametrize("ahead", ["eager=0", "eager=1"])  # which of two streams
 @pytest.mark.parametrize("overlap", ["no", "yes"])
-def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str) -> None:
+def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str, ahead: str) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
     words = ("jacobi2d", "--overlap", overlap, *SIZES, *QUICK)
     for buffers, more in (
@@ -66,12 +68,12 @@ def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str) -> None
         ("H,D", ()),
     ):
         done = launcher.run(
-            *words, *more, "--buffers", buffers, fake="reachable=1", env=env, ranks=4
+            *words, *more, "--buffers", buffers, fake=f"reachable=1,{ahead}", env=env, ranks=4
         )
         assert done.verified_sizes("jacobi2d") == list(SIDES)
     # The library dies of an address of these devices.
     for staging in launcher.axis("jacobi2d", "staging")[1:]:
-        done = launcher.run(*words, "--staging", staging, "--buffers", "D", env=env)
+        done = launcher.run(*words, "--staging", staging, "--buffers", "D", fake=ahead, env=env)
         assert done.verified_sizes("jacobi2d") == list(SIDES)
 
 
@@ -102,16 +104,50 @@ def test_what_does_not_fit_is_said(launcher: Any) -> None:
     "defect",
     [
         "(left + right)=>(left + up)",
-        "begin >= rows=>begin + 1 >= rows",  # a row is left out
+        "item < items=>item + 1 < items",  # some cells are left out
+        "left > 0=>left > 1",  # the last row, which is not one of eight
         "to[to_first + i * to_step] ==>to[to_first] =",  # of a line one cell alone
-        "sum += (double)(change * change)=>sum += (double)change",
+        "squares += change * change=>squares += change",
     ],
-    ids=["mean", "row", "line", "norm"],
+    ids=["mean", "item", "row", "line", "norm"],
 )
 def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
     words = ("jacobi2d", "--buffers", "D", "--sizes", "65", *QUICK)
     done = launcher.run(*words, fake="reachable=1", env=env)
+    assert done.code == 3, (done.out, done.err)
+
+
+@one_library
+def test_streams_wait_for_each_other(launcher: Any, fake_nvrtc: Path, tmp_path: Path) -> None:
+    """In many iterations of which nobody takes the norm. What is timed does not see them: its cells
+    stay as they are."""
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    file = tmp_path / "solution.json"
+    words = ("jacobi2d", "--sizes", "17", "--norm", "100", "--solve", "1e-9", "--most", "150")
+
+    def solution(*more: str, fake: str = "") -> tuple[str, float]:
+        file.unlink(missing_ok=True)
+        done = launcher.run(*words, *more, "--solution", str(file), fake=fake, env=env, ranks=4)
+        [residue] = re.findall(r"^100 +(\S+)$", done.out, re.MULTILINE)
+        return file.read_text(), float(residue)
+
+    cells, residue = solution()
+    on_device = ("--buffers", "D", "--overlap", "yes")
+    for ahead in ("eager=0", "eager=1"):
+        got, its_residue = solution(*on_device, fake=f"reachable=1,{ahead}")
+        assert got == cells
+        assert its_residue == pytest.approx(residue, rel=1e-5)
+    assert solution(*on_device, fake="reachable=1,heedless=1")[0] != cells
+
+
+@one_library
+@pytest.mark.parametrize("overlap", ["no", "yes"])
+def test_sums_that_do_not_wait_are_caught(launcher: Any, fake_nvrtc: Path, overlap: str) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    words = ("jacobi2d", "--buffers", "D", "--overlap", overlap, "--sizes", "33", *QUICK)
+    fake = "reachable=1,eager=1,heedless=1"
+    done = launcher.run(*words, fake=fake, env=env, ranks=4)
     assert done.code == 3, (done.out, done.err)
 
 

@@ -132,7 +132,7 @@ MODES = ("pair", "tcp", "memory", "gpu", "verbs")
 def samples(
     benchmark: str, axes: dict[str, str], size: int, options: dict[str, str]
 ) -> list[dict[str, object]]:
-    """The records of one case: one for each metric."""
+    """The records of one case: of a library that it begins, and one for each metric."""
     mode = benchmark if benchmark in MODES else None
     names = [benchmark]
     if mode:
@@ -140,7 +140,10 @@ def samples(
         axes = {"reuse": options.get("--reuse", "fixed"), "touch": options.get("--touch", "none")}
     if "--as-library" in options:
         mode, axes = None, {**axes, "calls": "blocking"}
-    return [
+    buffers = options.get("--buffers", "H,H")
+    case = {"benchmark": benchmark, "size_bytes": size, "buffers": buffers, "axes": axes}
+    begun: list[dict[str, object]] = [] if benchmark in MODES else [{"record": "case", **case}]
+    return begun + [
         {**sample(metric, size, options), "benchmark": name, "axes": axes, "method": mode}
         for name in names
         for metric in METRICS[name]

@@ -128,10 +128,12 @@ CudaDriver::CudaDriver() {
   allocator_calls_ = AllocatorCalls(library);
   need(library, copy, "cuMemcpyAsync");
 
-  need(library, create_stream, "cuStreamCreate");
+  need(library, find_priorities, "cuCtxGetStreamPriorityRange");
+  need(library, create_stream, "cuStreamCreateWithPriority");
   need(library, destroy_stream, "cuStreamDestroy_v2");
   need(library, synchronize_stream, "cuStreamSynchronize");
   need(library, query_stream, "cuStreamQuery");
+  need(library, wait_for_event, "cuStreamWaitEvent");
   need(library, create_event, "cuEventCreate");
   need(library, destroy_event, "cuEventDestroy_v2");
   need(library, record_event, "cuEventRecord");

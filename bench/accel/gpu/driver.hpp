@@ -105,10 +105,12 @@ class Driver {
   Call<std::size_t*, std::size_t*> count_free;  // of the device's memory, and all of it
   Call<void*, const void*, std::size_t, StreamHandle> copy;  // between any two kinds of memory
 
-  Call<StreamHandle*, unsigned> create_stream;
+  Call<int*, int*> find_priorities;  // the least and the greatest
+  Call<StreamHandle*, unsigned, int> create_stream;
   Call<StreamHandle> destroy_stream;
   Call<StreamHandle> synchronize_stream;
   Call<StreamHandle> query_stream;
+  Call<StreamHandle, EventHandle, unsigned> wait_for_event;
   Call<EventHandle*, unsigned> create_event;
   Call<EventHandle> destroy_event;
   Call<EventHandle, StreamHandle> record_event;

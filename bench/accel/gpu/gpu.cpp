@@ -17,14 +17,32 @@ namespace {
 
 class GpuStream final : public Stream {
  public:
-  explicit GpuStream(const Context& context) : context_(context) {
-    context_.call(&Driver::create_stream, &handle_, kStreamNonBlocking);
+  enum class Urgency { kUsual, kBackground };
+
+  // A usual one has the greatest priority: that of streams made without any is the least.
+  explicit GpuStream(const Context& context, Urgency urgency = Urgency::kUsual)
+      : context_(context) {
+    int least = 0;
+    int greatest = 0;
+    context_.call(&Driver::find_priorities, &least, &greatest);
+    context_.call(&Driver::create_stream, &handle_, kStreamNonBlocking,
+                  urgency == Urgency::kBackground ? least : greatest);
   }
-  ~GpuStream() override { context_.use_last().destroy_stream(handle_); }
+  ~GpuStream() override {
+    const Driver& driver = context_.use_last();
+    if (passed_ != nullptr) driver.destroy_event(passed_);
+    driver.destroy_stream(handle_);
+  }
   GpuStream(const GpuStream&) = delete;
   GpuStream& operator=(const GpuStream&) = delete;
 
   void synchronize() override { context_.call(&Driver::synchronize_stream, handle_); }
+  // A wait keeps the point at which the event was recorded then: it can be recorded anew at once.
+  void wait_for(Stream& other) override {
+    if (passed_ == nullptr) context_.call(&Driver::create_event, &passed_, kEventDisableTiming);
+    context_.call(&Driver::record_event, passed_, static_cast<GpuStream&>(other).handle());
+    context_.call(&Driver::wait_for_event, handle_, passed_, 0u);
+  }
   bool finished() override { return context_.ready(&Driver::query_stream, handle_); }
   void* native() override { return handle_; }
   std::string native_type() const override { return context_.stream_type(); }
@@ -33,6 +51,7 @@ class GpuStream final : public Stream {
  private:
   const Context& context_;
   StreamHandle handle_ = nullptr;
+  EventHandle passed_ = nullptr;  // of streams that are waited for
 };
 
 class GpuEvent final : public Event {
@@ -443,6 +462,9 @@ class GpuDevice final : public Device {
   }
 
   std::unique_ptr<Stream> new_stream() override { return std::make_unique<GpuStream>(context_); }
+  std::unique_ptr<Stream> new_background_stream() override {
+    return std::make_unique<GpuStream>(context_, GpuStream::Urgency::kBackground);
+  }
   std::unique_ptr<Event> new_event() override { return std::make_unique<GpuEvent>(context_); }
 
   Ipc* ipc() override { return &ipc_; }

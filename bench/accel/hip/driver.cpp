@@ -169,10 +169,12 @@ HipDriver::HipDriver() {
   library.find(memcpy_async, copy.name);
   copy.function = copy_any;
 
-  need(library, create_stream, "hipStreamCreateWithFlags");
+  need(library, find_priorities, "hipDeviceGetStreamPriorityRange");
+  need(library, create_stream, "hipStreamCreateWithPriority");
   need(library, destroy_stream, "hipStreamDestroy");
   need(library, synchronize_stream, "hipStreamSynchronize");
   need(library, query_stream, "hipStreamQuery");
+  need(library, wait_for_event, "hipStreamWaitEvent");
   need(library, create_event, "hipEventCreateWithFlags");
   need(library, destroy_event, "hipEventDestroy");
   need(library, record_event, "hipEventRecord");

@@ -59,12 +59,16 @@ extern const char* const kPortableOpenCl;
 
 // Jacobi's method (app/relaxation.hpp), with cells of this type, of so many bytes. Arrays of cells
 // have rows `pitch` apart, of which the tile's first begins at `origin`, a multiple of 16 bytes.
-//   relax(to, from, origin, pitch, first, rows, columns, band, sums, first_sum, summed)
-//     `rows` rows from `first` on; a thread for each 16 bytes of a row and each `band` rows, with
-//     its sum of squared changes in sums[first_sum + thread] where `summed` is not 0
+//   relax(to, from, first, pitch, rows, columns, band)
+//     `rows` rows, of which the cell `first` is the first; a thread takes 16 bytes of `band` rows,
+//     then others where there are fewer threads than that
+//   relax_summed(to, from, first, pitch, rows, columns, band, sums, first_sum)
+//     each thread's sum of squared changes is put into sums[first_sum + thread]
 //   relax_line(to, from, first, step, count, pitch)    cells that are `step` apart
 //   copy_line(to, to_first, to_step, from, from_first, from_step, count)
-//   add_up(totals, sums, count)           one total for each thread
+//   add_up(totals, sums, count)    one total for each thread
+//   add_up_expected(totals, rows, columns, row, column, round, down, across)
+//     the squared changes of a step from a Field, likewise
 //   set_cells(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed,
 //             spoiled)
 //   find_wrong(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed, found)

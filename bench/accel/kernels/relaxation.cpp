@@ -9,47 +9,91 @@ namespace {
 const char* const kRelaxation = R"(
 typedef STRUCT_OF_16 { REAL lane[LANES]; } Lanes16;
 
+#define AHEAD 8
+
 FUNCTION REAL mean(REAL left, REAL right, REAL up, REAL down) {
   return (REAL)0.25 * ((left + right) + (up + down));
 }
 
-KERNEL relax(GLOBAL REAL* UNALIASED to, GLOBAL const REAL* UNALIASED from, u64 origin, u64 pitch,
-             u64 first, u64 rows, u64 columns, u64 band, GLOBAL double* sums, u64 first_sum,
-             u64 summed) {
-  const u64 across = (columns + LANES - 1) / LANES;
-  const u64 thread = thread_number();
-  const u64 begin = thread / across * band;
-  if (begin >= rows) return;
-  const u64 count = rows - begin < band ? rows - begin : band;
-  const u64 column = thread % across * LANES;
-  const u64 width = columns - column < LANES ? columns - column : LANES;
-  u64 at = origin + (first + begin) * pitch + column;
-  Lanes16 up = *(GLOBAL const Lanes16*)(from + at - pitch);
-  Lanes16 here = *(GLOBAL const Lanes16*)(from + at);
+// Where a thread is, with its cells of the row above and of this row.
+typedef struct {
+  GLOBAL REAL* to;
+  GLOBAL const REAL* from;
+  Lanes16 up, here;
+} Place;
+
+// Relaxes the next `rows` rows, at most AHEAD, all of which are on their way before the first is
+// needed. A compiler knows how many, and has them in registers. Returns the sum of squared changes.
+FUNCTION double relax_rows(Place* at, u64 pitch, u64 width, u32 rows, bool summed) {
+  REAL before[AHEAD], after[AHEAD];
+  Lanes16 down[AHEAD];
+#pragma unroll
+  for (u32 row = 0; row < rows; ++row) {
+    GLOBAL const REAL* const from = at->from + row * pitch;
+    down[row] = *(GLOBAL const Lanes16*)(from + pitch);
+    before[row] = from[-1];
+    after[row] = from[LANES];
+  }
   double sum = 0;
-  for (u64 row = 0; row < count; ++row) {
-    const Lanes16 down = *(GLOBAL const Lanes16*)(from + at + pitch);
-    const REAL before = from[at - 1];
-    const REAL after = from[at + LANES];
+#pragma unroll
+  for (u32 row = 0; row < rows; ++row) {
     Lanes16 next;
     for (u32 i = 0; i < LANES; ++i)
-      next.lane[i] = mean(i == 0 ? before : here.lane[i - 1],
-                          i + 1 == LANES ? after : here.lane[i + 1], up.lane[i], down.lane[i]);
+      next.lane[i] = mean(i == 0 ? before[row] : at->here.lane[i - 1],
+                          i + 1 == LANES ? after[row] : at->here.lane[i + 1], at->up.lane[i],
+                          down[row].lane[i]);
+    GLOBAL REAL* const to = at->to + row * pitch;
     if (width == LANES) {
-      *(GLOBAL Lanes16*)(to + at) = next;
+      *(GLOBAL Lanes16*)to = next;
     } else {
-      for (u64 i = 0; i < width; ++i) to[at + i] = next.lane[i];
+      for (u64 i = 0; i < width; ++i) to[i] = next.lane[i];
     }
-    if (summed != 0)
+    if (summed) {
+      // Of one row in REAL, which takes fewer conversions. It is exact for what is verified: the
+      // sum of four squares has 22 bits.
+      REAL squares = 0;
       for (u32 i = 0; i < LANES; ++i) {
-        const REAL change = i < width ? next.lane[i] - here.lane[i] : 0;
-        sum += (double)(change * change);
+        const REAL change = i < width ? next.lane[i] - at->here.lane[i] : 0;
+        squares += change * change;
       }
-    up = here;
-    here = down;
-    at += pitch;
+      sum += (double)squares;
+    }
+    at->up = at->here;
+    at->here = down[row];
   }
-  if (summed != 0) sums[first_sum + thread] = sum;
+  at->from += rows * pitch;
+  at->to += rows * pitch;
+  return sum;
+}
+
+FUNCTION double relax_bands(GLOBAL REAL* to, GLOBAL const REAL* from, u64 pitch, u64 rows,
+                            u64 columns, u64 band, bool summed) {
+  const u64 across = (columns + LANES - 1) / LANES;
+  const u64 items = across * ((rows + band - 1) / band);
+  double sum = 0;
+  for (u64 item = thread_number(); item < items; item += thread_count()) {
+    const u64 begin = item / across * band, column = item % across * LANES;
+    const u64 width = columns - column < LANES ? columns - column : LANES;
+    u32 left = (u32)(rows - begin < band ? rows - begin : band);
+    const u64 first = begin * pitch + column;
+    Place at = {to + first, from + first, *(GLOBAL const Lanes16*)(from + first - pitch),
+                *(GLOBAL const Lanes16*)(from + first)};
+    for (; left >= AHEAD; left -= AHEAD) sum += relax_rows(&at, pitch, width, AHEAD, summed);
+    for (; left > 0; --left) sum += relax_rows(&at, pitch, width, 1, summed);
+  }
+  return sum;
+}
+
+KERNEL relax(GLOBAL REAL* UNALIASED to, GLOBAL const REAL* UNALIASED from, u64 first, u64 pitch,
+             u64 rows, u64 columns, u64 band) {
+  relax_bands(to + first, from + first, pitch, rows, columns, band, false);
+}
+
+KERNEL relax_summed(GLOBAL REAL* UNALIASED to, GLOBAL const REAL* UNALIASED from, u64 first,
+                    u64 pitch, u64 rows, u64 columns, u64 band, GLOBAL double* sums,
+                    u64 first_sum) {
+  sums[first_sum + thread_number()] =
+      relax_bands(to + first, from + first, pitch, rows, columns, band, true);
 }
 
 KERNEL relax_line(GLOBAL REAL* to, GLOBAL const REAL* from, u64 first, u64 step, u64 count,
@@ -80,6 +124,25 @@ FUNCTION REAL field(i64 row, i64 column, u64 round, i64 down, i64 across) {
   return (REAL)((x ^ (x >> 15)) % 256);
 }
 
+FUNCTION REAL relaxed(i64 row, i64 column, u64 round, i64 down, i64 across) {
+  return mean(field(row, column - 1, round, down, across),
+              field(row, column + 1, round, down, across),
+              field(row - 1, column, round, down, across),
+              field(row + 1, column, round, down, across));
+}
+
+KERNEL add_up_expected(GLOBAL double* totals, u64 rows, u64 columns, i64 row, i64 column, u64 round,
+                       i64 down, i64 across) {
+  double total = 0;
+  for (u64 i = thread_number(); i < rows * columns; i += thread_count()) {
+    const i64 y = row + (i64)(i / columns), x = column + (i64)(i % columns);
+    const double change =
+        relaxed(y, x, round, down, across) - field(y, x, round, down, across);
+    total += change * change;
+  }
+  totals[thread_number()] = total;
+}
+
 KERNEL set_cells(GLOBAL REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,
                  i64 column, u64 round, i64 down, i64 across, u64 fixed, u64 spoiled) {
   const u64 wide = columns + 2;
@@ -101,12 +164,8 @@ KERNEL find_wrong(GLOBAL const REAL* cells, u64 origin, u64 pitch, u64 rows, u64
     const bool outer_row = r < 0 || r == (i64)rows, outer_column = c < 0 || c == (i64)columns;
     if (outer_row && outer_column) continue;
     const u64 side = r < 0 ? 1 : r == (i64)rows ? 2 : c < 0 ? 4 : c == (i64)columns ? 8 : 0;
-    const i64 y = row + r, x = column + c;
-    const REAL wanted =
-        (fixed & side) != 0
-            ? field(y, x, round, down, across)
-            : mean(field(y, x - 1, round, down, across), field(y, x + 1, round, down, across),
-                   field(y - 1, x, round, down, across), field(y + 1, x, round, down, across));
+    const REAL wanted = (fixed & side) != 0 ? field(row + r, column + c, round, down, across)
+                                            : relaxed(row + r, column + c, round, down, across);
     if (cells[(i64)origin + r * (i64)pitch + c] != wanted) wrong = i;
   }
   found[thread_number()] = wrong;

@@ -48,6 +48,7 @@ class NvidiaDevice final : public Device {
     cuda_.copy_async(to, from, bytes, stream);
   }
   std::unique_ptr<Stream> new_stream() override { return cuda_.new_stream(); }
+  std::unique_ptr<Stream> new_background_stream() override { return cuda_.new_background_stream(); }
   std::unique_ptr<Event> new_event() override { return cuda_.new_event(); }
   // libgomp shares the context that is current when it takes a device, and makes its own otherwise.
   void use_in_this_thread() override {
@@ -105,6 +106,9 @@ class Queue final : public Stream {
  public:
   Queue(const Runtime& runtime, int number) : runtime_(runtime), number_(number) {}
   void synchronize() override { runtime_.acc_wait(number_); }
+  void wait_for(Stream& other) override {
+    runtime_.acc_wait_async(static_cast<Queue&>(other).number(), number_);
+  }
   bool finished() override { return runtime_.acc_async_test(number_) != 0; }
   int number() const { return number_; }
 

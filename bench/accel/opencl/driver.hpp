@@ -110,6 +110,7 @@ enum ArgumentSpace : unsigned { kGlobal = 0x119B, kConstant = 0x119D };
     NEARPEAK_OPENCL_EVENTS, int*)                                                                \
   X(int, clEnqueueUnmapMemObject, QueueHandle, MemHandle, void*, NEARPEAK_OPENCL_EVENTS)         \
   X(int, clEnqueueMarkerWithWaitList, QueueHandle, NEARPEAK_OPENCL_EVENTS)                       \
+  X(int, clEnqueueBarrierWithWaitList, QueueHandle, NEARPEAK_OPENCL_EVENTS)                      \
   X(int, clGetEventInfo, EventHandle, unsigned, std::size_t, void*, std::size_t*)                \
   X(int, clReleaseEvent, EventHandle)                                                            \
   X(ProgramHandle, clCreateProgramWithSource, ContextHandle, unsigned, const char**,             \

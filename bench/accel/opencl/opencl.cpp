@@ -97,7 +97,22 @@ class OpenClStream final : public Stream {
   OpenClStream& operator=(const OpenClStream&) = delete;
 
   void synchronize() override { context_.check(context_.driver().clFinish(handle()), "clFinish"); }
+  void wait_for(Stream& other) override {
+    const Held<EventHandle> passed = static_cast<OpenClStream&>(other).marker();
+    const EventHandle event = passed.get();
+    context_.check(context_.driver().clEnqueueBarrierWithWaitList(handle(), 1, &event, nullptr),
+                   "clEnqueueBarrierWithWaitList");
+  }
 
+  // What is done when all is that the queue has by now.
+  Held<EventHandle> marker() {
+    EventHandle event = nullptr;
+    context_.check(context_.driver().clEnqueueMarkerWithWaitList(handle(), 0, nullptr, &event),
+                   "clEnqueueMarkerWithWaitList");
+    Held<EventHandle> held(event, context_.driver().clReleaseEvent);
+    start();
+    return held;
+  }
   // A queue may keep commands to itself until somebody asks for them.
   void start() { context_.check(context_.driver().clFlush(handle()), "clFlush"); }
   QueueHandle handle() const { return handle_.get(); }
@@ -112,14 +127,7 @@ class OpenClEvent final : public Event {
   explicit OpenClEvent(const Context& context)
       : context_(context), handle_(nullptr, context.driver().clReleaseEvent) {}
 
-  void record(Stream& stream) override {
-    auto& on = static_cast<OpenClStream&>(stream);
-    EventHandle marker = nullptr;
-    context_.check(context_.driver().clEnqueueMarkerWithWaitList(on.handle(), 0, nullptr, &marker),
-                   "clEnqueueMarkerWithWaitList");
-    handle_.reset(marker);
-    on.start();
-  }
+  void record(Stream& stream) override { handle_ = static_cast<OpenClStream&>(stream).marker(); }
   // An event that was never recorded is a point that was reached.
   bool reached() override {
     if (!handle_) return true;

@@ -15,7 +15,8 @@
 //   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
 //   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
-//   them)
+//   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
+//   gets ahead of others')  heedless=1 (no stream waits for another)
 // FAKE_CUDA_OLD builds a driver that lacks a symbol.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -51,6 +52,8 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kGranularity = std::size_t{2} << 20;  // of memory that is mapped by itself
 constexpr int kMostDevices = 2;
 constexpr unsigned kMostThreads = 1024;  // of a block
+constexpr int kLeastPriority = 0;
+constexpr int kGreatestPriority = -5;
 
 enum Error {
   kGood = 0,
@@ -121,10 +124,14 @@ struct Device {
   std::size_t used = 0;
 };
 
+// A point in a stream.
+struct Point {
+  Stream* stream;
+  bool reached = false;
+};
+
 struct Event {
-  Stream* stream = nullptr;
-  std::uint64_t recorded = 0;
-  std::uint64_t reached = 0;
+  std::shared_ptr<Point> last = nullptr;  // where it was recorded
 };
 
 constexpr const char* kCodeBegin = "kernels on the CPU: ";  // as in fake_nvrtc.cpp
@@ -152,13 +159,20 @@ struct Running {
 
 struct Work {
   std::function<void()> action;
-  std::shared_ptr<Running> running = nullptr;  // what the action waits for
+  // What the action waits for.
+  std::shared_ptr<Running> running = nullptr;
+  std::shared_ptr<Point> point = nullptr;
 };
 
 struct Stream {
   Device* device;
+  int priority;
   std::deque<Work> work;
 
+  void give(Work more) {
+    work.push_back(std::move(more));
+    be_eager();
+  }
   bool step() {
     if (work.empty()) return false;
     const Work next = std::move(work.front());
@@ -168,10 +182,20 @@ struct Stream {
   }
   // The same for who does not wait.
   bool poll() {
-    if (work.empty() || !work.front().running || work.front().running->done) return step();
+    if (work.empty()) return false;
+    const Work& next = work.front();
+    if (next.point && !next.point->reached) return next.point->stream->poll();
+    if (!next.running || next.running->done) return step();
     sched_yield();
     return true;
   }
+  // What need not wait for another stream.
+  void advance() {
+    while (!work.empty() && !work.front().running &&
+           (!work.front().point || work.front().point->reached))
+      step();
+  }
+  static void be_eager();
   void finish() {
     while (step()) {
     }
@@ -193,6 +217,8 @@ struct State {
   bool reachable = false;
   bool corrupt = false;
   bool reversed = false;
+  bool eager = false;
+  bool heedless = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
   std::map<char*, Allocation> allocations;  // by the address handed out
@@ -210,13 +236,19 @@ State& state() {
 
 thread_local Device* current = nullptr;
 
+void Stream::be_eager() {
+  if (!state().eager) return;
+  for (Stream* stream : state().streams)
+    if (stream->priority == kLeastPriority) stream->advance();
+}
+
 void configure() {
   State& all = state();
   all.devices = kMostDevices;
   all.driver = 12040;
   all.peer = true;
   all.prohibited = -1;
-  all.reachable = all.corrupt = all.reversed = false;
+  all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -236,6 +268,10 @@ void configure() {
       all.corrupt = value != 0;
     } else if (std::sscanf(item.c_str(), "reversed=%d", &value) == 1) {
       all.reversed = value != 0;
+    } else if (std::sscanf(item.c_str(), "eager=%d", &value) == 1) {
+      all.eager = value != 0;
+    } else if (std::sscanf(item.c_str(), "heedless=%d", &value) == 1) {
+      all.heedless = value != 0;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -663,7 +699,7 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   if (target == nullptr || source == nullptr) return kInvalidValue;
   const Allocation* into = find(to);
   const bool wrong = state().corrupt && into != nullptr && of_device(into->kind);
-  stream->work.push_back({[=] {
+  stream->give({[=] {
     std::memmove(target, source, bytes);
     if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
   }});
@@ -673,14 +709,29 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
 EXPORT int cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
   BEGIN_CONTEXT_CALL();
   if (state().streams.count(stream) == 0) return kInvalidHandle;
-  stream->work.push_back({[=] { function(data); }});
+  stream->give({[=] { function(data); }});
   return kGood;
 }
 
-EXPORT int cuStreamCreate(Stream** stream, unsigned) {
+EXPORT int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   BEGIN_CONTEXT_CALL();
-  *stream = new Stream{current, {}};
+  *least = kLeastPriority;
+  *greatest = kGreatestPriority;
+  return kGood;
+}
+
+EXPORT int cuStreamCreateWithPriority(Stream** stream, unsigned, int priority) {
+  BEGIN_CONTEXT_CALL();
+  if (priority > kLeastPriority || priority < kGreatestPriority) return kInvalidValue;
+  *stream = new Stream{current, priority, {}};
   state().streams.insert(*stream);
+  return kGood;
+}
+
+EXPORT int cuStreamGetPriority(Stream* stream, int* priority) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  *priority = stream->priority;
   return kGood;
 }
 
@@ -688,8 +739,6 @@ EXPORT int cuStreamDestroy_v2(Stream* stream) {
   BEGIN_CONTEXT_CALL();
   if (state().streams.erase(stream) == 0) return kInvalidHandle;
   stream->finish();
-  for (Event* event : state().events)
-    if (event->stream == stream) event->stream = nullptr;
   delete stream;
   return kGood;
 }
@@ -722,7 +771,6 @@ EXPORT int cuEventCreate(Event** event, unsigned) {
 EXPORT int cuEventDestroy_v2(Event* event) {
   BEGIN_CONTEXT_CALL();
   if (state().events.erase(event) == 0) return kInvalidHandle;
-  for (Stream* stream : state().streams) stream->finish();  // they may still name it
   delete event;
   return kGood;
 }
@@ -730,9 +778,27 @@ EXPORT int cuEventDestroy_v2(Event* event) {
 EXPORT int cuEventRecord(Event* event, Stream* stream) {
   BEGIN_CONTEXT_CALL();
   if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
-  event->stream = stream;
-  const std::uint64_t record = ++event->recorded;
-  stream->work.push_back({[event, record] { event->reached = record; }});
+  const auto point = std::make_shared<Point>(Point{stream});
+  event->last = point;
+  stream->give({[point] {
+    point->reached = true;
+    Stream::be_eager();
+  }});
+  return kGood;
+}
+
+// The stream goes on when the other has reached the point where the event is now.
+EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
+  if (flags != 0) return kInvalidValue;
+  const auto point = event->last;
+  if (!point || state().heedless) return kGood;
+  stream->give({[point] {
+                  while (!point->reached && point->stream->step()) {
+                  }
+                },
+                nullptr, point});
   return kGood;
 }
 
@@ -740,8 +806,8 @@ EXPORT int cuEventRecord(Event* event, Stream* stream) {
 EXPORT int cuEventQuery(Event* event) {
   BEGIN_CONTEXT_CALL();
   if (state().events.count(event) == 0) return kInvalidHandle;
-  if (event->reached == event->recorded) return kGood;
-  if (event->stream != nullptr) event->stream->poll();
+  if (!event->last || event->last->reached) return kGood;
+  event->last->stream->poll();
   return kNotReady;
 }
 
@@ -860,7 +926,7 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
     if (kernel->pointers[i] && !on_cpu(values[i])) return kIllegalAddress;
   }
   if (!kernel->waits) {
-    stream->work.push_back({[=] { kernel->run(blocks, threads, values.data()); }});
+    stream->give({[=] { kernel->run(blocks, threads, values.data()); }});
     return kGood;
   }
   stream->finish();
@@ -870,6 +936,6 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
     kernel->run(blocks, threads, values.data());
     running->done = true;
   });
-  stream->work.push_back({[running] { running->thread.join(); }, running});
+  stream->give({[running] { running->thread.join(); }, running});
   return kGood;
 }

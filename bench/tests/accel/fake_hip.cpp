@@ -34,10 +34,15 @@ struct Handle64 {
   X(hipMemGetAddressRange, cuMemGetAddressRange_v2,                                               \
     (void** base, std::size_t* bytes, void* memory), (base, bytes, memory))                       \
   X(hipMemGetInfo, cuMemGetInfo_v2, (std::size_t* free, std::size_t* all), (free, all))           \
-  X(hipStreamCreateWithFlags, cuStreamCreate, (void** stream, unsigned flags), (stream, flags))   \
+  X(hipDeviceGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int* least, int* greatest),    \
+    (least, greatest))                                                                            \
+  X(hipStreamCreateWithPriority, cuStreamCreateWithPriority,                                      \
+    (void** stream, unsigned flags, int priority), (stream, flags, priority))                     \
   X(hipStreamDestroy, cuStreamDestroy_v2, (void* stream), (stream))                               \
   X(hipStreamSynchronize, cuStreamSynchronize, (void* stream), (stream))                          \
   X(hipStreamQuery, cuStreamQuery, (void* stream), (stream))                                      \
+  X(hipStreamWaitEvent, cuStreamWaitEvent, (void* stream, void* event, unsigned flags),           \
+    (stream, event, flags))                                                                       \
   X(hipEventCreateWithFlags, cuEventCreate, (void** event, unsigned flags), (event, flags))       \
   X(hipEventDestroy, cuEventDestroy_v2, (void* event), (event))                                   \
   X(hipEventRecord, cuEventRecord, (void* event, void* stream), (event, stream))                  \

@@ -119,7 +119,15 @@ TEST_CASE("a real device: streams and events") {
           event->record(*stream);
           while (!event->reached()) {
           }
-          return expect(!to.find_mismatch({kSeed}), "asynchronous copy", device);
+          if (!expect(!to.find_mismatch({kSeed}), "asynchronous copy", device)) return false;
+          SlotBuffer last(memory, 64 << 20, 1);
+          const auto behind = device.new_background_stream();
+          to.spoil(kSeed);
+          device.copy_async(to.slot(0), from.slot(0), 64 << 20, *stream);
+          behind->wait_for(*stream);
+          device.copy_async(last.slot(0), to.slot(0), 64 << 20, *behind);
+          behind->synchronize();
+          return expect(!last.find_mismatch({kSeed}), "copy behind another stream's", device);
         }) >= 0);
 }
 

@@ -86,8 +86,13 @@ TEST_CASE("problems name the first bad byte, or why nothing was measured") {
 }
 
 TEST_CASE("the environment is recorded by name, and never a secret") {
-  const char* const variables[] = {"UCX_TLS=tcp",      "HOME=/root",     "PMIX_SERVER_TOKEN=x",
-                                   "OMPI_MCA_btl=a=b", "UCX_AUTH_KEY=x", nullptr};
+  const char* const variables[] = {"UCX_TLS=tcp",
+                                   "HOME=/root",
+                                   "PMIX_SERVER_TOKEN=x",
+                                   "OMPI_MCA_btl=a=b",
+                                   "UCX_AUTH_KEY=x",
+                                   "OMPI_MCA_initial_wdir=/home/me",
+                                   nullptr};
   const auto found = relevant_environment(variables);
   CHECK(found == std::map<std::string, std::string>{{"UCX_TLS", "tcp"}, {"OMPI_MCA_btl", "a=b"}});
 }

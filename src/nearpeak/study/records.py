@@ -89,6 +89,24 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
     env: dict[str, str]  # by allow-list
 
 
+class CaseRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="case"):
+    """A case of a library is about to be measured: where a launch ends before its samples or its
+    problem are told, it ended in this one."""
+
+    launch: int = -1
+    benchmark: str
+    size_bytes: int
+    buffers: str
+    axes: dict[str, str]
+
+
+class Work(msgspec.Struct, kw_only=True, frozen=True):
+    """What a rank must do at least in an iteration of an application."""
+
+    copied_bytes: int = 0  # within its memory: read and written once
+    messages: list[int] = []  # the bytes of each that it sends
+
+
 class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):
     """One case of one launch, measured. `samples` are in `unit`, in the order of measurement."""
 
@@ -118,6 +136,8 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     # samples; None: not measured.
     cache_line_ns: list[float | None] = []
     phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
+    shortest_phases: dict[str, list[float]] = {}  # of the rank that took least, of applications
+    work: Work | None = None  # of an application: of rank 0
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 
 
@@ -139,7 +159,7 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     at_least: float | None = None  # too slow: what one iteration came to, in the metric's unit
 
 
-def case_of(record: SamplesRecord | ProblemRecord, metric: str) -> Case:
+def case_of(record: CaseRecord | SamplesRecord | ProblemRecord, metric: str) -> Case:
     """What a record is of, in one metric of its benchmark."""
     return Case(
         benchmark=record.benchmark,
@@ -182,6 +202,7 @@ Record = (
     | SessionRecord
     | LaunchRecord
     | EnvironmentRecord
+    | CaseRecord
     | SamplesRecord
     | ProblemRecord
     | LaunchEndRecord

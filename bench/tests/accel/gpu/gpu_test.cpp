@@ -89,6 +89,10 @@ void use_everything(Accelerator& cuda) {
   CHECK_FALSE(find_mismatch(pinned.slot(0), one_slot(1000), {3}));
   device.ipc()->export_memory(on_device.slot(0));
   stream->synchronize();
+  const auto behind = device.new_background_stream();
+  behind->wait_for(*stream);
+  behind->wait_for(*stream);
+  behind->synchronize();
   Page page;
   const auto registered = device.registration()->register_memory(page.data, sizeof(page.data));
   device.copy_async(registered->on_device(), page.data + 64, 64, *stream);
@@ -246,6 +250,54 @@ TEST_CASE("work is done in the order of its stream, and events are asked") {
     device.copy(out, memory.slot(0), 64);
   }
   CHECK(std::string(out, 64) == std::string(64, 'a'));
+}
+
+// Work is done as late as it can be, or as early.
+void use_two_streams(const std::string& settings, bool asks) {
+  const FakeCuda fake(settings);
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  SlotBuffer memory(device.memory(BufferKind::kDevice), 8, 1);
+  char out[8] = "none";
+  char last[8] = "none";
+  const auto writer = device.new_stream();
+  const auto reader = device.new_background_stream();
+  device.copy_async(memory.slot(0), "first", 6, *writer);
+  reader->wait_for(*writer);
+  device.copy_async(out, memory.slot(0), 6, *reader);
+  writer->wait_for(*reader);
+  device.copy_async(memory.slot(0), "second", 7, *writer);
+  reader->wait_for(*writer);
+  device.copy_async(last, memory.slot(0), 7, *reader);
+  CHECK(std::string(out) == "none");  // the CPU has waited for nothing
+  if (!asks) reader->synchronize();
+  while (!reader->finished()) {
+  }
+  CHECK(std::string(out) == "first");
+  CHECK(std::string(last) == "second");
+  CHECK(writer->finished());
+}
+
+TEST_CASE("a stream goes on when another has done what it had") {
+  for (const char* settings : {"", "eager=1"})
+    for (const bool asks : {false, true}) use_two_streams(settings, asks);
+}
+
+TEST_CASE("streams in the background have the least priority, and others the greatest") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  void* const library = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != nullptr);
+  const auto priority_of =
+      reinterpret_cast<int (*)(void*, int*)>(dlsym(library, "cuStreamGetPriority"));
+  int usual = 1;
+  int background = 1;
+  CHECK(priority_of(device.new_stream()->native(), &usual) == 0);
+  CHECK(priority_of(device.new_background_stream()->native(), &background) == 0);
+  CHECK(usual == -5);
+  CHECK(background == 0);
+  dlclose(library);
 }
 
 TEST_CASE("memory that there is not is told from other errors, and the device stays usable") {
@@ -495,12 +547,13 @@ void fail_each(const std::vector<std::string>& calls, const std::string& nvrtc,
 }
 
 TEST_CASE("an error at any call leaves nothing behind") {
-  fail_each({"cuCtxSetCurrent", "cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc",
-             "cuMemAllocManaged", "cuMemcpyAsync", "cuStreamCreate", "cuStreamSynchronize",
-             "cuEventCreate", "cuEventRecord", "cuEventQuery", "cuMemGetAddressRange_v2",
-             "cuIpcGetMemHandle", "cuMemHostRegister_v2", "cuMemHostGetDevicePointer_v2",
-             "cuStreamQuery"},
-            kNoNvrtc, use_everything);
+  fail_each(
+      {"cuCtxSetCurrent", "cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc",
+       "cuMemAllocManaged", "cuMemcpyAsync", "cuCtxGetStreamPriorityRange",
+       "cuStreamCreateWithPriority", "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate",
+       "cuEventRecord", "cuEventQuery", "cuMemGetAddressRange_v2", "cuIpcGetMemHandle",
+       "cuMemHostRegister_v2", "cuMemHostGetDevicePointer_v2", "cuStreamQuery"},
+      kNoNvrtc, use_everything);
 }
 
 TEST_CASE("an error at any call of a kernel leaves nothing behind") {

@@ -103,6 +103,14 @@ TEST_CASE("HIP: payloads, copies, streams, kernels and registered memory") {
     CHECK(found->slot == 1);
     CHECK(found->byte == 77);
   }
+  SlotBuffer memory_of_both(device.memory(BufferKind::kDevice), 8, 1);
+  char out[8] = "none";
+  const auto behind = device.new_background_stream();
+  device.copy_async(memory_of_both.slot(0), "first", 6, *stream);
+  behind->wait_for(*stream);
+  device.copy_async(out, memory_of_both.slot(0), 6, *behind);
+  behind->synchronize();
+  CHECK(std::string(out) == "first");
   struct alignas(4096) {
     char data[4096] = {};
   } page;

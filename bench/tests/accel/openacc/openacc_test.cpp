@@ -47,6 +47,10 @@ TEST_CASE("OpenACC: the host device gives memory, copies and queues") {
     event->record(*stream);
     while (!event->reached()) {
     }
+    const auto behind = device.new_background_stream();
+    behind->wait_for(*stream);
+    behind->synchronize();
+    CHECK(stream->finished());
     stream->synchronize();
     CHECK(stream->finished());
     CHECK_FALSE(to.find_mismatch({3}));

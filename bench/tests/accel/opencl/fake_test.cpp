@@ -47,6 +47,8 @@ void use_everything(Accelerator& opencl) {
   device.copy_async(on_device.slot(1), on_device.slot(0), 1000, *stream);
   device.copy_async(pinned.slot(0), on_device.slot(1), 1000, *stream);
   stop->record(*stream);
+  const auto behind = device.new_background_stream();
+  behind->wait_for(*stream);
   const void* const part = on_device.slot(1);
   const void* const data = managed.slot(0);
   const int one = 1;
@@ -169,6 +171,7 @@ TEST_CASE("OpenCL: an error at any call leaves nothing behind") {
                            "clEnqueueCopyBuffer",
                            "clEnqueueMapBuffer",
                            "clEnqueueMarkerWithWaitList",
+                           "clEnqueueBarrierWithWaitList",
                            "clGetEventInfo",
                            "clFlush",
                            "clFinish",

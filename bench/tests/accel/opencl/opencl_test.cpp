@@ -190,6 +190,30 @@ TEST_CASE("OpenCL: work is done in the order of its stream, and events are asked
   CHECK((out == last));
 }
 
+TEST_CASE("OpenCL: a stream goes on when another has done what it had") {
+  if (!has_opencl()) return;
+  const auto opencl = load_opencl();
+  Device& device = opencl->device(0);
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  SlotBuffer memory(device.memory(BufferKind::kDevice), kBytes, 1);
+  const std::vector<char> first(kBytes, 'a');
+  const std::vector<char> second(kBytes, 'b');
+  std::vector<char> out(kBytes, 0);
+  std::vector<char> last(kBytes, 0);
+  const auto writer = device.new_stream();
+  const auto reader = device.new_background_stream();
+  for (int i = 0; i < 10; ++i) device.copy_async(memory.slot(0), first.data(), kBytes, *writer);
+  reader->wait_for(*writer);
+  device.copy_async(out.data(), memory.slot(0), kBytes, *reader);
+  writer->wait_for(*reader);
+  device.copy_async(memory.slot(0), second.data(), kBytes, *writer);
+  reader->wait_for(*writer);
+  device.copy_async(last.data(), memory.slot(0), kBytes, *reader);
+  reader->synchronize();
+  CHECK((out == first));
+  CHECK((last == second));
+}
+
 TEST_CASE("OpenCL: memory that there is not is told from other errors") {
   if (!has_opencl()) return;
   const auto opencl = load_opencl();

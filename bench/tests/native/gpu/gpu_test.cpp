@@ -206,7 +206,7 @@ TEST_CASE("an error of the driver in the middle ends both processes") {
 
 TEST_CASE("a method that cannot be set up at one end is skipped at both, and the others go on") {
   const RecordFile file;
-  CHECK(run(short_gpu("D,D", {"0", "1"}, "64K", file), "cuStreamCreate:46:5") == kGood);
+  CHECK(run(short_gpu("D,D", {"0", "1"}, "64K", file), "cuStreamCreateWithPriority:46:5") == kGood);
   const auto problems = file.records("problem");
   CHECK(std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
     CHECK(problem["status"] == "skipped");
