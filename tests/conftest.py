@@ -128,6 +128,13 @@ def make_study(tmp_path: Path) -> Callable[..., Any]:
     return lambda *libraries: made.Study(tmp_path / "study", list(libraries or ("alpha",)))
 
 
+@pytest.fixture(scope="session")
+def made_applications() -> ModuleType:
+    """Observations of an application (tests/observations/made_applications.py)."""
+    file = Path(__file__).parent / "observations" / "made_applications.py"
+    return load_helper("made_applications", file)
+
+
 @pytest.fixture
 def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
     """Makes study folders to compare (tests/compare/made_sides.py); called with a name."""

@@ -253,3 +253,14 @@ def test_two_other_nodes_have_no_known_rate(load: Load, monkeypatch: pytest.Monk
 def test_a_path_joins_two_hosts(load: Load, hosts: list[str]) -> None:
     with pytest.raises(UserError, match="name two"):
         discover_paths(load("one-socket"), hosts)
+
+
+def test_one_rank_alone_where_it_is_asked_for(load: Load) -> None:
+    machine = load("h200x2")
+    usual, _ = discover_paths(machine)
+    assert not {"host x1", "gpu x1"} & {path.id for path in usual}
+    paths, _ = discover_paths(machine, ranks=Ranks((1, 2)))
+    alone = {path.id: path for path in paths if len(path.ends) == 1}
+    assert {"host x1", "gpu x1"} == set(alone)
+    assert alone["gpu x1"].place.kind == "gpu-gpu"
+    assert alone["gpu x1"].summary == f"one rank with GPU 0 ({machine.gpus[0].name})"

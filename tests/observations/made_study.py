@@ -284,6 +284,18 @@ class Study:
         self.end(number, "ok")
         return number
 
+    def begins(self, launch: int, benchmark: str, size: int) -> None:
+        """A case is about to be measured."""
+        self.records.append(
+            records.CaseRecord(
+                launch=launch,
+                benchmark=benchmark,
+                size_bytes=size,
+                buffers="H,H",
+                axes={"calls": "blocking", "reuse": "fixed"},
+            )
+        )
+
     def problem(
         self,
         launch: int,

@@ -117,6 +117,15 @@ def test_few_launches_have_no_order(plain: Results) -> None:
     assert _figure(plain, "bw").first == ()
 
 
+def test_a_session_with_few_blocks_has_no_order(plain: Results) -> None:
+    """Verdicts rest on one session: where they are undecided for want of blocks, nobody ties."""
+    _judge(plain, "undecided")
+    for one in plain.comparisons:
+        one.blocks = 5
+    assert len(_cells(plain, "bw", 1 << 26)[OPENMPI].blocks) >= 6
+    assert _figure(plain, "bw").first == ()
+
+
 def test_the_ceiling_in_the_place_of_a_library_is_in_no_ranking(plain: Results) -> None:
     _judge(plain, "slower")
     plain.libraries[0].native = True

@@ -39,7 +39,10 @@ def test_the_line_of_several_says_which_was_forced(results: Results) -> None:
 def test_which_session_the_verdicts_rest_on(results: Results) -> None:
     results.sessions[1].verdicts, results.sessions[1].blocks = True, 3
     assert sessions.sentence(results).endswith(
-        "Verdicts rest on session 2 alone, which has 3 blocks."
+        "Verdicts rest on session 2 alone, which has 3 blocks: too few to judge, or to say who is"
+        " first."
     )
+    results.sessions[1].blocks = 6
+    assert sessions.sentence(results).endswith("session 2 alone, which has 6 blocks.")
     results.comparisons = []
     assert "Verdicts" not in sessions.sentence(results)

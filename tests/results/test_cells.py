@@ -132,6 +132,22 @@ def test_modes_of_near_and_far_cpus(make_study: MakeStudy) -> None:
     assert all(name not in mode.conditions for mode in study.cell().modes)
 
 
+def test_a_launch_counts_against_the_case_that_it_ended_in_alone(make_study: MakeStudy) -> None:
+    study = make_study("alpha")
+    for block in range(6):
+        study.launch(block, "alpha", "latency", {8: 1.0, 1024: 2.0, 4096: 3.0})
+    number = study.launch(6, "alpha", "latency", {8: 1.0}, status=None)
+    study.begins(number, "latency", 8)
+    study.begins(number, "latency", 4096)
+    study.end(number, "crashed")
+    results = study.results()
+    cells = {cell.case.x: cell for cell in results.cells}
+    assert {x: cell.failed for x, cell in cells.items()} == {8: 0, 1024: 0, 4096: 1}
+    assert (cells[1024].status, cells[4096].status) == ("no ceiling", "crashed")
+    [failure] = results.failures
+    assert (failure.benchmarks, failure.size_bytes) == (["latency"], 4096)
+
+
 @pytest.mark.parametrize("status", ["crashed", "hung"])
 def test_a_launch_that_went_wrong_names_the_cells_that_it_did_not_reach(
     make_study: MakeStudy, status: str

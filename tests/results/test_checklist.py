@@ -85,3 +85,20 @@ def test_a_defect_of_the_ceiling_breaks_rule_11(make_study: MakeStudy) -> None:
     study.ceiling(0, {("bw", "ring", 1024): 10.0})
     study.launch(0, "alpha", "bw", {1024: 11.0})
     assert states(study.results())[11] == "not met"
+
+
+def test_above_the_ceiling_by_chance_or_not(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block, rate in enumerate((9.0, 10.4, 10.4, 10.4, 10.4, 12.0)):
+        study.ceiling(block, {("bw", "ring", size): 10.0 for size in (8, 1024)})
+        study.launch(block, "alpha", "bw", {8: rate, 1024: 5.0})
+        study.launch(block, "beta", "bw", {8: 5.0, 1024: 5.0})
+    rule = study.results().checklist[10]
+    assert rule.state == "met"
+    assert rule.how.endswith("; 1 are above it by no more than their intervals reach")
+    for block in range(6, 12):
+        study.ceiling(block, {("bw", "ring", size): 10.0 for size in (8, 1024)})
+        study.launch(block, "alpha", "bw", {8: 10.4, 1024: 10.4})
+    rule = study.results().checklist[10]
+    assert rule.state == "not met"
+    assert "so that those ceilings are none" in rule.how

@@ -107,6 +107,30 @@ def test_sessions_that_agree_change_nothing_and_others_widen() -> None:
     assert low < 1.5 - 6 < 1.5 + 6 < high  # 12.7 times half the difference, or so
 
 
+def test_what_can_only_be_positive_stays_so() -> None:
+    """Two sessions that differ by a third: the interval of a time must not reach below 0."""
+    values = [2.0, 2.2, 2.1, 2.0, 1.4, 1.2, 1.1]
+    numbers = [0, 0, 0, 0, 1, 1, 1]
+    low, high = interval(values, sessions=numbers) or (0, 0)
+    assert low < 0 < 2.2 < high
+    low, high = interval(values, sessions=numbers, positive=True) or (0, 0)
+    assert 0 < low < 1.1 < 2.2 < high
+    # The same of a rate that is one over the time: the ends change places.
+    rates = interval([1 / one for one in values], sessions=numbers, positive=True) or (0, 0)
+    assert rates == pytest.approx((1 / high, 1 / low), rel=0.02)
+    alone = [0] * 7
+    assert interval(values, sessions=alone, positive=True) == interval(values, sessions=alone)
+
+
+def test_sessions_deviate_by_factors_where_they_deviate_little() -> None:
+    values = np.array([100, 101, 99, 100.5, 100.2, 99.7, 101, 102, 100, 101.5, 101.2, 100.7])
+    numbers = [0] * 6 + [1] * 6
+    low, high = interval(values, sessions=numbers) or (0, 0)
+    near = interval(values, sessions=numbers, positive=True)
+    assert near == pytest.approx((low, high), rel=0.02)
+    assert half_width(values, numbers) == pytest.approx((high - low) / 2 / 100.7, rel=0.1)
+
+
 def test_coverage_with_sessions() -> None:
     generator = np.random.default_rng(3)
     numbers = np.repeat(np.arange(3), 6).tolist()

@@ -165,6 +165,7 @@ def test_what_no_program_could_take_is_bad_input(tmp_path: Path, line: str) -> N
 
 def test_numbers_of_ranks() -> None:
     assert parse_ranks("16,2,4,4") == [2, 4, 16]
-    for wrong in ("1", "0", "-2", "two", "99999999999999999999", "5000", ""):
+    assert parse_ranks("1") == [1]
+    for wrong in ("0", "-2", "two", "99999999999999999999", "5000", ""):
         with pytest.raises(UserError):
             parse_ranks(wrong)

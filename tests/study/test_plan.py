@@ -12,7 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
-from nearpeak.study.benchmarks import Benchmark, Traffic
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, Traffic, X
 from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.model import PLATEAU_BLOCKS, Contender, Plan, Template, Variant
@@ -55,6 +55,53 @@ def seconds(plan: Plan, blocks: int) -> float:
     """Of so many blocks, the pilot among them, with what is kept of a budget."""
     first, later = expected_seconds(plan)
     return (2 * first + (blocks - 2) * later) / 0.9
+
+
+SOLVER = Benchmark(
+    "solver",
+    [Metric("solver", "us", "lower")],
+    RankRule("at least", 1),
+    family="app",
+    smallest=1,
+    x=X("side", "cells", [64, 256]),
+)
+
+
+def solver_plan(standins: ModuleType, paths: list[Path], **options: Any) -> Plan:
+    """Of an application beside messages."""
+    variants = [latency(), Variant(benchmark="solver", axes={})]
+    return make_plan(
+        Options(**options),
+        [standins.contender("a")],
+        variants,
+        paths,
+        [*standins.BENCHMARKS, SOLVER],
+    )
+
+
+def test_an_application_has_launches_and_sizes_of_its_own(standins: ModuleType) -> None:
+    pair = standins.data_path()
+    alone = msgspec.structs.replace(pair, id="host x1", ends=pair.ends[:1])
+    network = standins.data_path("host-host tcp-loopback", "network")
+    plan = solver_plan(standins, [pair, alone, network], sizes=[8, 1024])
+    mine = [one for one in plan.launches if plan.application(one)]
+    assert [one.path for one in mine] == [pair.id, "host x1"]  # the library's own transport
+    assert all(plan.sizes_in(one) == [64, 256] for one in mine)
+    others = [one for one in plan.launches if one.role == "mpi" and not plan.application(one)]
+    assert all(plan.sizes_in(one) == [8, 1024] for one in others)
+    [planned] = [one for one in plan.block(0) if one.path == "host x1"]
+    words = make_command(plan, planned, TOOLS).argv
+    assert words[words.index("--sizes") + 1] == "64,256"
+    assert words[words.index("--memory-limit") + 1] == "2G"
+    assert "problems:   solver of 64, 256 cells" in summary(plan)
+
+
+def test_the_sizes_of_a_problem_can_be_chosen(standins: ModuleType) -> None:
+    plan = solver_plan(standins, [standins.data_path()], problem_sizes=["solver=1K,4K"])
+    assert plan.problem_sizes == {"solver": [1024, 4096]}
+    for wrong in ("solver", "latency=8", "solver=x"):
+        with pytest.raises(UserError):
+            solver_plan(standins, [standins.data_path()], problem_sizes=[wrong])
 
 
 def test_a_benchmark_without_any_of_the_sizes_is_bad_input(standins: ModuleType) -> None:
@@ -152,7 +199,7 @@ def test_a_budget_takes_bytes_in_flight_and_sizes_then_launches(standins: Module
     # The costliest sizes go first.
     assert tight.sizes in (SIZES, *(sorted({0, 8, *(4**p for p in range(n))}) for n in (14, 13)))
     few = plan_for(standins, budget_seconds=seconds(whole, GOAL_LAUNCHES) * 0.02)
-    assert few.sizes == sorted({0, 8, *(16**power for power in range(6))})
+    assert few.sizes == sorted({0, 8, 1 << 24, *(16**power for power in range(6))})
     assert 2 <= expected_blocks(few) < 6
     assert "note:       fewer than 6 launches a cell give no 95 % interval" in summary(few)
 
@@ -505,7 +552,7 @@ def test_every_study_has_the_plateau_of_its_paths(standins: ModuleType) -> None:
     assert plan_for(standins, of("bw")).plateaus == {}  # whose sizes reach it
     assert plan_for(standins, latency(), sizes=[8]).plateaus == {}  # which has no rates
     small = plan_for(standins, of("bw"), budget_seconds=1)
-    assert max(small.sizes) == 1 << 20
+    assert max(small.sizes) == 1 << 24
     assert small.plateaus["host-host same-numa"] == 64 << 20
 
 

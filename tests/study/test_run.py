@@ -60,13 +60,13 @@ def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -
     [
         ("crash", "crashed", "ended by SIGSEGV"),
         ("wrong", "wrong data", "latency 8 bytes: rank 1 got 7 for 8 at byte 3"),
-        ("lie", "failed", "2 of its records were not understood: size 77 was not asked for"),
+        ("lie", "failed", "4 of its records were not understood: size 77 was not asked for"),
         ("half", "failed", "1 of its records were not understood"),
         ("some", "failed", "1 of the 2 cases that it was to measure are missing, latency latency"),
         ("twice", "failed", "2 of its records were not understood: latency of 8 bytes was meas"),
         ("misplaced", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
         ("misplaced and hang", "failed", "rank 0 ran on CPUs [99], wanted [0]"),
-        ("nowhere", "failed", "2 of its records were not understood: it did not say where it ran"),
+        ("nowhere", "failed", "4 of its records were not understood: it did not say where it ran"),
         ("other host", "failed", "rank 1 ran on host g, wanted that of rank 0, h"),
     ],
 )

@@ -63,9 +63,9 @@ def run(
         int | None,
         typer.Option(
             metavar="N",
-            min=2,
-            help="So many ranks, one for each core or GPU. Default: 2, or more"
-            " where the benchmark needs them.",
+            min=1,
+            help="So many ranks, one for each core or GPU (1: of applications). Default: 2, or"
+            " more where the benchmark needs them.",
         ),
     ] = None,
     oversubscribe: Annotated[
@@ -89,6 +89,45 @@ def run(
         bool, typer.Option("--help", "-h", help="Show this, and the options of BENCHMARK.")
     ] = False,
 ) -> None:
+    if show_help:
+        typer.echo(context.get_help())
+        if benchmark:
+            _show_options(benchmark, mpi)
+        return
+    if not benchmark:
+        raise UserError("name a benchmark, like `nearpeak run latency --mpi openmpi`")
+    status = launch(
+        benchmark,
+        mpi,
+        context.args,
+        path=path,
+        ranks=ranks,
+        oversubscribe=oversubscribe,
+        buffers=buffers,
+        hosts=hosts,
+        remote_shell=remote_shell,
+        settings_env=settings_env or [],
+    )
+    raise typer.Exit(status)
+
+
+def launch(
+    benchmark: str,
+    mpi: str | None,
+    words: Sequence[str],
+    *,
+    path: str | None = None,
+    ranks: int | None = None,
+    oversubscribe: bool = False,
+    buffers: str = "H,H",
+    hosts: str | None = None,
+    remote_shell: str | None = None,
+    settings_env: Sequence[str] = (),
+) -> int:
+    """One launch in the foreground, with `words` for the measuring program; its exit status.
+
+    Raises UserError.
+    """
     import msgspec
 
     from nearpeak.libraries import settings
@@ -108,19 +147,12 @@ def run(
     from nearpeak.study.options import split_list
     from nearpeak.study.plan import between_gpus
 
-    if show_help:
-        typer.echo(context.get_help())
-        if benchmark:
-            _show_options(benchmark, mpi)
-        return
-    if not benchmark:
-        raise UserError("name a benchmark, like `nearpeak run latency --mpi openmpi`")
     if not mpi:
         raise UserError(
             "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
             f"`nearpeak run {benchmark} --mpi openmpi`"
         )
-    env = _settings(settings_env or [])
+    env = _settings(settings_env)
     names = split_list(hosts) if hosts else []
     prepare.check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
@@ -141,26 +173,28 @@ def run(
                 f"{library.name} is measured between GPUs of this host, one of each rank: give it "
                 "--buffers D,D and a --path between two GPUs"
             )
-        words = [benchmark, *context.args]
-        line = loaded_by_native(prepare.TOOLS, library, chosen, ends, kinds, words, given, study)
+        line = loaded_by_native(
+            prepare.TOOLS, library, chosen, ends, kinds, [benchmark, *words], given, study
+        )
     elif is_ceiling(library):
         line = library_of_ceilings(
-            prepare.TOOLS, chosen, ends, kinds, [benchmark], context.args, given, study
+            prepare.TOOLS, chosen, ends, kinds, [benchmark], list(words), given, study
         )
     else:
         program = str(prepare.TOOLS.mpi_program(library))
-        words = [benchmark, "--buffers", kinds, *device_options(ends, kinds), *context.args]
-        _check([program, "--check", *words], prepare.environment(library))
-        launch = rank_launch([program, *words], chosen, ends, kinds, given, study, remote_shell)
-        line = prepare.TOOLS.command_line(library, launch)
+        all_words = [benchmark, "--buffers", kinds, *device_options(ends, kinds), *words]
+        _check([program, "--check", *all_words], prepare.environment(library))
+        started = rank_launch(
+            [program, *all_words], chosen, ends, kinds, given, study, remote_shell
+        )
+        line = prepare.TOOLS.command_line(library, started)
     print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
     print(prepare.shell_line(line), file=sys.stderr, flush=True)
     try:
         with mps.daemon(study) if chosen.mps else contextlib.nullcontext():
-            status = _start(line.argv, {**os.environ, **line.env})
+            return _start(line.argv, {**os.environ, **line.env})
     except mps.MpsError as error:
         raise UserError(str(error)) from None
-    raise typer.Exit(status)
 
 
 def _start(argv: list[str], env: dict[str, str]) -> int:

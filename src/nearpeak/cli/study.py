@@ -52,6 +52,8 @@ Examples:
 
     nearpeak study --paths "gpu-gpu nvlink" --buffers D,D --buffers M,M
 
+    nearpeak study --mpi mpich --benchmarks jacobi2d,halo3d,latency --ranks 1,2
+
     nearpeak study --resume -o study
 
     nearpeak study --resume --force -o study
@@ -99,7 +101,8 @@ def study(
         str | None,
         typer.Option(
             metavar="N,...",
-            help="Paths of so many ranks. Default: 2, 4, and one for each core or GPU.",
+            help="Paths of so many ranks (1: of applications). Default: 2, 4, and one for each"
+            " core or GPU.",
         ),
     ] = None,
     oversubscribe: Annotated[
@@ -109,7 +112,8 @@ def study(
         str | None,
         typer.Option(
             metavar="FAMILY,...",
-            help="All benchmarks of them: pt2pt, collective, rma, datatype, overlap, stream; all.",
+            help="All benchmarks of them: pt2pt, collective, rma, datatype, overlap, stream; all"
+            " (of these); app.",
         ),
     ] = None,
     benchmarks: Annotated[
@@ -133,6 +137,12 @@ def study(
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(help="Message sizes, like 0:64M or 8,1000,1M. Default: 0:64M.")
+    ] = None,
+    problem_sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SIZES", help="Of an application, like jacobi2d=4K,16K. Default: its own."
+        ),
     ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Fit the study to this time, like 90s or 5m.")
@@ -200,6 +210,7 @@ def study(
         benchmarks=[*(_parse("--benchmarks", split_list, benchmarks) or []), *(benchmark or [])],
         buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],
+        problem_sizes=problem_sizes or [],
         hosts=_parse("--hosts", split_list, hosts) or [],
         budget_seconds=_parse("--budget", parse_seconds, budget),
         launches=None if launches is None else check_launches(launches),

@@ -177,7 +177,7 @@ def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[Path | Missing]:
     """Several ranks, each with a GPU of its own, the first ones first."""
     there = len(machine.gpus)
     asked = [number for number in ranks.of(there) if ranks.counts or number <= there]
-    return [_so_many(machine, cores, number) for number in asked]
+    return [_so_many(machine, cores, number) for number in [*([1] * ranks.alone), *asked]]
 
 
 def _so_many(machine: Machine, cores: Cores, ranks: int) -> Path | Missing:
@@ -198,8 +198,12 @@ def _so_many(machine: Machine, cores: Cores, ranks: int) -> Path | Missing:
         ends.append(_gpu_end(near, gpu))
     return Path(
         id=name,
-        summary=f"{ranks} ranks, each with a GPU of its own of {len(machine.gpus)} "
-        f"({machine.gpus[0].name})",
+        summary=(
+            f"one rank with GPU {machine.gpus[0].index}"
+            if ranks == 1
+            else f"{ranks} ranks, each with a GPU of its own of {len(machine.gpus)}"
+        )
+        + f" ({machine.gpus[0].name})",
         transport="memory",
         ends=tuple(ends),
     )

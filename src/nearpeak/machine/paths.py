@@ -175,7 +175,7 @@ def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[
     if not ranks.counts and len(every) < USUAL_RANKS:
         # Of two cores, the paths between them are all there is.
         return [] if len(every) < 3 else [_too_few(USUAL_RANKS, len(every))]
-    found: list[Path | Missing] = []
+    found: list[Path | Missing] = [_so_many(every, 1)] if ranks.alone and every else []
     for number in ranks.of(len(every) // 2 * 2):
         enough = len(every) >= number or (ranks.oversubscribe and every)
         found.append(_so_many(every, number) if enough else _too_few(number, len(every)))
@@ -196,6 +196,14 @@ def _in_a_row(machine: Machine, cores: dict[int, list[Core]]) -> list[Core]:
 def _so_many(every: list[Core], ranks: int) -> Path:
     """So many ranks on the first cores of a list, from its beginning again where it is shorter."""
     used = every[:ranks]
+    if ranks == 1:
+        cpu = used[0].cpus[0]
+        return Path(
+            id="host x1",
+            summary=f"one rank, on CPU {cpu}",
+            transport="memory",
+            ends=(host_end(used[0]),),
+        )
     nodes = count(len({core.numa_node for core in used}), "NUMA node")
     shared = f"on {count(len(used), 'core')}, which they share, of {nodes}"
     return Path(

@@ -17,6 +17,11 @@ class Ranks(NamedTuple):
     counts: Sequence[int] = ()  # none: `USUAL_RANKS`, and as many as there can be
     oversubscribe: bool = False  # whether there may be more of them than cores
 
+    @property
+    def alone(self) -> bool:
+        """Whether there is to be one rank alone, as an application can be."""
+        return 1 in self.counts
+
     def of(self, most: int) -> list[int]:
         """The numbers above 2, those that are more than can be among them."""
         return sorted({n for n in self.counts or (USUAL_RANKS, most) if n > 2})

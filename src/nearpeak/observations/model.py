@@ -15,6 +15,7 @@ from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
 from nearpeak.study.benchmarks import Benchmark, Better
 from nearpeak.study.model import Awareness
+from nearpeak.study.records import Work
 
 NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
@@ -67,6 +68,7 @@ class Launch:
     conditions: dict[str, str]  # what is known of where and how it ran, flattened
     tick_ns: float | None  # of its clock; None: it did not say where it ran
     slot_ms: float  # time for one case
+    at: tuple[str, int] | None = None  # the benchmark and x of the case that it did not survive
     held_down: tuple[str, ...] = ()  # "core too hot", ...: what slowed it
 
 
@@ -109,6 +111,8 @@ class Observation:
     # A cache line's round trip between CPUs of neighbouring ranks, the longest; None: unknown.
     cache_line_ns: float | None = None
     phases: dict[str, float] = field(default_factory=dict)  # us, medians of parts of an iteration
+    shortest_phases: dict[str, float] = field(default_factory=dict)  # on the quickest rank in each
+    work: Work | None = None  # of an application
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study folder as a source: plan.json, machine.json and the truth, records.jsonl."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -44,6 +44,7 @@ class _Recorded:
     environment: records.EnvironmentRecord | None = None
     samples: list[tuple[records.SamplesRecord, Floats]] = field(default_factory=list)
     problems: list[records.ProblemRecord] = field(default_factory=list)
+    case: records.CaseRecord | None = None  # the last that it began; older programs tell none
     end: records.LaunchEndRecord | None = None
     misplaced: str = NO_PLACE  # why it did not run where it was to run; "" when it did
 
@@ -51,6 +52,15 @@ class _Recorded:
     def wrong(self) -> list[records.ProblemRecord]:
         """The cases whose data was wrong."""
         return [problem for problem in self.problems if problem.status == "wrong data"]
+
+    @property
+    def not_survived(self) -> tuple[str, int] | None:
+        """Benchmark and size of the case that it began, of which it tells nothing."""
+        if self.case is None:
+            return None
+        told = [one for one, _ in self.samples] + self.problems
+        began = self.case.benchmark, self.case.size_bytes
+        return None if began in [(one.benchmark, one.size_bytes) for one in told] else began
 
     @property
     def status(self) -> str:
@@ -178,6 +188,7 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
 def _add(
     launch: _Recorded,
     record: records.EnvironmentRecord
+    | records.CaseRecord
     | records.SamplesRecord
     | records.ProblemRecord
     | records.LaunchEndRecord,
@@ -189,6 +200,8 @@ def _add(
         launch.samples.append((record, samples))
     elif isinstance(record, records.ProblemRecord):
         launch.problems.append(record)
+    elif isinstance(record, records.CaseRecord):
+        launch.case = record
     elif isinstance(record, records.EnvironmentRecord):
         launch.environment = record
         launch.misplaced = answers.misplaced
@@ -255,6 +268,7 @@ def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
         conditions=_conditions(recorded, slowed),
         tick_ns=environment.clock.get("tick_ns") if environment else None,
         slot_ms=begin.slot_ms or plan.slot_ms,
+        at=None if status in NO_FAILURE else recorded.not_survived,
         held_down=slowed,
     )
 
@@ -304,8 +318,14 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         trial=record.trial,
         together=record.together,
         cache_line_ns=max((one for one in record.cache_line_ns if one is not None), default=None),
-        phases={name: float(np.median(times)) for name, times in record.phases.items() if times},
+        work=record.work,
+        phases=_medians(record.phases),
+        shortest_phases=_medians(record.shortest_phases),
     )
+
+
+def _medians(phases: Mapping[str, list[float]]) -> dict[str, float]:
+    return {name: float(np.median(times)) for name, times in phases.items() if times}
 
 
 def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
@@ -326,10 +346,11 @@ def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap
     if status == "wrong data" and recorded.wrong:
         status = "skipped"  # the cases with wrong data are named; the others were not reached
     reached = True
-    for _, curves in groupby(launch.curves, key=lambda curve: curve.benchmark):
+    for benchmark, curves in groupby(launch.curves, key=lambda curve: curve.benchmark):
         missing = [case for curve in curves for case in _asked(plan, curve) if case not in settled]
         for case in missing:
-            yield Gap(launch, case, status, launch.message, reached=reached)
+            ended_in = (benchmark, case.x) == launch.at if recorded.case else reached
+            yield Gap(launch, case, status, launch.message, reached=ended_in)
         reached = reached and not missing
 
 

@@ -23,7 +23,7 @@ class Alike:
 
     first: Failure
     launches: list[int]
-    benchmarks: list[str]  # that they were to measure
+    benchmarks: list[str]  # that they were to measure, or what they ended in, in words
     message: str  # the first one's, and that no further one was tried
 
     @property
@@ -110,9 +110,16 @@ def _alike(each: list[Failure]) -> Alike:
     return Alike(
         first=each[0],
         launches=sorted(one.launch for one in each),
-        benchmarks=list(dict.fromkeys(name for one in each for name in one.benchmarks)),
+        benchmarks=list(dict.fromkeys(name for one in each for name in _measuring(one))),
         message=words + max(ends, key=len),
     )
+
+
+def _measuring(one: Failure) -> list[str]:
+    """`barrier`, `bcast`; or `allreduce of 1 MiB`, where that is known."""
+    if not one.size_bytes:
+        return one.benchmarks
+    return [f"{name} of {size(one.size_bytes)}" for name in one.benchmarks]
 
 
 def _sentence(group: Alike) -> str:

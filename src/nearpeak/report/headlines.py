@@ -27,7 +27,7 @@ from nearpeak.report.summary import (
 )
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, FEWEST
-from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results
 from nearpeak.results.names import staged
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_in
@@ -36,7 +36,7 @@ from nearpeak.statistics.verdicts import EQUIVALENT, UNDECIDED
 from nearpeak.study.benchmarks import QUOTED_BYTES, Better
 from nearpeak.study.model import staging
 
-Verdicts = dict[tuple[frozenset[Who], Place, Case], str]
+Judged = dict[tuple[frozenset[Who], Place, Case], Comparison]
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class _Maker:
         self._ceilings = Ceilings(results.ceilings)
         self._machine = results.machine
         self._paths = {path.place: path for path in results.paths}
-        self._verdicts: Verdicts = {
-            (frozenset({one.first, one.second}), one.place, one.case): one.verdict
+        self._judged: Judged = {
+            (frozenset({one.first, one.second}), one.place, one.case): one
             for one in results.comparisons
         }
 
@@ -188,7 +188,7 @@ class _Maker:
 
     def _first(self, rivals: list[Cell], scores: list[list[float]]) -> tuple[Who, ...]:
         """Who is first in nearly all resamples of the blocks, and those whom no verdict sets apart
-        from it."""
+        from it. Nobody where the session that is judged has too few blocks for a verdict."""
         leading = ranks.leaders(ranks.first_shares(scores))
         if not leading:
             return ()
@@ -196,8 +196,12 @@ class _Maker:
         tied = [rivals[index].who for index in leading]
         for cell in (one for one in rivals if one.status not in FAILED):
             pair = frozenset({best.who, cell.who})
-            verdict = self._verdicts.get((pair, cell.place, cell.case))
-            if cell.who not in tied and verdict in (UNDECIDED, EQUIVALENT):
+            judged = self._judged.get((pair, cell.place, cell.case))
+            if judged is None:
+                continue
+            if judged.blocks < FEWEST:
+                return ()
+            if cell.who not in tied and judged.verdict in (UNDECIDED, EQUIVALENT):
                 tied.append(cell.who)
         return tuple(tied)
 
@@ -236,7 +240,7 @@ def _part(cell: Cell, plateau: CeilingPoint | None) -> Part | None:
     if not readings[0]:
         return None
     intervals = (
-        interval(list(shares.values()), sessions=[block.session for block in shares])
+        interval(list(shares.values()), sessions=[block.session for block in shares], positive=True)
         for shares in readings
     )
     values = [value for shares in readings for value in shares.values()]

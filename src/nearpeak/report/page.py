@@ -23,6 +23,7 @@ from nearpeak.findings.build import build_results
 from nearpeak.identity import Curve, Place, Who
 from nearpeak.machine.provenance import told
 from nearpeak.report import (
+    applications,
     awareness,
     beside,
     drift,
@@ -124,6 +125,8 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         drifts=drift.sentences(results),
         sections=data.sections,
         families=data.families,
+        applications=applications.sections(results),
+        about_applications=applications.ABOUT,
         contenders=data.contenders,
         styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,

@@ -2,6 +2,7 @@
 """The sessions of a study, and in what they differ."""
 
 from nearpeak.numbers import count
+from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Results, SessionInfo
 from nearpeak.study.fingerprints import Fingerprint, changes
 
@@ -41,5 +42,7 @@ def sentence(results: Results) -> str:
     for session in results.sessions:
         if session.verdicts and results.comparisons:
             blocks = count(session.blocks, "block")
-            words += f" Verdicts rest on session {session.session + 1} alone, which has {blocks}."
+            words += f" Verdicts rest on session {session.session + 1} alone, which has {blocks}"
+            few = session.blocks < FEWEST
+            words += ": too few to judge, or to say who is first." if few else "."
     return words

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study in the terminal: Table 2, what stands out, the notices, and where the report is."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -9,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.numbers import count, printable, size
-from nearpeak.report import pairs, tables, wording
+from nearpeak.report import applications, pairs, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
@@ -24,10 +26,24 @@ from nearpeak.results.model import Results
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
+_LONGEST = 200  # characters of one of them: libraries may say a lot; the page has it
 _WIDTH = 80
 _UNLIMITED = 10_000  # columns of a terminal in which nothing is folded
 _EMPTY = Value("", "text")
 _STYLES: dict[Tone, str] = {"bad": "bold red", "note": "yellow", "good": "green", "": "dim"}
+
+
+def print_groups(section: Section, console: Console) -> None:
+    """A table, each of its groups under a heading."""
+    _print_groups(section, console)
+    console.print(_text(section.caption, "dim"))
+
+
+def _print_groups(section: Section, console: Console, name: str = "") -> None:
+    for rows in section.groups:
+        console.print()
+        console.print(_text(f"{name}, {rows.title}" if name else rows.title, "bold"))
+        _print_table(replace(section, groups=[rows]), console)
 
 
 def print_summary(
@@ -58,6 +74,7 @@ def print_summary(
         console.print(_text(group.title, "bold"))
         _print_table(tables.table_two([group], figures(results)), console)
     _print_families(results, console)
+    _print_applications(results, console)
     console.print()
     for line in _notes(results, found):
         console.print(line)
@@ -176,6 +193,15 @@ def _print_families(results: Results, console: Console) -> None:
             console.print(line)
 
 
+def _print_applications(results: Results, console: Console) -> None:
+    for section in applications.sections(results):
+        _print_groups(section.table, console, section.name)
+        for sentence in section.sentences[:_SHOWN]:
+            console.print(_text(f"  {sentence}"))
+        for line in _more(len(section.sentences)):
+            console.print(line)
+
+
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
         "Values are for the size in the heading. % of ceiling: of what the path carries without"
@@ -220,7 +246,7 @@ def _print_notice(notice: Notice, console: Console) -> None:
     text = f"{notice.text} {notice.command}".rstrip()
     console.print(_text(text, _STYLES[notice.tone]))
     for item in notice.items[:_SHOWN]:
-        console.print(_text(f"  {item}"))
+        console.print(_text(f"  {textwrap.shorten(item, _LONGEST)}"))
     for line in _more(len(notice.items)):
         console.print(line)
 

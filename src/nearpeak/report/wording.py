@@ -58,6 +58,8 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> Headline:
 def _others(results: Results, place: Place) -> str:
     """What was measured there that only the families' sections tell; empty: nothing."""
     names = dict.fromkeys(cell.case.figure for cell in results.cells if cell.place == place)
+    apps = (one.cell for one in results.applications)
+    names |= dict.fromkeys(cell.case.benchmark for cell in apps if cell.place == place)
     return f"Measured here, and told by family: {', '.join(names)}." if names else ""
 
 

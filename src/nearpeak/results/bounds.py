@@ -219,7 +219,9 @@ def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]
         unit=metric.unit,
         better=metric.better,
         value=float(np.median(values)),
-        ci95=spanning(interval(one, sessions=sessions) for one in (values, otherwise) if one),
+        ci95=spanning(
+            interval(one, sessions=sessions, positive=True) for one in (values, otherwise) if one
+        ),
         range=(min(values), max(values)),
         values=values,
         otherwise=otherwise,

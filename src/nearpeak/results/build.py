@@ -8,7 +8,16 @@ import msgspec
 
 from nearpeak.files import write_whole
 from nearpeak.observations.model import Library, Observations
-from nearpeak.results import bounds, ceilings, cells, checklist, comparisons, drift, fits
+from nearpeak.results import (
+    applications,
+    bounds,
+    ceilings,
+    cells,
+    checklist,
+    comparisons,
+    drift,
+    fits,
+)
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
 
 NAME = "results.json"
@@ -30,11 +39,13 @@ def summarise(observations: Observations) -> Results:
     points = [*measured, *bounds.find(observations, measured)]
     drifts = drift.find(measured)
     changed = {(one.place, block) for one in drifts for block in one.changed}
-    found = cells.summarise(observations, ceilings.Ceilings(points), changed)
+    every = cells.summarise(observations, ceilings.Ceilings(points), changed)
+    known = {one.name: one for one in observations.benchmarks}
+    found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
     native = {library.who for library in observations.libraries if library.native}
     compared = comparisons.compare(cell for cell in found if cell.who not in native)
     skipped = cells.skipped(observations)
-    blocks = {block for cell in found for block in cell.blocks}
+    blocks = {block for cell in every for block in cell.blocks}
     return Results(
         schema=SCHEMA,
         nearpeak=observations.nearpeak,
@@ -59,6 +70,7 @@ def summarise(observations: Observations) -> Results:
         paths=observations.paths,
         benchmarks=observations.benchmarks,
         cells=found,
+        applications=applications.summarise(observations, every, measured),
         ceilings=points,
         fits=fits.fit(found, measured, observations.benchmarks),
         comparisons=compared.cases,

@@ -118,7 +118,9 @@ def _point(
         unit=kind.unit,
         better=kind.better,
         value=float(np.median(carried)),
-        ci95=spanning(interval(one, sessions=sessions) for one in (carried, otherwise) if one),
+        ci95=spanning(
+            interval(one, sessions=sessions, positive=True) for one in (carried, otherwise) if one
+        ),
         range=(min(carried), max(carried)),
         values=carried,
         otherwise=otherwise,

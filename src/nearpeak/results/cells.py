@@ -170,7 +170,7 @@ def _cell(
 def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     medians = cell.launch_medians
     cell.median = float(np.median(medians))
-    cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks])
+    cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks], positive=True)
     cell.range = (min(medians), max(medians))
     cell.minimum = min(one.summary.minimum for one in believed)
     first_uses = [one.first_use_us for one in believed if one.first_use_us is not None]
@@ -289,7 +289,10 @@ def failures(observations: Observations) -> list[Failure]:
             session=launch.block.session,
             who=launch.who,
             place=launch.place,
-            benchmarks=list(dict.fromkeys(curve.benchmark for curve in launch.curves)),
+            benchmarks=[launch.at[0]]
+            if launch.at
+            else list(dict.fromkeys(curve.benchmark for curve in launch.curves)),
+            size_bytes=launch.at[1] if launch.at else None,
             status=launch.status,
             message=launch.message,
             command=launch.command,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from nearpeak.arrays import Floats
 from nearpeak.numbers import count
 from nearpeak.observations.model import Observations
-from nearpeak.results.cells import FEWEST
+from nearpeak.results.cells import FEWEST, is_defect
 from nearpeak.results.model import Cell, Comparison, Rule, Skip
 from nearpeak.statistics.comparisons import rejects_normality
 
@@ -168,7 +168,8 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
     if not wanting:
         return NOT_APPLICABLE, "nothing was measured that a path's ceiling holds for"
     bound = sum(cell.ceiling is not None for cell in wanting)
-    above = sum("above ceiling" in cell.flags for cell in wanting)
+    above = sum(map(is_defect, wanting))
+    noisy = sum("above ceiling" in cell.flags for cell in wanting) - above
     how = f"{bound} of {len(wanting)} cells stand beside a ceiling measured in the same blocks"
     if derived := sum(c.ceiling is not None and c.ceiling.kind == "bound" for c in wanting):
         how += f", {derived} of them beside a bound that follows from such ceilings"
@@ -176,6 +177,8 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
         how += f", {ideal} beside the best that there can be"
     if above:
         how += f"; {above} are above it, so that those ceilings are none"
+    if noisy:
+        how += f"; {noisy} are above it by no more than their intervals reach"
     return _state(len(wanting) == bound and not above), how
 
 

@@ -11,6 +11,7 @@ from nearpeak.machine.model import Machine, Path
 from nearpeak.observations.model import Block
 from nearpeak.study.benchmarks import Benchmark, Better
 from nearpeak.study.model import Awareness
+from nearpeak.study.records import Work
 
 SCHEMA = 3
 
@@ -104,6 +105,49 @@ class Cell(msgspec.Struct, kw_only=True):
         if self.ci95 is None or not self.median:
             return None
         return (self.ci95[1] - self.ci95[0]) / 2 / self.median
+
+
+class Beside(msgspec.Struct, kw_only=True):
+    """An application in two ways that one axis tells apart, in the blocks that have both."""
+
+    axis: str
+    value: str  # of the other one: its default
+    speedup: Estimated  # how many times as fast as the other one
+
+
+class Scaled(msgspec.Struct, kw_only=True):
+    """How an application scales from the fewest ranks, in the blocks that have both."""
+
+    place: Place  # of the fewest ranks
+    scaling: Literal["weak", "strong"]  # weak: each rank has as much to do as there
+    efficiency: Estimated  # 1 where more ranks do that much more in the same time
+
+
+class Roofline(msgspec.Struct, kw_only=True):
+    """The least time of an iteration: what its ranks must copy within their memory, at the rate of
+    that memory's ceiling."""
+
+    us: float
+    gbs: float  # of the ceiling, for all ranks that share the memory
+    place: Place  # where that was measured
+    fraction: Estimated  # of it that is reached: the least time over the measured one
+
+
+class Application(msgspec.Struct, kw_only=True):
+    """One problem of an application: the time of an iteration, and what follows from it."""
+
+    cell: Cell  # its time, on the slowest rank; against no ceiling
+    rate: float | None  # the median of its second metric
+    rate_unit: str
+    phases: dict[str, float]  # us of an iteration on the rank that is slowest in each, medians
+    # Of its messages on the rank that waits least for others.
+    messages_us: float | None = None
+    work: Work | None
+    roofline: Roofline | None = None
+    scaled: Scaled | None = None
+    beside: list[Beside] = []
+    # Of its messages, by the times of messages in the same study (prediction.py).
+    predicted_us: float | None = None
 
 
 class Pace(msgspec.Struct, kw_only=True):
@@ -207,7 +251,8 @@ class Failure(msgspec.Struct, kw_only=True):
     session: int
     who: Who  # CEILING for that of a ceiling
     place: Place
-    benchmarks: list[str]  # that it was to measure; none for a ceiling
+    benchmarks: list[str]  # that it was to measure, or the one it ended in; none for a ceiling
+    size_bytes: int | None = None  # of the case that it ended in, where that is known
     status: str
     message: str
     command: str
@@ -299,7 +344,8 @@ class Results(msgspec.Struct, kw_only=True):
     libraries: list[LibraryInfo]
     paths: list[Path]
     benchmarks: list[Benchmark]  # what they said of themselves
-    cells: list[Cell]
+    cells: list[Cell]  # of operations on messages
+    applications: list[Application] = []
     ceilings: list[CeilingPoint]
     fits: list[Fit]
     comparisons: list[Comparison]

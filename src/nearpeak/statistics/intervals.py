@@ -41,7 +41,11 @@ def weights(n: int, level: float = LEVEL) -> tuple[int, float] | None:
 
 
 def interval(
-    values: ArrayLike, level: float = LEVEL, sessions: Sequence[int] | None = None
+    values: ArrayLike,
+    level: float = LEVEL,
+    sessions: Sequence[int] | None = None,
+    *,
+    positive: bool = False,
 ) -> Interval | None:
     """The interval of the median of `values`, in their unit; None where they are too few.
 
@@ -51,7 +55,9 @@ def interval(
 
     `sessions` numbers the session of each value: where sessions deviate from one another by more
     than launches explain, each half of the interval grows as Student's interval of the mean does
-    (`sessions.error`).
+    (`sessions.error`). Where what is measured can only be `positive` (times, rates, and ratios of
+    them), sessions deviate by factors: that is then done with logarithms, so that both ends are
+    above 0.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     count = len(ordered)
@@ -65,11 +71,16 @@ def interval(
     if sessions is None:
         return low, high
 
-    reach, alone = error(values, sessions).reach(level), error(values).reach(level)
+    positive = positive and ordered[0] > 0
+    data = np.log(np.asarray(values, dtype=float)) if positive else values
+    reach, alone = error(data, sessions).reach(level), error(data).reach(level)
     if reach <= alone:
         return low, high
     extra = math.sqrt(reach**2 - alone**2)
     middle = float(np.median(ordered))
+    if positive:
+        down, up = math.log(middle / low), math.log(high / middle)
+        return middle * math.exp(-math.hypot(down, extra)), middle * math.exp(math.hypot(up, extra))
     return middle - math.hypot(middle - low, extra), middle + math.hypot(high - middle, extra)
 
 
@@ -84,7 +95,7 @@ def spanning(intervals: Iterable[Interval | None]) -> Interval | None:
 
 def half_width(values: ArrayLike, sessions: Sequence[int] | None = None) -> float | None:
     """Half the 95 % interval, relative to the median; None without one, or a median above 0."""
-    bounds = interval(values, sessions=sessions)
+    bounds = interval(values, sessions=sessions, positive=True)
     middle = float(np.median(np.asarray(values, dtype=float))) if bounds else 0.0
     return (bounds[1] - bounds[0]) / 2 / middle if bounds and middle > 0 else None
 

@@ -11,6 +11,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.commands import wanted_cpus, wanted_devices, wanted_hosts
 from nearpeak.study.model import Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.records import (
+    CaseRecord,
     Chosen,
     EnvironmentRecord,
     LaunchRecord,
@@ -23,6 +24,7 @@ from nearpeak.study.records import (
 )
 
 NO_PLACE = "it did not say where it ran"
+_OfCase = CaseRecord | SamplesRecord | ProblemRecord
 Name = tuple[str, str, int]  # benchmark, metric, size in bytes
 
 
@@ -144,6 +146,9 @@ class Answers:
                 self.misplaced = _misplaced(self._plan, self._launch, record)
             elif isinstance(record, SamplesRecord):
                 self._take_samples(self._launch, record)
+            elif isinstance(record, CaseRecord):
+                self._variant(self._launch, record)
+                self._check_size(self._launch, record)
             elif isinstance(record, ProblemRecord) and self._launch.variants:
                 variant = self._variant(self._launch, record)
                 self._check_size(self._launch, record)
@@ -204,7 +209,7 @@ class Answers:
         self._measured.add(case)
         self._answered.add(name)
 
-    def _check_size(self, launch: Template, record: SamplesRecord | ProblemRecord) -> None:
+    def _check_size(self, launch: Template, record: _OfCase) -> None:
         plateau = self._plan.plateaus.get(launch.path) if launch.role == "ceiling" else None
         sizes = self._plan.sizes_in(launch)
         for benchmark in self._plan.benchmarks:
@@ -213,7 +218,7 @@ class Answers:
         if record.size_bytes not in (*sizes, plateau):
             raise ValueError(f"size {record.size_bytes} was not asked for")
 
-    def _variant(self, launch: Template, record: SamplesRecord | ProblemRecord) -> Variant:
+    def _variant(self, launch: Template, record: _OfCase) -> Variant:
         """The variant that a record is an answer to; ValueError without one."""
         for number in launch.variants:
             variant = self._plan.variants[number]

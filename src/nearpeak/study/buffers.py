@@ -120,6 +120,10 @@ def held_against(
     With each, whether its buffers must be measured the other way round too: a bound is of whichever
     direction is faster.
     """
+    if not benchmark.over_bytes:
+        # The memory that its cells are in: of a GPU, to itself.
+        rates = [one for one in known if one.one_way and is_measured(path, one)]
+        return [(one, False) for one in rates if path.shares_gpu]
     if is_measured(path, benchmark):
         return [] if path.ceilings_only else [(benchmark, False)]
     memories = {end.memory for end in path.ends}

@@ -36,6 +36,9 @@ from nearpeak.study.sizes import format_bytes, format_sizes
 # Of the buffers of a rank, where nobody said what to measure: blocks of 4 MiB for each of many
 # ranks take longer to allocate and to look at than to send.
 MEMORY_LIMIT = "64M"
+# Of an application's cells: on a device what a problem of the usual size takes and more, and on the
+# host what a core has of most machines.
+PROBLEM_LIMIT, GPU_PROBLEM_LIMIT = "2G", "32G"
 # Of ceilings between hosts, which may take the next one too; below those of outgoing connections.
 FIRST_PORT = 20000
 PORTS = 10000
@@ -58,7 +61,7 @@ def make_command(
     sampling = [
         *("--window", str(plan.window)),
         *("--in-flight", format_bytes(in_flight_bytes(plan, planned.buffers))),
-        *(("--memory-limit", MEMORY_LIMIT) if plan.few_sizes else ()),
+        *_memory_limit(plan, planned),
         *("--slot-ms", f"{planned.slot_ms:g}"),
         *_least_samples(planned),
         *("--seed", str(planned.seed)),
@@ -113,6 +116,13 @@ def make_command(
         program, path, ends, planned.buffers, contender.settings, plan.study, plan.remote_shell
     )
     return tools.command_line(contender.library, launch)
+
+
+def _memory_limit(plan: Plan, planned: PlannedLaunch) -> list[str]:
+    if plan.application(planned):
+        gpu = needs_gpu(planned.buffers)
+        return ["--memory-limit", GPU_PROBLEM_LIMIT if gpu else PROBLEM_LIMIT]
+    return ["--memory-limit", MEMORY_LIMIT] if plan.few_sizes else []
 
 
 def rank_launch(

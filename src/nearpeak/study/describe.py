@@ -58,11 +58,12 @@ class Description(msgspec.Struct, frozen=True):
         return False
 
     def of_families(self, families: Sequence[str]) -> list[str]:
-        """The names of the benchmarks of these families, or of `all`; UserError for one that there
-        is not."""
+        """The names of the benchmarks of these families, or of `all` that are no applications;
+        UserError for one that there is not."""
+        known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
         over_bytes = {benchmark.family for benchmark in self.benchmarks if benchmark.over_bytes}
-        known = sorted(over_bytes - {""})
-        families = known if EVERYTHING in families else families
+        if EVERYTHING in families:
+            families = [one for one in known if one in over_bytes or one in families]
         for family in families:
             if family not in known:
                 raise UserError(f"there are no operations {family!r}{closest(family, known)}")
@@ -134,11 +135,6 @@ def parse_variant(description: Description, text: str) -> Variant:
     """`latency`, or `latency:calls=nonblocking,reuse=rotating`, with every other axis' default."""
     name, _, rest = text.partition(":")
     benchmark = named(description.benchmarks, name.strip())
-    if not benchmark.over_bytes:
-        raise UserError(
-            f"a study measures messages of so many bytes, and {benchmark.name} is an application"
-            f" over its {benchmark.x.name}: run it by itself, with nearpeak run {benchmark.name}"
-        )
     axes = {axis.name: axis.default for axis in benchmark.axes}
     for part in filter(None, rest.split(",")):
         key, equals, value = (word.strip() for word in part.partition("="))

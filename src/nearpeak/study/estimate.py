@@ -38,6 +38,7 @@ GUESSES = {
 }
 OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verification
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
+APPLICATION_SECONDS = 1.5  # of a case: its cells are filled and looked at several times
 MOST_TOGETHER = 8  # pairs of ranks that are taken to move data at once as fast as one does
 LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
 
@@ -91,6 +92,9 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
         names = ceiling_benchmarks(plan, path, launch.buffers)
     together = min(len(path.ends) // 2, MOST_TOGETHER)
     cost = Cost(guess.start)
+    if plan.application(launch):
+        cases = len(plan.sizes_in(launch))
+        return cost + Cost(APPLICATION_SECONDS * cases, guess.slots * cases / 1000)
     for benchmark in [named(plan.benchmarks, name) for name in names]:
         for size in _sizes(plan, launch, benchmark):
             moved = guess.samples * _sample_bytes(plan, launch, benchmark, size)

@@ -151,6 +151,7 @@ class Plan(msgspec.Struct, kw_only=True):
     # Of `sizes`, those of benchmarks without a measured ceiling and of ceilings between more than
     # two ends; empty: all of them.
     few_sizes: list[int] = []
+    problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is not there."""
@@ -167,14 +168,26 @@ class Plan(msgspec.Struct, kw_only=True):
                 raise ValueError(f"there are no variants {launch.variants}")
 
     def sizes_of(self, benchmark: Benchmark) -> list[int]:
-        """Bytes of the messages that libraries are measured at."""
+        """Bytes of the messages that libraries are measured at; the problems of an application."""
+        if not benchmark.over_bytes:
+            return benchmark.sizes(self.problem_sizes[benchmark.name])
         few = self.few_sizes and benchmark.ceiling != "measured"
         return benchmark.sizes(self.few_sizes if few else self.sizes)
 
     def sizes_in(self, launch: Template) -> list[int]:
-        """Bytes of the messages of a launch, of which its benchmarks may leave some out."""
+        """Bytes of the messages of a launch, of which its benchmarks may leave some out; of an
+        application's, the sizes of its problem."""
+        if application := self.application(launch):
+            return self.sizes_of(application)
         few = self._has_few(launch) or (not launch.variants and self._is_wide(launch))
         return self.few_sizes if self.few_sizes and few else self.sizes
+
+    def application(self, launch: Template) -> Benchmark | None:
+        """The one that a launch measures, which then has it for itself."""
+        if not launch.variants:
+            return None
+        benchmark = self.benchmark(self.variants[launch.variants[0]])
+        return None if benchmark.over_bytes else benchmark
 
     def is_brief(self, launch: Template) -> bool:
         """Whether the first blocks alone measure it: of few sizes, or of local memory, which no

@@ -50,6 +50,7 @@ class Options:
     ranks: list[int] = field(default_factory=list)  # how many: paths of so many
     oversubscribe: bool | None = None
     sizes: list[int] = field(default_factory=list)  # bytes
+    problem_sizes: list[str] = field(default_factory=list)  # "jacobi2d=4K,16K"
     hosts: list[str] = field(default_factory=list)
     budget_seconds: float | None = None
     launches: int | None = None
@@ -79,10 +80,13 @@ def check_launches(value: int) -> int:
 
 
 def check_ranks(values: Sequence[int]) -> list[int]:
-    """The numbers of ranks, each once; UserError for one rank, and for far too many."""
+    """The numbers of ranks, each once; UserError for none, and for far too many."""
     for value in values:
-        if not 2 <= value <= MOST_RANKS:
-            raise UserError(f"{value:.3g} ranks: choose 2 or more, and {MOST_RANKS} at most")
+        if not 1 <= value <= MOST_RANKS:
+            raise UserError(
+                f"{value:.3g} ranks: choose 2 or more (an application may have 1), and"
+                f" {MOST_RANKS} at most"
+            )
     return sorted(set(values))
 
 
@@ -137,6 +141,7 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     benchmarks: list[Word] = []
     buffers: list[Word] = []
     sizes: Word | None = None
+    problem_sizes: list[Word] = []
     hosts: list[Word] = []
     budget: Word | None = None
     all_pairs: bool | None = None
@@ -180,6 +185,7 @@ def _options(said: _StudyFile) -> Options:
         ranks=_at("ranks", check_ranks, said.ranks) or [],
         oversubscribe=said.oversubscribe,
         sizes=_at("sizes", parse_sizes, said.sizes) or [],
+        problem_sizes=said.problem_sizes,
         hosts=said.hosts,
         budget_seconds=_at("budget", parse_seconds, said.budget),
         launches=_at("launches", check_launches, said.launches),

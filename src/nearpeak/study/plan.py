@@ -12,7 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
-from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
+from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark, named
 from nearpeak.study.buffers import (
     HOST,
     ceiling_buffers,
@@ -36,7 +36,7 @@ from nearpeak.study.model import (
     staging,
 )
 from nearpeak.study.options import Options
-from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes
+from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
 from nearpeak.study.stages import BRIEF_BLOCKS, LEAST_SLOT_MS, least_samples
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
@@ -47,6 +47,7 @@ SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
 # whatever sizes it has next to these. They are many, and a few sizes show where one is slow.
 FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
 USUAL_SECONDS = 780.0  # its budget: 15 minutes with what comes before, on 2x H200
+KEPT_SIZE = 1 << 24  # of messages, in every budget: at less a fast link shows little of its rate
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
 # What a budget may choose from: every so-many-th power of two, and the largest of them.
 SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
@@ -61,7 +62,9 @@ IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 2
 GPU_IN_FLIGHT_LEAST = 128 * 1024**2  # and here up to 2 MiB: less leaves a fast link idle at times
 # Bytes of a message from which a path carries no more: between GPUs (16 MiB reach 363, 512 MiB
 # 395.7 GB/s of NVLink between two H200), from or to the host's memory, and through a network.
+# Within a GPU 256 MiB reach 1.97, 1 GiB 2.12 TB/s of an H200's memory.
 GPU_PLATEAU = 256 * 1024**2
+SAME_GPU_PLATEAU = 1024**3
 HOST_PLATEAU = 64 * 1024**2
 NETWORK_PLATEAU = 16 * 1024**2
 LEAST_LIMIT_SECONDS = 30.0
@@ -85,6 +88,12 @@ def fits(path: Path, benchmark: Benchmark, buffers: str) -> bool:
     """Whether a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
     ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
     return ranks and rank_ends(path, buffers) is not None
+
+
+def is_measured_on(path: Path, benchmark: Benchmark, buffers: str) -> bool:
+    """Whether a study measures it there, where it is asked for: applications where it is usual."""
+    there = benchmark.over_bytes or is_usual(path, benchmark)
+    return there and fits(path, benchmark, buffers)
 
 
 def is_usual(path: Path, benchmark: Benchmark) -> bool:
@@ -152,6 +161,7 @@ def make_plan(
         launches=[],
         perftest=perftest,
         deviation=deviation,
+        problem_sizes=_problem_sizes(variants, benchmarks, options),
     )
     plan.few_sizes = _few(plan, options)
     _check_sizes(plan)
@@ -161,6 +171,26 @@ def make_plan(
         fit(plan, options)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
+
+
+def _problem_sizes(
+    variants: Sequence[Variant], known: Sequence[Benchmark], options: Options
+) -> dict[str, list[int]]:
+    """Of the applications among the variants; UserError for words that name none of them."""
+    names = {variant.benchmark for variant in variants}
+    found = {
+        one.name: list(one.x.usual) for one in known if one.name in names and not one.over_bytes
+    }
+    for text in options.problem_sizes:
+        name, equals, sizes = text.partition("=")
+        if not equals or name not in found:
+            there = ", ".join(found) or "none"
+            raise UserError(
+                f"--problem-sizes {text!r}: write NAME=SIZES, like jacobi2d=1K,4K, of an"
+                f" application that is measured ({there})"
+            )
+        found[name] = parse_sizes(sizes)
+    return found
 
 
 def _check_sizes(plan: Plan) -> None:
@@ -231,6 +261,7 @@ def fit(plan: Plan, options: Options) -> None:
             return
         plan.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
         plan.few_sizes = _few(plan, options)
+        plan.sizes = sorted({*plan.sizes, KEPT_SIZE})
         plan.plateaus = _plateaus(plan)
 
 
@@ -247,6 +278,8 @@ def _plateaus(plan: Plan) -> dict[str, int]:
         if path.transport == "local" or len(path.ends) != 2:
             continue
         plateau = GPU_PLATEAU if {end.memory for end in path.ends} == {"gpu"} else HOST_PLATEAU
+        if path.shares_gpu:
+            plateau = SAME_GPU_PLATEAU
         if path.transport == "network":
             plateau = NETWORK_PLATEAU
         if plateau > max(plan.sizes):
@@ -293,7 +326,7 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
     fitting = [
         (number, variant)
         for number, variant in enumerate(plan.variants)
-        if fits(path, plan.benchmark(variant), variant.buffers)
+        if _has_part(path, plan.benchmark(variant), variant.buffers)
         and (not plan.few_sizes or _is_wanted(path, plan.benchmark(variant), variant))
     ]
     template = Template(role="ceiling", path=path.id)
@@ -332,6 +365,14 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
             )
 
 
+def _has_part(path: Path, benchmark: Benchmark, buffers: str) -> bool:
+    """Whether it is measured there, or held against what is."""
+    memory = path.ceilings_only and not benchmark.over_bytes
+    return is_measured_on(path, benchmark, buffers) or (
+        memory and rank_ends(path, buffers) is not None
+    )
+
+
 def _is_wanted(path: Path, benchmark: Benchmark, variant: Variant) -> bool:
     """Whether a study that nobody asked anything of has time for it.
 
@@ -365,7 +406,7 @@ def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[
     launch, no benchmark twice, and all of them several threads that call MPI, or none. What crashes
     takes along what comes after it, but no other family: libraries have code of its own for each.
     """
-    groups: list[tuple[tuple[str, State, bool, str, bool], dict[str, int]]] = []
+    groups: list[tuple[tuple[object, ...], dict[str, int]]] = []
     for index, variant in variants:
         benchmark = plan.benchmark(variant)
         shared = (
@@ -374,6 +415,8 @@ def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[
             benchmark.threads,
             benchmark.family,
             bool(plan.few_sizes) and benchmark.ceiling == "measured",
+            # An application has sizes of its own.
+            "" if benchmark.over_bytes else benchmark.name,
         )
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
@@ -394,6 +437,11 @@ def summary(plan: Plan) -> list[str]:
         "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
         "paths:      " + ", ".join(path.id for path in plan.paths),
         "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
+        *(
+            f"problems:   {name} of {', '.join(map(str, sizes))}"
+            f" {named(plan.benchmarks, name).x.unit}"
+            for name, sizes in plan.problem_sizes.items()
+        ),
         f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}){_few_words(plan)}, {slot}",
         f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
         + (

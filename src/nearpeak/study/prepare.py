@@ -31,7 +31,14 @@ from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, closest, describe, joined
 from nearpeak.study.model import Awareness, Contender, Plan, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import DEVIATION, SIZES, VIRTUAL_DEVIATION, fits, make_plan
+from nearpeak.study.plan import (
+    DEVIATION,
+    SIZES,
+    VIRTUAL_DEVIATION,
+    fits,
+    is_measured_on,
+    make_plan,
+)
 from nearpeak.study.trials import Case
 from nearpeak.study.variants import Awarenesses, choose_variants, tried_as, unfit
 
@@ -102,12 +109,13 @@ def _of_families(described: Description, options: Options) -> list[str]:
     """The benchmarks of the families asked for, but those that have none of the sizes."""
     names = described.of_families(options.operations)
     sizes = options.sizes or SIZES
-    return [one for one in names if named(described.benchmarks, one).sizes(sizes)] or names
+    known = {one.name: one for one in described.benchmarks}
+    return [one for one in names if not known[one].over_bytes or known[one].sizes(sizes)] or names
 
 
 def _is_used(path: Path, variants: Sequence[Variant], described: Description) -> bool:
     """Whether a variant runs there."""
-    return any(fits(path, named(described.benchmarks, v.benchmark), v.buffers) for v in variants)
+    return any(is_measured_on(path, _of(described, v), v.buffers) for v in variants)
 
 
 def _for_bounds(
@@ -117,8 +125,11 @@ def _for_bounds(
     described: Description,
 ) -> list[Path]:
     """The pairs of ends whose ceilings bound what is measured between more, where they are not
-    measured themselves: of each path the first pair within it, as the nearest come first."""
-    bound = [v for v in variants if named(described.benchmarks, v.benchmark).ceiling == "bound"]
+    measured themselves: of each path the first pair within it, as the nearest come first.
+
+    And of applications in a GPU's memory, what it carries to itself.
+    """
+    bound = [v for v in variants if _of(described, v).ceiling == "bound"]
     found: dict[str, Path] = {}
     for path in paths:
         if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
@@ -126,7 +137,15 @@ def _for_bounds(
         within = [one for one in known if len(one.ends) == 2 and path.holds(one)]
         if within and not any(path.holds(one) for one in paths if len(one.ends) == 2):
             found[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
+    in_gpus = [v for v in variants if in_gpu(v.buffers) and not _of(described, v).over_bytes]
+    if in_gpus and not any(path.shares_gpu and not path.mps for path in paths):
+        inside = [one for one in known if one.shares_gpu and not one.mps and len(one.ends) == 2]
+        found |= {one.id: msgspec.structs.replace(one, ceilings_only=True) for one in inside[:1]}
     return list(found.values())
+
+
+def _of(described: Description, variant: Variant) -> Benchmark:
+    return named(described.benchmarks, variant.benchmark)
 
 
 def try_buffers(
@@ -163,7 +182,7 @@ def _trials(
     found = []
     for kind in kinds:
         names = [
-            tried_as(named(described.benchmarks, one.benchmark), one)
+            tried_as(_of(described, one), one, described.benchmarks)
             for one in variants
             if one.buffers == kind
         ]

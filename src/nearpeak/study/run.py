@@ -29,6 +29,7 @@ from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
+    CaseRecord,
     Ending,
     EnvironmentRecord,
     LaunchEndRecord,
@@ -45,7 +46,7 @@ from nearpeak.study.state import GIVE_UP_AFTER, GIVEN_UP
 
 WRONG_DATA_EXIT = 3  # of the measuring programs
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
-_MEASURED = EnvironmentRecord | SamplesRecord | ProblemRecord
+_MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
 
 class Progress(Protocol):

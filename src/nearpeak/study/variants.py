@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which variants a study measures: benchmarks x axes x the buffers that its paths have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.describe import Description, parse_variant
 from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant, staging
-from nearpeak.study.plan import fits, is_usual
+from nearpeak.study.plan import is_measured_on, is_usual
 from nearpeak.study.trials import GOOD, NOT_TRIED
 
 PACK, OWN_KERNEL = "pack", "kernel"  # an axis of datatypes, and the value of those that we pack
@@ -51,7 +51,7 @@ def choose_variants(
             if usual and not is_usual(path, benchmark):
                 continue
             for one in buffers or default_buffers(path, benchmark.symmetric):
-                if fits(path, benchmark, one) and (in_gpu(one) or not staged):
+                if is_measured_on(path, benchmark, one) and (in_gpu(one) or not staged):
                     found.setdefault(one, []).append(msgspec.structs.replace(variant, buffers=one))
     variants = [variant for same in found.values() for variant in same]
     return [one for number, one in enumerate(variants) if one not in variants[:number]]
@@ -65,9 +65,12 @@ def unfit(buffers: str, paths: Sequence[Path]) -> str:
     return f"fit none of the paths {names}: choose others"
 
 
-def tried_as(benchmark: Benchmark, variant: Variant) -> str:
+def tried_as(benchmark: Benchmark, variant: Variant, known: Iterable[Benchmark]) -> str:
     """The operation that tells whether a library can be handed a variant's buffers: its benchmark;
-    where the program packs a datatype itself, a message of bytes that lie together."""
+    where the program packs a datatype itself, and of applications, a message of bytes that lie
+    together."""
+    if not benchmark.over_bytes:
+        return next(one.name for one in known if one.one_message)
     packs = variant.axes.get(PACK) == OWN_KERNEL
     return benchmark.bound_by if packs and benchmark.bound_by is not None else benchmark.name
 
@@ -85,7 +88,8 @@ class Awarenesses:
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
-        operation = tried_as(self._benchmarks[variant.benchmark], variant)
+        known = self._benchmarks
+        operation = tried_as(known[variant.benchmark], variant, known.values())
         return (contender.who, variant.buffers, operation) not in self._wrong
 
     def with_staging(

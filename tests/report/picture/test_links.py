@@ -61,6 +61,23 @@ def test_a_ceiling_that_goes_on_beyond_the_libraries(plain: Results) -> None:
     assert (first.size_bytes, first.figures) == (1 << 26, "openmpi 11.9 of 14.0 GB/s")
 
 
+def test_one_sided_rates_have_no_ceiling_and_are_not_drawn(plain: Results) -> None:
+    before = by_name(plain)["host-host same-numa"]
+    (bw,) = [one for one in plain.benchmarks if one.name == "bw"]
+    metric = msgspec.structs.replace(bw.main, name="put_bw")
+    puts = msgspec.structs.replace(
+        bw, name="put_bw", metrics=[metric], family="rma", ceiling="none"
+    )
+    plain.benchmarks = [*plain.benchmarks, puts]
+    for cell in [one for one in plain.cells if one.case.benchmark == "bw"]:
+        case = msgspec.structs.replace(cell.case, benchmark="put_bw", metric="put_bw")
+        faster = 2 * (cell.median or 0)
+        plain.cells.append(
+            msgspec.structs.replace(cell, case=case, median=faster, ceiling=None, fraction=None)
+        )
+    assert by_name(plain)["host-host same-numa"] == before
+
+
 def test_a_size_that_all_libraries_left_out(plain: Results) -> None:
     for library in ("openmpi", "mpich"):
         (at,) = largest(plain, "host-host same-numa", library)

@@ -8,7 +8,14 @@ from nearpeak.identity import Curve
 from nearpeak.machine.model import Endpoint, Machine, Path
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.picture.shapes import joined
-from nearpeak.report.summary import best_cell, best_point, default_curves, one_way, places
+from nearpeak.report.summary import (
+    best_cell,
+    best_point,
+    default_curves,
+    first_sheet,
+    one_way,
+    places,
+)
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
@@ -75,8 +82,8 @@ class Measured:
 def measured(results: Results) -> list[Measured]:
     """Of every path between two ends, in the order of the tables.
 
-    Only rates of one direction count, in the default curves; what a benchmark staged itself, what
-    lies above its ceiling, and the ceiling in the place of a library do not.
+    Only rates of one direction count, in the default curves of the first sheet; what a benchmark
+    staged itself, what lies above its ceiling, and the ceiling in the place of a library do not.
     """
     by_place = {path.place: path for path in results.paths}
     paths = [path for place in places(results) if (path := by_place.get(place)) and is_drawn(path)]
@@ -118,7 +125,7 @@ def is_drawn(path: Path) -> bool:
 
 def _rows(results: Results, path: Path) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
-    comparable = one_way(results)
+    comparable, first = one_way(results), set(first_sheet(results))
     native = {info.name for info in results.libraries if info.native}
     mine = [
         cell
@@ -129,7 +136,8 @@ def _rows(results: Results, path: Path) -> list[Measured]:
     curves = [
         curve
         for curve in default_curves(results)
-        if comparable(curve)
+        if curve in first
+        and comparable(curve)
         and staging(curve.axes) is None
         and any(cell.case.curve == curve for cell in mine)
     ] or _of_ceilings(results, path)[:1]

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told of applications: a table for each, and where their messages took longer than the
+study's own messages say."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nearpeak.numbers import number, percent, spread, unit
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.results.applications import COMPUTE
+from nearpeak.results.cells import ABOVE
+from nearpeak.results.model import Application, Beside, Estimated, Results
+from nearpeak.results.names import axes_words, loses, status
+from nearpeak.study.benchmarks import Benchmark, named
+
+FAR = 0.2  # a prediction that is off by more is told, relative
+
+ABOUT = (
+    "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
+    " ranks could copy what an iteration must, by the ceiling of their memory, over the measured"
+    " one. Not computing: the share of the parts of an iteration that are no computation."
+    " Efficiency: against the fewest ranks, of weak scaling t / t', of strong scaling over the"
+    " ratio of the ranks. Predicted: the time of its messages by the latency and the rate of the"
+    " same library's messages in this study, beside what they took on the rank that waits least for"
+    " others. Ratios are medians of those of single blocks."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an iteration, as a piece of a bar."""
+
+    name: str
+    us: float
+    width: float  # in percent of the longest bar
+    colour: int  # the same of a name in all bars
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What an iteration is made of."""
+
+    label: str
+    parts: list[Part]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One application."""
+
+    name: str
+    summary: str
+    table: Table
+    sentences: list[str]
+    bars: dict[str, list[Bar]]  # by the titles of the table's groups; those with parts alone
+
+
+def sections(results: Results) -> list[Section]:
+    """Each application that was measured, in the order of the plan."""
+    found: dict[str, list[Application]] = defaultdict(list)
+    for one in results.applications:
+        found[one.cell.case.benchmark].append(one)
+    return [_section(named(results.benchmarks, name), mine) for name, mine in found.items()]
+
+
+def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
+    axes = [one.cell.case.axes.items() for one in found]
+    common = {name: value for name, value in axes[0] if all((name, value) in one for one in axes)}
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for one in found:
+        groups[_title(one, benchmark)].append(_row(one, _label(one, common)))
+    return Section(
+        name=benchmark.name,
+        summary=benchmark.summary,
+        table=Table(
+            title=f"{benchmark.name}.",
+            caption=f"Measured with {', '.join(axes_words(common))}.",
+            head=f"Ranks, {benchmark.x.name}",
+            columns=_columns(found, benchmark),
+            groups=[Rows(title, rows) for title, rows in groups.items()],
+        ),
+        sentences=list(_sentences(found)),
+        bars=_bars(found, benchmark, common),
+    )
+
+
+def _title(one: Application, benchmark: Benchmark) -> str:
+    """Where, and of which size."""
+    case = one.cell.case
+    x = benchmark.x
+    return f"{one.cell.place.path} ({case.buffers}), {x.name} {case.x} {x.unit}"
+
+
+def _bars(
+    found: Sequence[Application], benchmark: Benchmark, common: Mapping[str, str]
+) -> dict[str, list[Bar]]:
+    names = list(dict.fromkeys(name for one in found for name in one.phases))
+    groups: dict[str, list[Application]] = defaultdict(list)
+    for one in found:
+        if sum(one.phases.values()) > 0:
+            groups[_title(one, benchmark)].append(one)
+    bars = {}
+    for title, mine in groups.items():
+        longest = max(sum(one.phases.values()) for one in mine)
+        bars[title] = [
+            Bar(
+                _label(one, common),
+                [
+                    Part(name, us, 100 * us / longest, names.index(name))
+                    for name, us in one.phases.items()
+                ],
+            )
+            for one in mine
+        ]
+    return bars
+
+
+def _label(one: Application, common: Mapping[str, str]) -> str:
+    """`2 x intel overlap=yes`."""
+    cell = one.cell
+    other = {name: value for name, value in cell.case.axes.items() if name not in common}
+    return f"{len(cell.place.ends)} x {cell.who.label} {words_of(other)}".rstrip()
+
+
+def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]:
+    rates = [metric.unit for metric in benchmark.metrics[1:2]]
+    optional = {
+        Column("roofline", "Roofline", "%"): any(one.roofline for one in found),
+        Column("share", "Not computing", "%"): any(COMPUTE in one.phases for one in found),
+        Column("efficiency", "Efficiency", "%"): any(one.scaled for one in found),
+        Column("messages", "Messages", "µs"): any(one.messages_us for one in found),
+        Column("predicted", "Predicted", "µs"): any(one.predicted_us for one in found),
+        Column("beside", "Beside", figure=False): any(one.beside for one in found),
+    }
+    return [
+        Column("time", "Time", unit(found[0].cell.unit)),
+        *(Column("rate", "Rate", one) for one in rates),
+        *(column for column, there in optional.items() if there),
+    ]
+
+
+def _row(one: Application, head: str) -> Row:
+    cell = one.cell
+    if cell.median is None:
+        return Row(head, {"time": Value(status(cell), "text", tone="bad")})
+    values = {
+        "time": Value(
+            cell.median,
+            ci95=cell.ci95,
+            range=cell.range,
+            tone="bad" if loses(cell) else "",
+            notes=tuple(filter(None, [loses(cell)])),
+        ),
+        "rate": Value(one.rate),
+        "beside": Value("; ".join(map(_beside, one.beside)), "text"),
+    }
+    if one.roofline:
+        values["roofline"] = _roofline(one.roofline.fraction)
+    if one.scaled:
+        values["efficiency"] = _percent(one.scaled.efficiency, one.scaled.scaling)
+    if (share := not_computing(one)) is not None:
+        values["share"] = Value(share, "percent")
+    if one.messages_us is not None:
+        values["messages"] = Value(one.messages_us)
+    if one.predicted_us is not None:
+        values["predicted"] = Value(one.predicted_us)
+    return Row(head, values)
+
+
+def words_of(axes: Mapping[str, str]) -> str:
+    """`overlap=yes, type=float`."""
+    return ", ".join(axes_words(axes))
+
+
+def _percent(found: Estimated, detail: str = "") -> Value:
+    return Value(
+        found.value, "percent", ci95=found.ci95, range=found.range, few="blocks", detail=detail
+    )
+
+
+def _roofline(found: Estimated) -> Value:
+    """More of it than noise explains is a defect of the ceiling."""
+    low, _ = found.ci95 or found.range
+    if found.value <= ABOVE or low <= 1:
+        return _percent(found)
+    return replace(_percent(found), tone="bad", remark="(defect)")
+
+
+def not_computing(one: Application) -> float | None:
+    """The share of the parts of an iteration that are no computation; None where it has none."""
+    whole = sum(one.phases.values())
+    if COMPUTE not in one.phases or whole <= 0:
+        return None
+    return 1 - one.phases[COMPUTE] / whole
+
+
+def _beside(one: Beside) -> str:
+    """`1.05 times as fast as overlap=no [1.03, 1.06]`."""
+    speedup = one.speedup
+    told = spread(speedup.ci95, speedup.range)
+    return f"{number(speedup.value)} times as fast as {one.axis}={one.value} {told}"
+
+
+def _sentences(found: Sequence[Application]) -> Iterator[str]:
+    """Where the messages took another time than those of the study."""
+    known = [one for one in found if one.predicted_us and one.messages_us]
+    far = [one for one in known if abs(_off(one)) > FAR]
+    if known:
+        yield (
+            f"The messages of {len(known) - len(far)} of {len(known)} problems took what the"
+            f" study's own messages predict, within {percent(FAR)} %."
+        )
+    for one in sorted(far, key=lambda each: -abs(_off(each))):
+        cell = one.cell
+        yield (
+            f"{cell.who.label} on {cell.place.path}, {words_of(cell.case.axes)}, of {cell.case.x}:"
+            f" messages took {number(one.messages_us)} µs, predicted"
+            f" {number(one.predicted_us)} µs."
+        )
+
+
+def _off(one: Application) -> float:
+    """By how much the measured time is above the predicted one, relative."""
+    return (one.messages_us or math.nan) / (one.predicted_us or math.nan) - 1

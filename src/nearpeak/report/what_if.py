@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What applications of a study would take with the messages of another library."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from nearpeak.errors import UserError
+from nearpeak.identity import Case, Place, Who
+from nearpeak.numbers import unit
+from nearpeak.report.applications import words_of
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.results.model import Application, Results
+from nearpeak.results.prediction import Messages
+
+OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages cost what is not hidden of them
+
+
+def what_if(results: Results, name: str, label: str) -> Table:
+    """A row for each problem of application `name` that another library was measured in, with the
+    iteration's time there, and the same with the messages of the library that is called `label`.
+
+    UserError where the study has no such application, library, or messages of it.
+    """
+    mine = [one for one in results.applications if one.cell.case.benchmark == name]
+    if not mine:
+        there = dict.fromkeys(one.cell.case.benchmark for one in results.applications)
+        raise UserError(f"the study has no application {name}: it has {', '.join(there) or 'none'}")
+    known = {one.name: one for one in results.benchmarks}
+    labels = {cell.who.label: cell.who for cell in results.cells}
+    if label not in labels:
+        raise UserError(
+            f"--what-if {label}: the study has no messages of it, but of"
+            f" {', '.join(labels) or 'none'}"
+        )
+    who = labels[label]
+    messages = Messages(results.cells, known)
+    by_case = {(one.cell.who, one.cell.place, one.cell.case): one for one in mine}
+    groups: dict[tuple[Place, int], list[Row]] = defaultdict(list)
+    for one in mine:
+        if (us := _predicted(one, who, messages)) is not None:
+            cell = one.cell
+            groups[cell.place, cell.case.x].append(_row(one, us, _measured(by_case, who, one)))
+    if not groups:
+        raise UserError(
+            f"--what-if {label}: no problem of {name} sends messages without overlap where the"
+            f" study has messages of {label}"
+        )
+    return Table(
+        title=f"{name}, if its messages were those of {label}.",
+        caption=(
+            "The time of an iteration without its messages, and those of the other library as its"
+            " latency and rate in the same study predict them."
+        ),
+        head="Measured with",
+        columns=[
+            Column("time", "Time", unit(mine[0].cell.unit)),
+            Column("messages", "Messages", "µs"),
+            Column("predicted", "Time", unit(mine[0].cell.unit), over=f"with {label}"),
+            Column("measured", "measured", unit(mine[0].cell.unit), over=f"with {label}"),
+        ],
+        groups=[
+            Rows(f"{place.path}, {known[name].x.name} {x} {known[name].x.unit}", rows)
+            for (place, x), rows in groups.items()
+        ],
+    )
+
+
+def _predicted(one: Application, who: Who, messages: Messages) -> float | None:
+    cell = one.cell
+    alone = cell.case.axes.get(OVERLAP) != MEANWHILE
+    if not alone or cell.who == who or cell.median is None or one.messages_us is None:
+        return None
+    sent = one.work.messages if one.work else ()
+    other = messages.us(who, cell.place, cell.case.buffers, sent)
+    return None if other is None else cell.median - one.messages_us + other
+
+
+def _measured(
+    by_case: Mapping[tuple[Who, Place, Case], Application], who: Who, one: Application
+) -> float | None:
+    """The same problem with the other library, where it was measured."""
+    other = by_case.get((who, one.cell.place, one.cell.case))
+    return other.cell.median if other else None
+
+
+def _row(one: Application, predicted: float, measured: float | None) -> Row:
+    cell = one.cell
+    return Row(
+        f"{cell.who.label}: {words_of(cell.case.axes)}",
+        {
+            "time": Value(cell.median, ci95=cell.ci95, range=cell.range),
+            "messages": Value(one.messages_us),
+            "predicted": Value(predicted),
+            "measured": Value(measured),
+        },
+    )

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications: what the time of an iteration is made of, how it scales, and what the memory of its
+ranks would allow.
+
+Their cells are those of the study, in the same blocks; they are held against no ceiling of a path.
+docs/methodology.md says what is compared with what.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from nearpeak.identity import CEILING, Axes, Case, Place, Who
+from nearpeak.machine.model import Path
+from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.results.model import (
+    Application,
+    Beside,
+    CeilingPoint,
+    Cell,
+    Estimated,
+    Roofline,
+    Scaled,
+)
+from nearpeak.results.prediction import Messages
+from nearpeak.statistics.comparisons import better_in, median_ratio
+from nearpeak.study.benchmarks import Benchmark
+
+SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
+COMPUTE, COMMUNICATE = "compute", "communicate"  # parts of an iteration, as bench/app names them
+GPU_CACHED_BYTES = 128 << 20  # no GPU's caches are larger (60 MB of an H200)
+BEYOND = 2  # times its caches: of so much hardly anything stays in them
+COPY = "copy"  # as nearpeak-native calls what a host's memory carries: each byte counted once
+
+Key = tuple[Who, Place, Case]
+ByBlock = Mapping[Block, float]
+
+
+def summarise(
+    observations: Observations, every: Sequence[Cell], ceilings: Sequence[CeilingPoint]
+) -> list[Application]:
+    """The applications among `every` cell, one for each of a time."""
+    known = {one.name: one for one in observations.benchmarks}
+    mine = {
+        (cell.who, cell.place, cell.case): cell
+        for cell in every
+        if not known[cell.case.benchmark].over_bytes
+    }
+    observed: dict[Key, list[Observation]] = defaultdict(list)
+    for one in observations.observed:
+        if one.launch.who != CEILING and not known[one.case.benchmark].over_bytes:
+            observed[one.launch.who, one.launch.place, one.case].append(one)
+    memories = _Memories(observations, ceilings, known)
+    messages = Messages((cell for cell in every if known[cell.case.benchmark].over_bytes), known)
+    return [
+        _application(key, mine, observed[key], memories, messages, known[key[2].benchmark])
+        for key in mine
+        if key[2].metric == known[key[2].benchmark].main.name
+    ]
+
+
+def _application(
+    key: Key,
+    cells: Mapping[Key, Cell],
+    observed: Sequence[Observation],
+    memories: "_Memories",
+    messages: Messages,
+    benchmark: Benchmark,
+) -> Application:
+    who, place, case = key
+    cell = cells[key]
+    rates = [
+        found
+        for metric in benchmark.metrics[1:2]
+        if (found := cells.get((who, place, msgspec.structs.replace(case, metric=metric.name))))
+    ]
+    work = next((one.work for one in observed if one.work), None)
+    copied = work.copied_bytes if work else 0
+    return Application(
+        cell=cell,
+        rate=rates[0].median if rates else None,
+        rate_unit=rates[0].unit if rates else "",
+        phases=_medians([one.phases for one in observed]),
+        messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
+        work=work,
+        roofline=memories.roofline(cell, copied) if copied and cell.median else None,
+        scaled=_scaled(key, cells),
+        beside=list(_beside(key, cells, benchmark)),
+        predicted_us=messages.us(who, place, case.buffers, work.messages if work else ()),
+    )
+
+
+def _medians(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Over the launches of the medians in each."""
+    names = dict.fromkeys(name for one in launches for name in one)
+    return {
+        name: float(np.median([one[name] for one in launches if name in one])) for name in names
+    }
+
+
+def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
+    """Against the fewest ranks that have the same memory each."""
+    who, place, case = key
+    if len(set(place.ends)) > 1:
+        return None
+    fewer = [
+        other
+        for library, other, problem in cells
+        if (library, problem) == (who, case)
+        and set(other.ends) == set(place.ends)
+        and len(other.ends) < len(place.ends)
+    ]
+    if not fewer:
+        return None
+    base = min(fewer, key=lambda one: (len(one.ends), one))
+    strong = case.axes.get(SCALING) == STRONG
+    gain = len(place.ends) / len(base.ends) if strong else 1.0
+    shares = better_in(cells[key].by_block, cells[who, base, case].by_block, "lower")
+    efficiency = _estimated({block: share / gain for block, share in shares.items()})
+    if efficiency is None:
+        return None
+    return Scaled(place=base, scaling="strong" if strong else "weak", efficiency=efficiency)
+
+
+def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
+    """Against the same with the default of one axis."""
+    who, place, case = key
+    for axis in benchmark.axes:
+        if case.axes.get(axis.name, axis.default) == axis.default:
+            continue
+        axes = Axes({**case.axes, axis.name: axis.default})
+        usual = msgspec.structs.replace(case, axes=axes)
+        if other := cells.get((who, place, usual)):
+            speedup = _estimated(better_in(cells[key].by_block, other.by_block, "lower"))
+            if speedup is not None:
+                yield Beside(axis=axis.name, value=axis.default, speedup=speedup)
+
+
+def _estimated(values: ByBlock) -> Estimated | None:
+    if not values:
+        return None
+    ratio = median_ratio(np.log(list(values.values())), [block.session for block in values])
+    return Estimated(
+        value=ratio.value, ci95=ratio.bounds, range=(min(values.values()), max(values.values()))
+    )
+
+
+class _Memories:
+    """What the memories of the ranks carry to themselves."""
+
+    def __init__(
+        self,
+        observations: Observations,
+        ceilings: Sequence[CeilingPoint],
+        known: Mapping[str, Benchmark],
+    ) -> None:
+        self._paths = {path.place: path for path in observations.paths}
+        self._caches = observations.machine.caches
+        self._host: dict[int | None, CeilingPoint] = {}  # by NUMA node, by its own cores
+        self._gpu: CeilingPoint | None = None
+        for point in ceilings:
+            path = self._paths.get(point.place)
+            if path is None or point.kind != "measured":
+                continue
+            nodes = {end.numa_node for end in path.ends}
+            if path.transport == "local" and point.case.metric == COPY and len(nodes) == 1:
+                self._host[path.ends[0].numa_node] = point
+            rate = known.get(point.case.benchmark)
+            if path.shares_gpu and not path.mps and rate is not None and rate.one_way:
+                self._gpu = max(filter(None, [self._gpu, point]), key=lambda one: one.value)
+
+    def _cached(self, path: Path) -> int:
+        """Bytes of the largest caches that the cores of its ranks have."""
+        cpus = {cpu for end in path.ends for cpu in end.cpus}
+        own = [one for one in self._caches if one.kind != "instruction" and cpus & {*one.cpus}]
+        last = max((one.level for one in own), default=0)
+        return sum(one.size_bytes for one in own if one.level == last)
+
+    def roofline(self, cell: Cell, copied_bytes: int) -> Roofline | None:
+        """None where what its ranks share was not measured, or where cells may stay in caches."""
+        path = self._paths[cell.place]
+        nodes = {end.numa_node for end in path.ends}
+        if {end.memory for end in path.ends} == {"gpu"}:
+            point, sharing = (None if path.shares_gpu else self._gpu), 1
+            cached = GPU_CACHED_BYTES
+        else:
+            point, sharing = None, len(path.ends)
+            if len(nodes) == 1 and not path.two_hosts:
+                point = self._host.get(next(iter(nodes)))
+            cached = self._cached(path)
+        all_bytes = sharing * copied_bytes
+        if point is None or point.value <= 0 or 2 * all_bytes < BEYOND * cached:
+            return None
+        reading = dict(zip(point.blocks, point.values, strict=True))
+
+        def least_us(gbs: float) -> float:
+            return all_bytes / gbs / 1e3
+
+        fraction = _estimated(
+            {
+                block: least_us(reading.get(block, point.value)) / value
+                for block, value in cell.by_block.items()
+                if value > 0
+            }
+        )
+        if fraction is None:
+            return None
+        return Roofline(
+            us=least_us(point.value), gbs=point.value, place=point.place, fraction=fraction
+        )

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observations of an application, made by hand: every number in it is invented."""
+
+from typing import Any
+
+import numpy as np
+
+from nearpeak.identity import CEILING, Curve, Who
+from nearpeak.libraries.model import Settings
+from nearpeak.machine import model as machine
+from nearpeak.observations.model import (
+    Block,
+    Launch,
+    Library,
+    Observation,
+    Observations,
+    Session,
+    Summary,
+)
+from nearpeak.results.build import summarise
+from nearpeak.results.model import Results
+from nearpeak.study.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, X
+from nearpeak.study.records import Work
+
+ALPHA = Who("alpha")
+BLOCKS = 6
+AXES = {"scaling": "weak", "overlap": "no"}
+BENCHMARKS = [
+    Benchmark(
+        "latency", [Metric("latency", "us", "lower")], RankRule("exactly", 2), ceiling="measured"
+    ),
+    Benchmark(
+        "bw",
+        [Metric("bw", "GB/s", "higher")],
+        RankRule("exactly", 2),
+        symmetric=False,
+        ceiling="measured",
+        moves=Moves(window=True),
+    ),
+    Benchmark(
+        "plane",
+        [Metric("plane", "us", "lower"), Metric("plane_rate", "GLUP/s", "higher")],
+        RankRule("at least", 1),
+        axes=[
+            Axis("scaling", ["weak", "strong"], "weak"),
+            Axis("overlap", ["no", "yes"], "no"),
+        ],
+        x=X("side", "cells", [64]),
+        summary="invented",
+    ),
+]
+
+
+def end(cpu: int, memory: str = "host") -> machine.Endpoint:
+    return machine.Endpoint(memory=memory, cpus=[cpu], numa_node=0)
+
+
+def path(name: str, ranks: int, transport: str = "memory") -> machine.Path:
+    ends = tuple(end(cpu) for cpu in range(ranks))
+    return machine.Path(id=name, summary=name, transport=transport, ends=ends)
+
+
+ONE, TWO = path("host x1", 1), path("host-host same-numa", 2)
+MEMORY = path("host-memory node0", 2, "local")
+
+
+class Made:
+    """Gathers observations of one library."""
+
+    def __init__(self, cache_bytes: int = 1 << 20) -> None:
+        self._launches: list[Launch] = []
+        self._observed: list[Observation] = []
+        self._curves: dict[Curve, None] = {}
+        self._cache_bytes = cache_bytes
+
+    def add(
+        self,
+        where: machine.Path,
+        benchmark: str,
+        metric: str,
+        values: float | list[float],
+        x: int,
+        who: Who = ALPHA,
+        axes: dict[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        """One observation in each block."""
+        unit = {one.name: one for each in BENCHMARKS for one in each.metrics}.get(
+            metric, Metric(metric, "GB/s", "higher")
+        )
+        curve = Curve(benchmark=benchmark, metric=metric, buffers="H,H", axes=axes or {})
+        if who != CEILING:
+            self._curves[curve] = None
+        each = values if isinstance(values, list) else [values] * BLOCKS
+        for number, value in enumerate(each):
+            launch = Launch(
+                number=len(self._launches),
+                block=Block(0, number),
+                who=who,
+                place=where.place,
+                curves=(curve,),
+                status="ok",
+                message="",
+                command="run",
+                log=None,
+                conditions={},
+                tick_ns=1.0,
+                slot_ms=20.0,
+            )
+            self._launches.append(launch)
+            samples = np.array([value] * 5)
+            self._observed.append(
+                Observation(
+                    launch=launch,
+                    case=curve.at(x),
+                    unit=unit.unit,
+                    better=unit.better,
+                    summary=Summary.of(samples),
+                    samples=samples,
+                    origin="invented",
+                    window=1,
+                    first_use_us=None,
+                    limited=None,
+                    method="" if who != CEILING else "copy",
+                    **more,
+                )
+            )
+
+    def plane(self, where: machine.Path, us: float | list[float], **axes: str) -> None:
+        """An application of 1000 x 1000 doubles on each rank."""
+        self.add(
+            where,
+            "plane",
+            "plane",
+            us,
+            1000,
+            axes={**AXES, **axes},
+            phases={"compute": 800.0, "communicate": 200.0},
+            shortest_phases={"compute": 700.0, "communicate": 30.0},
+            work=Work(copied_bytes=8_000_000, messages=[8000] * (len(where.ends) - 1)),
+        )
+
+    def results(self) -> Results:
+        """What follows."""
+        return summarise(
+            Observations(
+                name="invented",
+                started="2026-01-01",
+                nearpeak="0",
+                complete=True,
+                ended="",
+                machine=machine.Machine(
+                    hostname="invented",
+                    architecture="x86_64",
+                    cpu_model="Invented CPU",
+                    kernel="6.0",
+                    source="sysfs",
+                    virtual=True,
+                    cores=[machine.Core(cpus=[one], package=0, numa_node=0) for one in (0, 1)],
+                    caches=[
+                        machine.Cache(
+                            level=3, kind="unified", size_bytes=self._cache_bytes, cpus=[0, 1]
+                        )
+                    ],
+                    numa_nodes=[
+                        machine.NumaNode(index=0, cpus=[0, 1], memory_bytes=1, distances={0: 10})
+                    ],
+                    nics=[],
+                    allowed_cpus=[0, 1],
+                ),
+                paths=[TWO, ONE, MEMORY],
+                libraries=[
+                    Library(who, "mpich", "1", who.label, {}, Settings(name=who.settings), False)
+                    for who in sorted({one.who for one in self._launches} - {CEILING})
+                ],
+                benchmarks=BENCHMARKS,
+                curves=list(self._curves),
+                awareness=[],
+                sessions=[Session(0, "2026-01-01", "0", False, {})],
+                launches=self._launches,
+                observed=self._observed,
+            )
+        )

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications, from observations made by hand (tests/observations/made_applications.py)."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from nearpeak.identity import CEILING
+from nearpeak.report.page import render
+from nearpeak.report.terminal import print_summary
+from nearpeak.results.model import Application, Results
+
+
+def found(results: Results) -> Iterator[Application]:
+    """Those on two ranks."""
+    return (one for one in results.applications if len(one.cell.place.ends) == 2)
+
+
+def test_what_the_time_is_made_of_and_no_cell_of_messages(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 1000.0)
+    made.add(made_applications.TWO, "plane", "plane_rate", 2.0, 1000, axes=made_applications.AXES)
+    results = made.results()
+    assert results.cells == []
+    [one] = results.applications
+    assert (one.cell.median, one.rate, one.rate_unit) == (1000.0, 2.0, "GLUP/s")
+    assert one.phases == {"compute": 800.0, "communicate": 200.0}
+    assert one.messages_us == 30.0
+    assert (one.roofline, one.scaled, one.beside, one.predicted_us) == (None, None, [], None)
+
+
+def test_weak_and_strong_scaling_from_one_rank(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.ONE, 900.0)
+    made.plane(made_applications.TWO, 1000.0)
+    made.plane(made_applications.ONE, 900.0, scaling="strong")
+    made.plane(made_applications.TWO, 500.0, scaling="strong")
+    weak, strong = found(made.results())
+    assert weak.scaled
+    assert strong.scaled
+    assert (weak.scaled.place, weak.scaled.scaling) == (made_applications.ONE.place, "weak")
+    assert weak.scaled.efficiency.value == pytest.approx(0.9)
+    assert weak.scaled.efficiency.ci95 == pytest.approx((0.9, 0.9))
+    assert strong.scaled.efficiency.value == pytest.approx(0.9)
+    assert strong.scaled.scaling == "strong"
+
+
+def test_ratios_are_of_blocks_that_have_both(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, [1000.0, 1100.0, 1000.0])
+    made.plane(made_applications.TWO, [500.0, 1000.0], overlap="yes")
+    usual, overlapped = made.results().applications
+    assert usual.beside == []
+    [one] = overlapped.beside
+    assert (one.axis, one.value) == ("overlap", "no")
+    assert one.speedup.range == pytest.approx((1.1, 2.0))
+    assert one.speedup.ci95 is None
+
+
+def test_the_roofline_is_that_of_the_memory_all_ranks_share(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
+    made.plane(made_applications.ONE, 800.0)
+    made.plane(made_applications.TWO, 1000.0)
+    two, one = made.results().applications
+    assert one.roofline
+    assert two.roofline
+    assert (one.roofline.us, one.roofline.fraction.value) == pytest.approx((400.0, 0.5))
+    assert (two.roofline.us, two.roofline.fraction.value) == pytest.approx((800.0, 0.8))
+    assert two.roofline.place == made_applications.MEMORY.place
+
+
+def test_cells_that_may_stay_in_caches_have_no_roofline(made_applications: Any) -> None:
+    made = made_applications.Made(cache_bytes=32 << 20)
+    made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
+    made.plane(made_applications.TWO, 1000.0)
+    [one] = made.results().applications
+    assert one.roofline is None
+
+
+def test_messages_are_predicted_from_those_of_the_same_library(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 1000.0)
+    made.add(made_applications.TWO, "latency", "latency", 1.0, 1000)
+    made.add(made_applications.TWO, "latency", "latency", 100.0, 10_000)
+    results = made.results()
+    assert len(results.cells) == 2
+    [one] = results.applications
+    # 8000 B are at 0.903 of the way between both sizes, in logarithms.
+    assert one.predicted_us == pytest.approx(100**0.90309, rel=1e-3)
+
+
+def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.ONE, 900.0)
+    made.plane(made_applications.TWO, 1000.0)
+    made.plane(made_applications.TWO, 950.0, overlap="yes")
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    results = made.results()
+    page = render(results)
+    assert '<h2 id="applications">Applications</h2>' in page
+    assert "plane, host x1" not in page  # that is the terminal's
+    assert "<figcaption>host-host same-numa (H,H), side 1000 cells</figcaption>" in page
+    assert 'style="width: 80.00%" title="compute: 800 µs"' in page
+    shown = io.StringIO()
+    print_summary(results, Path("report.html"), Console(file=shown, width=200))
+    text = " ".join(shown.getvalue().split())
+    assert "plane, host-host same-numa (H,H), side 1000 cells" in text
+    assert "2 x alpha overlap=yes" in text
+    assert "1.05 times as fast as overlap=no [1.05, 1.05]" in text
+    assert "The messages of 0 of 2 problems took what the study's own messages predict" in text
+    assert "messages took 30.0 µs, predicted 10.0 µs." in text
+
+
+def test_more_than_the_roofline_is_a_defect_of_the_ceiling(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.MEMORY, "copy", "copy", 10.0, 1 << 27, who=CEILING)
+    made.plane(made_applications.TWO, 1000.0)
+    results = made.results()
+    [one] = results.applications
+    assert one.roofline
+    assert one.roofline.fraction.value == pytest.approx(1.6)
+    assert "(defect)" in render(results)
