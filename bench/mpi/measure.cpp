@@ -14,9 +14,8 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
                        const std::string& allocator) {
   const BufferKind kind = kinds.of(group.rank(), group.size());
   // Of the largest cache between any rank's buffers and whoever moves them.
-  std::uint64_t cache = largest_cache();
-  if (on_device(kind)) cache = std::max(cache, devices.device()->info().l2_bytes);
-  const auto caches = group.gather(cache);
+  const auto caches = group.gather(
+      command.common.cache_bytes(on_device(kind) ? devices.device()->info().l2_bytes : 0));
   return {.group = group,
           .kind = kind,
           .memory = devices.memory(kind, allocator),

@@ -155,7 +155,7 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
                       .bytes = bytes,
                       .window = options.common.window_at(bytes),
                       .offset = 0,
-                      .cache_bytes = ground.cache_bytes,
+                      .cache_bytes = ground.cache_bytes.value_or(options.common.cache_bytes()),
                       .most_bytes = options.common.memory_limit,
                       .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}},
                       .methods = ground.methods};
@@ -164,7 +164,7 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
 }
 
 std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
-                            std::uint64_t cache_bytes) {
+                            std::optional<std::uint64_t> cache_bytes) {
   Alone alone;
   std::size_t most = 0;
   for (const Benchmark* benchmark : asked)

@@ -92,8 +92,8 @@ struct Ground {
   BufferKind kind = BufferKind::kHost;
   Memory& memory = host_memory();
   Device* device = nullptr;
-  std::uint64_t cache_bytes = largest_cache();
-  Methods methods = nullptr;  // by which messages may go
+  std::optional<std::uint64_t> cache_bytes = {};  // none: as the options have it
+  Methods methods = nullptr;                      // by which messages may go
 };
 
 // Begins the records. Collective.
@@ -109,6 +109,6 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
 
 // Bytes that are at least taken for the slots of one end, in any of the cases.
 std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const Benchmark*>& asked,
-                            std::uint64_t cache_bytes = largest_cache());
+                            std::optional<std::uint64_t> cache_bytes = {});
 
 }  // namespace nearpeak

@@ -153,11 +153,13 @@ std::uint64_t largest_cache() {
   return largest;
 }
 
-std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes) {
+std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes,
+                               std::size_t slot_bytes) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   const std::uint64_t each = std::max<std::uint64_t>(bytes, 64) * window;
   const std::uint64_t wanted = 2 * cache_bytes / each + 1;
-  return std::max<std::uint64_t>(2, std::min(wanted, kMostBytes / each));
+  const std::uint64_t most = kMostBytes / std::max<std::uint64_t>(each, slot_bytes * window);
+  return std::max<std::uint64_t>(2, std::min(wanted, most));
 }
 
 void CommonOptions::add_to(CLI::App& app) {
@@ -184,6 +186,10 @@ void CommonOptions::add_to(CLI::App& app) {
          "--memory-limit", [this](const std::string& text) { memory_limit = parse_bytes(text); },
          "of collectives: sizes at which the buffers of a rank take more are left out")
       ->default_str(bytes_text(memory_limit));
+  app.add_option_function<std::string>(
+         "--cache", [this](const std::string& text) { cache = parse_bytes(text); },
+         "bytes of the largest cache, which rotating buffers exceed twice")
+      ->default_str("this machine's");
   app.add_option("--slot-ms", slot_ms, "milliseconds of timed samples for each size")
       ->check(CLI::Range(0.1, 1e6))
       ->check(is_number)
@@ -238,6 +244,10 @@ std::string CommonOptions::most_in_flight() const {
 std::uint64_t CommonOptions::window_at(std::size_t size_bytes) const {
   const std::uint64_t most = parse_bytes(most_in_flight()) / std::max<std::size_t>(size_bytes, 1);
   return std::clamp<std::uint64_t>(most, 1, window);
+}
+
+std::uint64_t CommonOptions::cache_bytes(std::uint64_t of_device) const {
+  return cache.value_or(std::max(largest_cache(), of_device));
 }
 
 std::string CommonOptions::window_note() const {

@@ -37,6 +37,7 @@ struct CommonOptions {
   std::uint64_t window = 64;
   std::string in_flight;                                  // empty: the default
   std::uint64_t memory_limit = std::uint64_t{512} << 20;  // bytes
+  std::optional<std::uint64_t> cache;                     // bytes
   double slot_ms = 100;
   double limit_s = 10;
   double budget_ms = 200;
@@ -62,6 +63,8 @@ struct CommonOptions {
   // Messages in flight at a size: the window, or fewer where they would be more than in_flight
   // bytes; at least 1. Throws BadInput.
   std::uint64_t window_at(std::size_t size_bytes) const;
+  // Of the largest cache that buffers may stay in: as given, else this machine's or its device's.
+  std::uint64_t cache_bytes(std::uint64_t of_device = 0) const;
   // From which size on that is fewer than the window, and how to keep it; "" where it is at no
   // size. Throws BadInput.
   std::string window_note() const;
@@ -90,8 +93,8 @@ std::vector<int> parse_cpus(const std::string& text);
 std::uint64_t largest_cache();
 
 // How many windows of `window` messages of `bytes` a rotating case goes through: at least 2, more
-// than twice `cache_bytes` in all, but at most 1 GiB.
-std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window,
-                               std::uint64_t cache_bytes = largest_cache());
+// than twice `cache_bytes` in all, but at most 1 GiB of slots of `slot_bytes` (0: of the message).
+std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes,
+                               std::size_t slot_bytes = 0);
 
 }  // namespace nearpeak

@@ -31,8 +31,14 @@ Atoms added(const Elements& elements) {
           .held = sum};
 }
 
-std::size_t slots_of(const CaseContext& context, std::size_t bytes) {
-  return context.axis(kReuse) == "rotating" ? rotating_windows(bytes, 1, context.cache_bytes) : 1;
+// Of the operands, of which each operation on a slot takes another row.
+std::size_t operand_stride(const Atoms& atoms) {
+  return SlotBuffer::stride(atoms.operands * atoms.count * atoms.type->bytes);
+}
+
+std::size_t slots_of(const CaseContext& context, const Atoms& atoms, std::size_t bytes) {
+  if (context.axis(kReuse) != "rotating") return 1;
+  return rotating_windows(bytes, 1, context.cache_bytes, operand_stride(atoms));
 }
 
 // `count` numbers, of which number_at() says those of the first kDrawn indices.
@@ -70,10 +76,10 @@ AtomicCase::AtomicCase(const CaseContext& context, const Atoms& atoms, bool fetc
     : atoms_(atoms),
       fetches_(fetches),
       writes_(context.axis(kTouch) == "sender" && context.group.leads()),
-      slots_(slots_of(context, bytes())),
+      slots_(slots_of(context, atoms_, bytes())),
       window_(context, bytes(), slots_,
               {.origin = context.group.leads(), .target = !context.group.leads()},
-              slots_ * (atoms.operands + 1) * SlotBuffer::stride(bytes())) {
+              slots_ * (operand_stride(atoms) + SlotBuffer::stride(bytes()))) {
   on_every_rank(context.group, [&] {
     operands_ = std::make_unique<SlotBuffer>(context.memory, atoms_.operands * bytes(), slots_,
                                              context.offset);

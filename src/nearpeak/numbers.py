@@ -32,6 +32,11 @@ def size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def extent(x: int, unit: str) -> str:
+    """Where on its x axis a case is: `64 KiB` of a message, `4096 cells` of a problem."""
+    return size(x) if unit == "B" else f"{x} {unit}"
+
+
 def unit(name: str) -> str:
     """A unit of the records as people write it."""
     return "µs" if name == "us" else name

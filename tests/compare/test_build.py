@@ -3,15 +3,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from nearpeak.compare.build import compare
-from nearpeak.compare.load import load_side
+from nearpeak.compare.load import Study, load_side
 from nearpeak.compare.model import Compared
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Who
+from nearpeak.report.compared.page import render
 
 MakeSides = Callable[..., Path]
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -60,6 +62,20 @@ def test_within_the_tolerance_nothing_regressed(make_sides: MakeSides) -> None:
     found = compared(old, three(make_sides, "new", 4, factor=1 / 1.1), tolerance=0.3)
     assert not found.regressed
     assert found.libraries[0].change.verdict == "equivalent"
+
+
+def test_applications_are_compared_by_the_sizes_of_their_problems(made_applications: Any) -> None:
+    def side(name: str, us: float) -> list[Study]:
+        made = made_applications.Made()
+        made.plane(made_applications.TWO, us)
+        return [Study(Path(name), msgspec.structs.replace(made.results(), started=name))]
+
+    found = compare(side("2026-01-01", 1000.0), side("2026-01-02", 2000.0), 0.05)
+    [library] = found.libraries
+    [curve] = library.curves
+    assert (curve.curve.benchmark, curve.change.ratio) == ("plane", pytest.approx(0.5))
+    assert [(cell.case.x, cell.x_unit) for cell in curve.cells] == [(1000, "cells")]
+    assert '<td class="n">1000 cells</td>' in render(found)
 
 
 def test_one_session_each_leaves_a_small_loss_open(make_sides: MakeSides) -> None:

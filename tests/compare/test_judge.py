@@ -23,7 +23,7 @@ def figures(values: dict[int, float], part: float = 0.5) -> Figures:
 
 
 def changed(better: Better, factor: float, tolerance: float = 0.05) -> PlaceChange:
-    kind = Kind("unit", better, None)
+    kind = Kind("unit", "B", better, None)
     old, new = {0: 1.0, 1: 1.001, 2: 0.999}, {3: factor, 4: 1.001 * factor, 5: 0.999 * factor}
     cases = [
         Both(

@@ -21,6 +21,8 @@ from nearpeak.libraries.model import Launch, Library, Rank, Settings
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Ranks that share CPUs are to give way to each other.
 GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
+# Buffers that rotate, and cells that no cache holds, are as many on every machine.
+SMALL_CACHE = ("--cache", "4M")
 # Gives rank 1 another fake driver: the first argument.
 RANK_1 = """\
 [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] && export NEARPEAK_FAKE_CUDA="$1"
@@ -77,7 +79,7 @@ class Launcher:
         """`fake` are the settings of the fake driver, `rank_1` those of rank 1's."""
         file = self.folder / "records.jsonl"
         file.unlink(missing_ok=True)
-        program = [str(build_mpi(self.library)), *words, "--jsonl", str(file)]
+        program = [str(build_mpi(self.library)), *words, *SMALL_CACHE, "--jsonl", str(file)]
         if rank_1 is not None:
             program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
         variables = {

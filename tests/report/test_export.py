@@ -5,6 +5,7 @@ import csv
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -62,6 +63,26 @@ def test_collective_operations_have_their_bandwidths(collective: Results) -> Non
     assert found["allgather", str(1 << 20)] == (10.48576, 5.24288, "bound")
     assert found["barrier", "0"] == ("", "", "bound")
     assert found["latency", "64"] == ("", "", "measured")
+
+
+def test_applications_have_rows_with_what_follows_from_their_times(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.ONE, 900.0)
+    made.plane(made_applications.TWO, 1000.0)
+    made.add(made_applications.TWO, "plane", "plane_rate", 2.0, 1000, axes=made_applications.AXES)
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    results = made.results()
+    rows = list(csv.DictReader(io.StringIO(to_csv(results), newline="")))
+    assert [row["benchmark"] for row in rows] == ["latency", "plane", "plane"]
+    assert [row["size_bytes"] for row in rows] == ["8000", "", ""]
+    two = rows[1]
+    assert (two["ranks"], two["problem_size"], two["problem_unit"]) == ("2", "1000", "cells")
+    assert (two["median"], two["rate"], two["rate_unit"]) == ("1000.0", "2.0", "GLUP/s")
+    assert two["phases_us"] == "compute=800.0;communicate=200.0"
+    assert (two["messages_us"], two["predicted_us"]) == ("30.0", "10.0")
+    assert (two["scaling"], float(two["efficiency_ci95_low"])) == ("weak", 0.9)
+    assert (two["roofline"], two["status"]) == ("", "ok")
+    assert r"\caption{plane." in to_latex(results)
 
 
 def test_csv_columns_are_documented() -> None:

@@ -5,7 +5,7 @@ import base64
 import re
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -361,4 +361,24 @@ def test_a_family_is_drawn_over_sizes_and_ranks(
     assert browser.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
+    assert browser.complaints() == []
+
+
+def test_an_application_is_drawn_over_ranks(
+    browser: "Browser", made_applications: Any, tmp_path: Path
+) -> None:
+    made = made_applications.Made()
+    for overlap, one, two in (("no", 900.0, 1000.0), ("yes", 890.0, 950.0)):
+        made.plane(made_applications.ONE, one, overlap=overlap)
+        made.plane(made_applications.TWO, two, overlap=overlap)
+    browser.open(write_page(made.results(), tmp_path), 900)
+    browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    drawn = browser.evaluate(
+        """[...document.querySelectorAll('.chart[data-kind="growth"]')].map((node) => [
+        node.querySelectorAll(".scatterlayer .trace .js-line").length,
+        [...node.querySelectorAll(".legendtext")].map((text) => text.textContent).join(),
+        [...node.querySelectorAll(".xtick text")].map((text) => text.textContent).join()])"""
+    )
+    ways = "alpha overlap=no,alpha overlap=yes"
+    assert drawn == [[6, ways, "1,2"], [2, ways, "1,2"]]
     assert browser.complaints() == []

@@ -145,7 +145,7 @@ def test_a_launch_counts_against_the_case_that_it_ended_in_alone(make_study: Mak
     assert {x: cell.failed for x, cell in cells.items()} == {8: 0, 1024: 0, 4096: 1}
     assert (cells[1024].status, cells[4096].status) == ("no ceiling", "crashed")
     [failure] = results.failures
-    assert (failure.benchmarks, failure.size_bytes) == (["latency"], 4096)
+    assert (failure.benchmarks, failure.x) == (["latency"], 4096)
 
 
 @pytest.mark.parametrize("status", ["crashed", "hung"])

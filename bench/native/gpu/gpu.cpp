@@ -136,15 +136,14 @@ class GpuProcess {
       group_.barrier();  // who ends first has the others ended
       return *bad;
     }
-    std::uint64_t cache = largest_cache();
     if (device_ != nullptr) {
-      cache = std::max(cache, device_->info().l2_bytes);
       auto& uuid = own().control().uuid;
       std::snprintf(uuid.data(), uuid.size(), "%s", device_->info().uuid.c_str());
       if (Kernels* const kernels = device_->kernels())
         own().control().multiprocessors = kernels->multiprocessors();
     }
-    const auto caches = group_.gather(cache);
+    const auto caches = group_.gather(
+        options_.mode.common.cache_bytes(device_ != nullptr ? device_->info().l2_bytes : 0));
     cache_bytes_ = std::min(*std::max_element(caches.begin(), caches.end()), kLargestCache);
     register_stages();
     return kGood;

@@ -142,7 +142,7 @@ class Rank {
       group_.barrier();  // who ends first has the others ended
       return status;
     }
-    const auto caches = group_.gather(std::max(largest_cache(), device_->info().l2_bytes));
+    const auto caches = group_.gather(command_.common.cache_bytes(device_->info().l2_bytes));
     cache_bytes_ = *std::max_element(caches.begin(), caches.end());
     return kGood;
   }

@@ -20,6 +20,7 @@ inline nearpeak::CommonOptions short_run(const std::string& sizes, const std::st
   nearpeak::CommonOptions common;
   common.sizes = sizes;
   common.jsonl = jsonl;
+  common.cache = std::size_t{1} << 20;  // buffers that rotate are as many on every machine
   common.slot_ms = 0.5;
   common.least_samples = 2;
   return common;

@@ -17,6 +17,7 @@ from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.results.cells import FAILED
 from nearpeak.results.model import Results
+from nearpeak.study.benchmarks import x_unit
 
 OwnCurve = tuple[Who, Place, Curve]
 Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and session of it
@@ -95,7 +96,7 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
 
 
 def _measured(results: Results) -> set[int]:
-    blocks = [cell.blocks for cell in results.cells] + [one.blocks for one in results.ceilings]
+    blocks = [cell.blocks for cell in results.timed] + [one.blocks for one in results.ceilings]
     return {block.session for found in blocks for block in found}
 
 
@@ -177,20 +178,24 @@ def _lost(old: Iterable[Study], new: Iterable[Study]) -> list[Lost]:
     measured = {
         (cell.who, cell.place, cell.case)
         for study in old
-        for cell in study.results.cells
+        for cell in study.results.timed
         if cell.median is not None
     }
     return [
-        Lost(who=who, place=place, case=case, status=status)
-        for (who, place, case), status in _wrong(new).items()
+        Lost(who=who, place=place, case=case, x_unit=unit, status=status)
+        for (who, place, case), (unit, status) in _wrong(new).items()
         if (who, place, case) in measured and (who, place, case) not in before
     ]
 
 
-def _wrong(studies: Iterable[Study]) -> dict[Key, str]:
+def _wrong(studies: Iterable[Study]) -> dict[Key, tuple[str, str]]:
+    """In what its x is, and what went wrong."""
     return {
-        (cell.who, cell.place, cell.case): cell.status
+        (cell.who, cell.place, cell.case): (
+            x_unit(study.results.benchmarks, cell.case.benchmark),
+            cell.status,
+        )
         for study in studies
-        for cell in study.results.cells
+        for cell in study.results.timed
         if cell.status in FAILED
     }

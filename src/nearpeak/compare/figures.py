@@ -10,7 +10,7 @@ from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
-from nearpeak.study.benchmarks import Better
+from nearpeak.study.benchmarks import Better, x_unit
 
 Key = tuple[Who, Place, Case]
 Owner = tuple[Who, Place]
@@ -27,6 +27,7 @@ class Kind(NamedTuple):
     """What two figures must have in common to be compared."""
 
     unit: str
+    x_unit: str
     better: Better
     window: int | None  # messages in flight; of a ceiling: None
 
@@ -66,17 +67,18 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
     for index, study in enumerate(studies):
         own = {session: number for (at, session), number in numbers.items() if at == index}
         ceilings = Ceilings(study.results.ceilings)
-        for cell in study.results.cells:
+        for cell in study.results.timed:
             if cell.median is None or (cell.case.x == 0 and cell.better == "higher"):
                 continue
             figures = found[cell.who, cell.place, cell.case]
-            figures.kinds.add(Kind(cell.unit, cell.better, cell.window))
+            of = x_unit(study.results.benchmarks, cell.case.benchmark)
+            figures.kinds.add(Kind(cell.unit, of, cell.better, cell.window))
             ceiling = ceilings.of(cell.place, cell.case) if cell.ceiling else None
             _add(figures, cell, ceiling, own)
         for point in study.results.ceilings:
             if not point.fact and point.kind == "measured":
                 figures = found[CEILING, point.place, point.case]
-                figures.kinds.add(Kind(point.unit, point.better, None))
+                figures.kinds.add(Kind(point.unit, "B", point.better, None))
                 _add(figures, point, None, own)
     return {key: figures for key, figures in found.items() if figures.values}
 

@@ -110,6 +110,7 @@ def _cells(cases: Sequence[Both], judged: JudgedCurve, tolerance: float) -> list
             case=one.case,
             change=_change(verdict, shift, tolerance),
             unit=one.kind.unit,
+            x_unit=one.kind.x_unit,
             old=float(np.median(list(one.old.values.values()))),
             new=float(np.median(list(one.new.values.values()))),
         )

@@ -55,6 +55,7 @@ class CellChange(msgspec.Struct, kw_only=True):
     """One case."""
 
     case: Case
+    x_unit: str = "B"  # what its `x` counts
     change: Change
     unit: str
     old: float  # median over all launches of the side, in the unit
@@ -106,6 +107,7 @@ class Lost(msgspec.Struct, kw_only=True):
     who: Who
     place: Place
     case: Case
+    x_unit: str = "B"
     status: str  # "crashed", "hung", "wrong data", "failed", "aborted: too slow"
 
 

@@ -4,12 +4,13 @@ study's own messages say."""
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nearpeak.identity import Who
 from nearpeak.numbers import number, percent, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.applications import COMPUTE
+from nearpeak.results.applications import COMPUTE, SCALING
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import Application, Beside, Estimated, Results
 from nearpeak.results.names import axes_words, loses, status
@@ -47,6 +48,29 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Line:
+    """One library in one way, over the number of ranks."""
+
+    who: Who
+    way: str  # its axes that not all of the chart have
+    points: dict[int, Value]  # percentages, by ranks ascending
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A chart over the number of ranks."""
+
+    measure: str  # "efficiency"
+    title: str  # where, of which size, and scaled how
+    lines: list[Line]
+
+    @property
+    def ranks(self) -> list[int]:
+        """At which there is anything."""
+        return sorted({ranks for line in self.lines for ranks in line.points})
+
+
+@dataclass(frozen=True)
 class Section:
     """One application."""
 
@@ -55,6 +79,7 @@ class Section:
     table: Table
     sentences: list[str]
     bars: dict[str, list[Bar]]  # by the titles of the table's groups; those with parts alone
+    growths: list[Growth]  # where more than one number of ranks was measured
 
 
 def sections(results: Results) -> list[Section]:
@@ -66,8 +91,7 @@ def sections(results: Results) -> list[Section]:
 
 
 def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
-    axes = [one.cell.case.axes.items() for one in found]
-    common = {name: value for name, value in axes[0] if all((name, value) in one for one in axes)}
+    common = _common(found)
     groups: dict[str, list[Row]] = defaultdict(list)
     for one in found:
         groups[_title(one, benchmark)].append(_row(one, _label(one, common)))
@@ -83,14 +107,29 @@ def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
         ),
         sentences=list(_sentences(found)),
         bars=_bars(found, benchmark, common),
+        growths=list(_growths(found, benchmark)),
     )
+
+
+def _common(found: Sequence[Application]) -> dict[str, str]:
+    """The axes that are the same in all."""
+    axes = [one.cell.case.axes.items() for one in found]
+    return {name: value for name, value in axes[0] if all((name, value) in one for one in axes)}
+
+
+def _other(one: Application, common: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in one.cell.case.axes.items() if name not in common}
 
 
 def _title(one: Application, benchmark: Benchmark) -> str:
     """Where, and of which size."""
-    case = one.cell.case
+    return f"{one.cell.place.path} ({one.cell.case.buffers}), {_size(one, benchmark)}"
+
+
+def _size(one: Application, benchmark: Benchmark) -> str:
+    """`side 4096 cells`."""
     x = benchmark.x
-    return f"{one.cell.place.path} ({case.buffers}), {x.name} {case.x} {x.unit}"
+    return f"{x.name} {one.cell.case.x} {x.unit}"
 
 
 def _bars(
@@ -117,11 +156,53 @@ def _bars(
     return bars
 
 
+def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Growth]:
+    """Of the same problem on ranks that all have the same memory."""
+    groups: dict[str, list[Application]] = defaultdict(list)
+    for one in found:
+        case, ends = one.cell.case, set(one.cell.place.ends)
+        if len(ends) == 1 and one.cell.median is not None:
+            scaled = f", {scaling} scaling" if (scaling := case.axes.get(SCALING)) else ""
+            groups[f"{ends.pop()} ({case.buffers}), {_size(one, benchmark)}{scaled}"].append(one)
+    for title, mine in groups.items():
+        common = _common(mine)
+        ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
+        for one in sorted(mine, key=_ranks):
+            ways[one.cell.who, words_of(_other(one, common))].append(one)
+        for measure, value in MEASURES.items():
+            lines = [
+                Line(who, way, {_ranks(one): told for one in several if (told := value(one))})
+                for (who, way), several in ways.items()
+            ]
+            drawn = [line for line in lines if len(line.points) > 1]
+            if drawn:
+                yield Growth(measure, title, drawn)
+
+
+def _ranks(one: Application) -> int:
+    return len(one.cell.place.ends)
+
+
+def _efficiency(one: Application) -> Value | None:
+    """That of the fewest ranks is 1: it is what the others are held against."""
+    return _percent(one.scaled.efficiency) if one.scaled else Value(1.0, "percent")
+
+
+def _share(one: Application) -> Value | None:
+    share = not_computing(one)
+    return None if share is None else Value(share, "percent")
+
+
+MEASURES: dict[str, Callable[[Application], Value | None]] = {
+    "efficiency": _efficiency,
+    "roofline": lambda one: _roofline(one.roofline.fraction) if one.roofline else None,
+    "not computing": _share,
+}
+
+
 def _label(one: Application, common: Mapping[str, str]) -> str:
     """`2 x intel overlap=yes`."""
-    cell = one.cell
-    other = {name: value for name, value in cell.case.axes.items() if name not in common}
-    return f"{len(cell.place.ends)} x {cell.who.label} {words_of(other)}".rstrip()
+    return f"{_ranks(one)} x {one.cell.who.label} {words_of(_other(one, common))}".rstrip()
 
 
 def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]:

@@ -3,12 +3,14 @@
 
 import csv
 import io
+from collections.abc import Iterator
 
-from nearpeak.report import awareness, fits, headlines, summary, tables, verdicts
+from nearpeak.report import applications, awareness, fits, headlines, summary, tables, verdicts
 from nearpeak.report.bandwidths import Bandwidths, bandwidths
 from nearpeak.report.families import families
 from nearpeak.report.sections import Row, Table, Value
-from nearpeak.results.model import Cell, Overlap, Results
+from nearpeak.results.model import Application, Cell, Estimated, Overlap, Results
+from nearpeak.study.benchmarks import Benchmark
 
 COLUMNS = (
     "study",
@@ -62,6 +64,24 @@ COLUMNS = (
     "device_slowdown",
     "device_slowdown_ci95_low",
     "device_slowdown_ci95_high",
+    "problem_size",
+    "problem_unit",
+    "rate",
+    "rate_unit",
+    "phases_us",
+    "messages_us",
+    "predicted_us",
+    "scaling",
+    "efficiency",
+    "efficiency_ci95_low",
+    "efficiency_ci95_high",
+    "efficiency_range_low",
+    "efficiency_range_high",
+    "roofline",
+    "roofline_ci95_low",
+    "roofline_ci95_high",
+    "roofline_range_low",
+    "roofline_range_high",
     "status",
     "flags",
     "command",
@@ -99,12 +119,19 @@ def to_csv(results: Results) -> str:
     study = [results.study, results.started, results.machine.hostname, results.nearpeak]
     versions = {library.name: library.version for library in results.libraries}
     rates = bandwidths(results)
-    family_of = {one.name: one.family for one in results.benchmarks}
-    for cell in results.cells:
-        version, family = versions.get(cell.who.library), family_of[cell.case.benchmark]
-        row = [*study, *_row(cell, version, family, rates(cell))]
-        writer.writerow(map(_inert, row))
+    known = {one.name: one for one in results.benchmarks}
+    for cell, application in _timed(results):
+        benchmark = known[cell.case.benchmark]
+        version = versions.get(cell.who.library)
+        problem = _application(application, benchmark.x.unit)
+        row = [*_row(cell, version, benchmark, rates(cell)), *problem, *_ending(cell)]
+        writer.writerow(map(_inert, [*study, *row]))
     return stream.getvalue()
+
+
+def _timed(results: Results) -> Iterator[tuple[Cell, Application | None]]:
+    yield from ((cell, None) for cell in results.cells)
+    yield from ((one.cell, one) for one in results.applications)
 
 
 def _inert(value: object) -> object:
@@ -112,7 +139,9 @@ def _inert(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
-def _row(cell: Cell, version: str | None, family: str, rates: Bandwidths | None) -> list[object]:
+def _row(
+    cell: Cell, version: str | None, benchmark: Benchmark, rates: Bandwidths | None
+) -> list[object]:
     nothing = (None, None)
     return [
         cell.who.library,
@@ -120,12 +149,12 @@ def _row(cell: Cell, version: str | None, family: str, rates: Bandwidths | None)
         cell.who.settings,
         cell.place.path,
         len(cell.place.ends),
-        family,
+        benchmark.family,
         cell.case.benchmark,
         cell.case.metric,
         cell.case.buffers,
         ";".join(f"{name}={value}" for name, value in cell.case.axes.items()),
-        cell.case.x,
+        cell.case.x if benchmark.over_bytes else None,
         cell.unit,
         cell.better,
         cell.window,
@@ -147,36 +176,59 @@ def _row(cell: Cell, version: str | None, family: str, rates: Bandwidths | None)
         cell.fraction_blocks,
         *(rates or nothing),
         *_overlap(cell.overlap),
-        cell.status,
-        ";".join(cell.flags),
-        cell.command,
     ]
+
+
+def _ending(cell: Cell) -> list[object]:
+    return [cell.status, ";".join(cell.flags), cell.command]
+
+
+def _application(one: Application | None, unit: str) -> list[object]:
+    if one is None:
+        return [None] * 18
+    return [
+        one.cell.case.x,
+        unit,
+        one.rate,
+        one.rate_unit,
+        ";".join(f"{name}={us}" for name, us in one.phases.items()),
+        one.messages_us,
+        one.predicted_us,
+        one.scaled.scaling if one.scaled else None,
+        *_estimated(one.scaled.efficiency if one.scaled else None),
+        *_estimated(one.roofline.fraction if one.roofline else None),
+    ]
+
+
+def _estimated(found: Estimated | None) -> list[object]:
+    if found is None:
+        return [None] * 5
+    return [found.value, *(found.ci95 or (None, None)), *found.range]
 
 
 def _overlap(overlap: Overlap | None) -> list[object]:
     if overlap is None:
         return [None] * 11
     hidden, slower = overlap.hidden, overlap.device_slowdown
-    nothing = (None, None)
     return [
-        hidden.value,
-        *(hidden.ci95 or nothing),
-        *hidden.range,
+        *_estimated(hidden),
         overlap.communicate_us,
         overlap.compute_us,
         overlap.both_us,
         slower.value if slower else None,
-        *((slower.ci95 if slower else None) or nothing),
+        *((slower.ci95 if slower else None) or (None, None)),
     ]
 
 
 def to_latex(results: Results) -> str:
-    """The two tables, those of families, GPU-awareness, verdicts and fits where there are any.
+    """The two tables, and where there are any those of applications, families, GPU-awareness,
+    verdicts and fits.
 
     For a document that loads the package booktabs.
     """
     theory = (row for row in summary.table_one(results) if not row.best.fact)
-    others = [one.table for one in families(results)]
+    others = [one.table for one in applications.sections(results)]
+    others += [one.table for one in families(results)]
     others += [awareness.table(results), *verdicts.main(results), fits.table(results)]
     shown = [
         tables.table_one(theory),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nearpeak.identity import Place, Who
-from nearpeak.numbers import size
+from nearpeak.numbers import extent
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Failure, Results, Skip
 from nearpeak.study.logs import cause
@@ -117,9 +117,9 @@ def _alike(each: list[Failure]) -> Alike:
 
 def _measuring(one: Failure) -> list[str]:
     """`barrier`, `bcast`; or `allreduce of 1 MiB`, where that is known."""
-    if not one.size_bytes:
+    if not one.x:
         return one.benchmarks
-    return [f"{name} of {size(one.size_bytes)}" for name in one.benchmarks]
+    return [f"{name} of {extent(one.x, one.x_unit)}" for name in one.benchmarks]
 
 
 def _sentence(group: Alike) -> str:
@@ -154,10 +154,9 @@ def _failed(group: Alike) -> Row:
 
 
 def _skipped(skip: Skip) -> Row:
-    if len(skip.sizes) > _LISTED:
-        sizes = f"{size(min(skip.sizes))} to {size(max(skip.sizes))}"
-    else:
-        sizes = ", ".join(map(size, skip.sizes))
+    many = len(skip.sizes) > _LISTED
+    told = [min(skip.sizes), max(skip.sizes)] if many else skip.sizes
+    sizes = (" to " if many else ", ").join(extent(one, skip.x_unit) for one in told)
     values = {
         "path": Value(skip.place.path, "text"),
         "benchmark": Value(skip.benchmark, "text", detail=skip.method),

@@ -46,7 +46,7 @@ from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture.page import picture
-from nearpeak.report.sections import Table
+from nearpeak.report.sections import Table, Value
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results import names
 from nearpeak.results.build import write_results
@@ -125,7 +125,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         drifts=drift.sentences(results),
         sections=data.sections,
         families=data.families,
-        applications=applications.sections(results),
+        applications=data.applications,
         about_applications=applications.ABOUT,
         contenders=data.contenders,
         styles=data.styles,
@@ -250,6 +250,7 @@ class _Data:
         self.sections = [self._section(place) for place in self._places if place in measured]
         self._scalings: list[dict[str, Any]] = []
         self.families = [self._family(family) for family in families.families(results)]
+        self.applications = applications.sections(results)
         self.matrices = pairs.matrices(results)
         self.embedded = self._embedded()
 
@@ -327,6 +328,24 @@ class _Data:
         )
         return {"number": number, "curve": scaling.curve, "size": size}
 
+    def _growth(self, growth: applications.Growth) -> dict[str, Any]:
+        """What report.js draws of an application over ranks, in percent."""
+        ways = list(dict.fromkeys(line.way for line in growth.lines))
+        return {
+            "ranks": growth.ranks,
+            "lines": [
+                {
+                    "who": self._who[line.who],
+                    "way": ways.index(line.way),
+                    "name": f"{line.who.label} {line.way}".rstrip(),
+                    "points": _by_column(
+                        _percentages(ranks, value) for ranks, value in line.points.items()
+                    ),
+                }
+                for line in growth.lines
+            ],
+        }
+
     def _sizes(self, place: Place, curve: Curve) -> set[int]:
         """At which it was measured."""
         return {cell.case.x for cell in self._cells[place, curve] if cell.median is not None}
@@ -392,6 +411,10 @@ class _Data:
             "ceilings": ceilings,
             "comparisons": self._comparisons(),
             "scalings": self._scalings,
+            "growths": {
+                one.name: [self._growth(growth) for growth in one.growths]
+                for one in self.applications
+            },
             "buffers": list(self._buffers),
             "matrices": [_matrix(matrix) for matrix in self.matrices],
             "methods": self._methods.texts,
@@ -521,6 +544,16 @@ def _either(
     """The pair by which the source knows these two ends, if it does."""
     both = [(one, other), (other, one)] if matrix.symmetric else [(one, other)]
     return (pair for pair in both if pair in source.values)
+
+
+def _percentages(ranks: int, value: Value) -> dict[str, Any]:
+    found = [value.value, *(value.ci95 or value.range or (None, None))]
+    names = ("y", "low", "high")
+    percentages = {
+        name: _short(100 * one) if isinstance(one, float) else None
+        for name, one in zip(names, found, strict=True)
+    }
+    return {"size": ranks, **percentages, "isInterval": int(value.ci95 is not None)}
 
 
 def _styles(who: list[Who]) -> list[dict[str, int]]:

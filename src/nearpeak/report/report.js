@@ -97,14 +97,14 @@
   function curveTraces(points, style, text, band) {
     const xs = points.map((point) => place(point.size));
     const edge = (side) => ({ x: xs, y: points.map((point) => point[side]), mode: "lines", type: "scatter",
-      line: { width: 0, color: style.colour }, hoverinfo: "skip", connectgaps: false });
+      line: { width: 0, color: style.colour }, hoverinfo: "skip", connectgaps: false, showlegend: false, legendgroup: style.name });
     const traces = [];
     if (band && points.some((point) => point.low !== null)) {
       traces.push(edge("low"));
       traces.push({ ...edge("high"), fill: "tonexty", fillcolor: faint(style.colour, 0.18) });
     }
     traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: "lines+markers",
-      name: style.name, text: points.map(text), hovertemplate: "%{text}<extra></extra>",
+      name: style.name, legendgroup: style.name, text: points.map(text), hovertemplate: "%{text}<extra></extra>",
       line: { color: style.colour, width: style.width, dash: style.dash },
       marker: { color: style.colour, size: style.marker, symbol: style.symbol } });
     return traces;
@@ -214,6 +214,20 @@
     return { traces, places: scaling.ranks, variant };
   }
 
+  // An application over the number of ranks, in percent: a line for each library and way.
+  function growthTraces(growth, look) {
+    const traces = [];
+    for (const line of growth.lines) {
+      if (hidden.has(line.who)) continue;
+      const contender = data.contenders[line.who];
+      const style = { colour: look.colours[contender.colour % PALETTE], width: 2, marker: 5.5, name: plain(line.name),
+        dash: DASHES[(contender.dash + line.way) % DASHES.length], symbol: SYMBOLS[line.way % SYMBOLS.length] };
+      traces.push(...curveTraces(rows(line.points), style,
+        (point) => `${plain(line.name)} ${number(point.y)} % ${spread(point.low, point.high, point.isInterval)}`, true));
+    }
+    return { traces, places: growth.ranks, variant: { unit: "%" } };
+  }
+
   function draw(node) {
     const { kind } = node.dataset;
     if (kind === "pairs") {
@@ -223,22 +237,26 @@
     const scaling = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)] : null;
     const key = `${node.dataset.path},${node.dataset.variant}`;
     const look = theme();
-    const { traces, places, variant } = scaling ? rankTraces(scaling, look) : chartTraces(kind, key, look);
+    const growth = kind === "growth" ? data.growths[node.dataset.application][Number(node.dataset.growth)] : null;
+    const overRanks = scaling || growth;
+    const { traces, places, variant } = scaling ? rankTraces(scaling, look) : growth ? growthTraces(growth, look) : chartTraces(kind, key, look);
     const paper = document.documentElement.classList.contains("paper");
     const [width, height] = paper ? PAPER[node.closest(".three") ? "three" : "two"] : [node.clientWidth, node.clientHeight];
     const room = Math.max(3, Math.floor((width - 70) / 58));
     const axis = { gridcolor: look.grid, linecolor: look.rule, zeroline: false, ticks: "outside", ticklen: 4,
       tickcolor: look.rule, tickfont: { color: look.muted, size: paper ? 9 : 11 }, fixedrange: !matchMedia("(pointer: fine)").matches };
     const title = (text) => ({ text, font: { size: paper ? 9 : 11, color: look.muted }, standoff: 6 });
-    const sizes = scaling ? rankAxis(scaling.ranks) : places.length ? sizeAxis(places, room) : {};
+    const sizes = overRanks ? rankAxis(overRanks.ranks) : places.length ? sizeAxis(places, room) : {};
     const layout = {
       width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
       margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
       hovermode: "x unified", separators: ".\u202f", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
-      xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: scaling ? "%{x:d} ranks" : "%{x:,d} bytes" }, title: title(scaling ? "ranks" : "message size, bytes") },
+      xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: overRanks ? "%{x:d} ranks" : "%{x:,d} bytes" }, title: title(overRanks ? "ranks" : "message size, bytes") },
       yaxis: { ...axis, title: title(kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling"), rangemode: "tozero", automargin: true },
       shapes: [],
     };
+    // Lines of one library differ in the way it was used, which the page's legends do not have.
+    if (growth) Object.assign(layout, { showlegend: true, legend: { orientation: "h", y: -0.28, font: { size: paper ? 8 : 10 } } });
     if (kind === "large" || kind === "times" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
     if (kind === "fraction") {
       const found = traces.flatMap((trace) => trace.y).filter((y) => y !== null && y > 0);
@@ -291,7 +309,8 @@
     const node = button.closest("figure").querySelector(".chart");
     const { kind } = node.dataset;
     const variant = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)].variant : Number(node.dataset.variant);
-    const benchmark = kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-") : data.variants[variant].figure;
+    const benchmark = kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-")
+      : kind === "growth" ? `${node.dataset.application}-${node.dataset.growth}` : data.variants[variant].figure;
     Plotly.downloadImage(node, { format: "svg", width: node.clientWidth, height: node.clientHeight,
       filename: `nearpeak-${benchmark}-${node.dataset.kind}` });
   }));

@@ -21,6 +21,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "number": numbers.number,
         "percent": numbers.percent,
         "size": numbers.size,
+        "extent": numbers.extent,
         "count": numbers.count,
         "unit": numbers.unit,
         "probability": numbers.probability,

@@ -23,7 +23,7 @@ from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
-from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.benchmarks import Benchmark, named, x_unit
 from nearpeak.study.records import TOO_SLOW
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
@@ -292,7 +292,8 @@ def failures(observations: Observations) -> list[Failure]:
             benchmarks=[launch.at[0]]
             if launch.at
             else list(dict.fromkeys(curve.benchmark for curve in launch.curves)),
-            size_bytes=launch.at[1] if launch.at else None,
+            x=launch.at[1] if launch.at else None,
+            x_unit=x_unit(observations.benchmarks, launch.at[0] if launch.at else ""),
             status=launch.status,
             message=launch.message,
             command=launch.command,
@@ -318,6 +319,7 @@ def skipped(observations: Observations) -> list[Skip]:
             benchmark=benchmark,
             method=method,
             sizes=sorted(found),
+            x_unit=x_unit(observations.benchmarks, benchmark),
             message=message,
         )
         for (who, place, benchmark, method, message), found in sizes.items()

@@ -252,7 +252,8 @@ class Failure(msgspec.Struct, kw_only=True):
     who: Who  # CEILING for that of a ceiling
     place: Place
     benchmarks: list[str]  # that it was to measure, or the one it ended in; none for a ceiling
-    size_bytes: int | None = None  # of the case that it ended in, where that is known
+    x: int | None = None  # of the case that it ended in, where that is known
+    x_unit: str = "B"
     status: str
     message: str
     command: str
@@ -267,6 +268,7 @@ class Skip(msgspec.Struct, kw_only=True):
     benchmark: str
     method: str  # of a ceiling, else ""
     sizes: list[int]
+    x_unit: str = "B"  # what they count
     message: str
 
 
@@ -356,3 +358,8 @@ class Results(msgspec.Struct, kw_only=True):
     findings: list[Finding] = []  # the most time lost first
     drift: list[Drift]
     checklist: list[Rule]
+
+    @property
+    def timed(self) -> list[Cell]:
+        """Of operations on messages, and of applications."""
+        return self.cells + [one.cell for one in self.applications]

@@ -210,6 +210,11 @@ class Benchmark(msgspec.Struct, frozen=True):
         return not self.has_ceiling, several, rates_last, self.symmetric, self.name
 
 
+def x_unit(benchmarks: Iterable[Benchmark], name: str) -> str:
+    """In what the x of a benchmark counts; bytes also of what is none, as a ceiling of its own."""
+    return next((one.x.unit for one in benchmarks if one.name == name), X().unit)
+
+
 def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
     """The benchmark called `name`; UserError with those that there are."""
     known = {benchmark.name: benchmark for benchmark in benchmarks}

@@ -142,8 +142,9 @@ TEST_CASE("rotating buffers are all visited and verified") {
   options.mode.common.reuse = "rotating";
   options.mode.common.window = 4096;
   options.mode.metrics = {"bw"};
-  const auto count = [](const GpuEnd& end) {
-    if (end.messages.slots * 64 <= 2 * largest_cache()) throw std::runtime_error("too few slots");
+  const std::size_t cache = *options.mode.common.cache;
+  const auto count = [cache](const GpuEnd& end) {
+    if (end.messages.slots * 64 <= 2 * cache) throw std::runtime_error("too few slots");
   };
   CHECK(run(options, "", {method_named("ce-pull"), spoiled(count)}) == kGood);
   REQUIRE(file.records("samples").size() == 2);

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from nearpeak.compare.model import Change, Compared, CurveChange, Missing, PlaceChange
 from nearpeak.identity import Place
-from nearpeak.numbers import number, size, unit
+from nearpeak.numbers import extent, number, unit
 from nearpeak.report import junit
 from nearpeak.report.compared import words
 from nearpeak.report.junit import Outcome
@@ -48,8 +48,8 @@ def _of_place(found: PlaceChange) -> Iterator[Outcome]:
 def _regressed(curve: CurveChange) -> list[str]:
     """A line for each size that did."""
     return [
-        f"{size(cell.case.x)}: {number(cell.old)} -> {number(cell.new)} {unit(cell.unit)},"
-        f" {words.sentence(cell.change)}"
+        f"{extent(cell.case.x, cell.x_unit)}: {number(cell.old)} -> {number(cell.new)}"
+        f" {unit(cell.unit)}, {words.sentence(cell.change)}"
         for cell in curve.cells
         if cell.change.regressed
     ]

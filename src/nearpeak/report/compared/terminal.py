@@ -10,7 +10,7 @@ from rich.text import Text
 from nearpeak.compare.model import Change, Compared, CurveChange, PlaceChange
 from nearpeak.console import PlainConsole
 from nearpeak.identity import Curve
-from nearpeak.numbers import count, number, size, unit
+from nearpeak.numbers import count, extent, number, unit
 from nearpeak.report.compared import words
 from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
@@ -147,8 +147,9 @@ def _regressed(compared: Compared) -> list[str]:
                 found.append(f"{where}, {called[curve.curve]}: {words.sentence(curve.change)}")
                 continue
             found += [
-                f"{where}, {called[curve.curve]} at {size(cell.case.x)}: {number(cell.old)} ->"
-                f" {number(cell.new)} {unit(cell.unit)}, {words.sentence(cell.change)}"
+                f"{where}, {called[curve.curve]} at {extent(cell.case.x, cell.x_unit)}:"
+                f" {number(cell.old)} -> {number(cell.new)} {unit(cell.unit)},"
+                f" {words.sentence(cell.change)}"
                 for cell in curve.cells
                 if cell.change.regressed
             ]

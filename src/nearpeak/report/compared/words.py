@@ -7,7 +7,7 @@ from statistics import median
 
 from nearpeak.compare.model import Change, Compared, Distance, Lost, Missing, PlaceChange, Side
 from nearpeak.identity import CEILING, Place
-from nearpeak.numbers import count, interval, number, percent, probability, size
+from nearpeak.numbers import count, extent, interval, number, percent, probability
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
@@ -226,7 +226,7 @@ def lost(found: list[Lost]) -> Iterator[str]:
     for (place, who, curve, status), cases in groupby(
         order, key=lambda one: (one.place, one.who, one.case.curve, one.status)
     ):
-        sizes = ", ".join(size(one.case.x) for one in cases)
+        sizes = ", ".join(extent(one.case.x, one.x_unit) for one in cases)
         yield f"{who.label} on {place.path}, {label(curve)}: {status} at {sizes}"
 
 

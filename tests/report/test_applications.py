@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told of applications, from observations made by hand."""
+
+from typing import Any
+
+import pytest
+
+from nearpeak.identity import CEILING
+from nearpeak.report.applications import Growth, sections
+from nearpeak.results.model import Results
+
+
+@pytest.fixture
+def grown(made_applications: Any) -> Results:
+    """On one rank, and on two in two ways; twice as large with the default one alone."""
+    made = made_applications.Made()
+    made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
+    made.plane(made_applications.ONE, 900.0)
+    made.plane(made_applications.ONE, 890.0, overlap="yes")
+    made.plane(made_applications.TWO, 1000.0)
+    made.plane(made_applications.TWO, 950.0, overlap="yes")
+    made.plane(made_applications.TWO, 600.0, scaling="strong")
+    results: Results = made.results()
+    return results
+
+
+def percentages(growth: Growth) -> dict[str, dict[int, float]]:
+    return {
+        line.way: {ranks: round(value.value, 3) for ranks, value in line.points.items()}  # type: ignore[arg-type]
+        for line in growth.lines
+    }
+
+
+def test_charts_over_ranks_where_several_were_measured(grown: Results) -> None:
+    [section] = sections(grown)
+    found = {one.measure: one for one in section.growths}
+    assert list(found) == ["efficiency", "roofline", "not computing"]
+    titles = {one.title for one in section.growths}
+    assert titles == {"host (H,H), side 1000 cells, weak scaling"}
+    assert percentages(found["efficiency"]) == {
+        "overlap=no": {1: 1.0, 2: 0.9},
+        "overlap=yes": {1: 1.0, 2: 0.937},
+    }
+    assert percentages(found["roofline"])["overlap=no"] == {1: 0.444, 2: 0.8}
+    assert percentages(found["not computing"])["overlap=no"] == {1: 0.2, 2: 0.2}
+    assert found["efficiency"].ranks == [1, 2]
+
+
+def test_one_number_of_ranks_is_no_chart(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 1000.0)
+    [section] = sections(made.results())
+    assert section.growths == []
