@@ -79,7 +79,8 @@ class Launcher:
         """`fake` are the settings of the fake driver, `rank_1` those of rank 1's."""
         file = self.folder / "records.jsonl"
         file.unlink(missing_ok=True)
-        program = [str(build_mpi(self.library)), *words, *SMALL_CACHE, "--jsonl", str(file)]
+        cache = () if words[:1] == ("probe",) else SMALL_CACHE
+        program = [str(build_mpi(self.library)), *words, *cache, "--jsonl", str(file)]
         if rank_1 is not None:
             program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
         variables = {

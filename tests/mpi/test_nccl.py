@@ -33,10 +33,10 @@ def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
         library: str = str(fake_nccl),
         nvrtc: str = "/nowhere/libnvrtc.so",
     ) -> tuple[int, list[Any], str]:
-        cpu = min(os.sched_getaffinity(0))
+        cpus = sorted(os.sched_getaffinity(0))
         file = tmp_path / "records.jsonl"
         file.unlink(missing_ok=True)
-        where = ["--cpus", f"{cpu},{cpu}", "--devices", devices, "--library", library]
+        where = ["--cpus", f"{cpus[0]},{cpus[-1]}", "--devices", devices, "--library", library]
         done = subprocess.run(
             [build_native(), "nccl", *where, *words],
             env={
