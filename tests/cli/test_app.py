@@ -21,7 +21,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         (("jacobi2d", "--tolerance", "1", "--what-if", "x"), "give --tolerance RESIDUE"),
         (("jacobi2d", "--what-if", "x"), "--what-if goes with --study DIR, and with nothing else"),
         (("jacobi2d", "--tolerance", "1", "--study", "x"), "--study goes with --what-if"),
-        (("jacobi2d", "--tolerance", "1", "--plot", "x.png"), "a name that ends in .html"),
+        (("jacobi2d", "--tolerance", "1", "--plot", "x.bmp"), "one of .html, .png, .svg, .pdf"),
         (("jacobi2d", "--tolerance", "1"), "name a library with --mpi"),
         (("jacobi2d", "--study", "nowhere", "--what-if", "x"), "nowhere: no such folder"),
     ],

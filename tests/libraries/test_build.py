@@ -36,6 +36,7 @@ if(NEARPEAK_MPI_LIBRARY)
   target_compile_definitions(nearpeak-mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_libraries(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_LIBRARY})
   target_link_options(nearpeak-mpi PRIVATE -Wl,--allow-shlib-undefined)
+  add_library(nearpeak-trace SHARED main.cpp)
 endif()
 """
 NATIVE = """
@@ -345,12 +346,13 @@ def test_copied_programs_run_from_another_cache(
 ) -> None:
     there = tmp_path / "there"
     build.copy_programs([mpich, intel], there)  # which share an ABI
-    assert len(list((there / "build").iterdir())) == 2
+    assert len(list((there / "build").iterdir())) == 3
     (there / "mpi").symlink_to(mpich.prefix.parent)
     monkeypatch.setenv("NEARPEAK_CACHE", str(there))
     without_compiler()
     native, program = build.build_native(), build.build_mpi(resolve("mpich"))
     assert native.is_relative_to(there / "build")
+    assert build.build_trace(resolve("mpich")).is_relative_to(there / "build")
     assert says(native) == "one"
     assert mpich.version in says(program, LD_LIBRARY_PATH=str(mpich.libmpi.parent))
 

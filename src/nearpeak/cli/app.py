@@ -19,7 +19,7 @@ All other options go to nearpeak-mpi as they are: --sizes, --type, --overlap.
 
 Examples:
 
-    nearpeak app jacobi2d --mpi mpich --ranks 4 --sizes 64 --tolerance 1e-6 --plot solution.html
+    nearpeak app jacobi2d --mpi mpich --ranks 4 --sizes 64 --tolerance 1e-6 --plot solution.png
 
     nearpeak app jacobi2d --study study --what-if openmpi-cuda@dmabuf-off
 
@@ -51,7 +51,7 @@ def application(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.html", help="With --tolerance: draw the solution."),
+        typer.Option(metavar="FILE", help="With --tolerance: draw the solution (.html, .png)."),
     ] = None,
     study: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --what-if: a study that has both.")
@@ -75,9 +75,11 @@ def application(
         return
     if study is not None:
         raise UserError("--study goes with --what-if")
-    if plot is not None and plot.suffix != ".html":
-        raise UserError(f"--plot {plot}: write a name that ends in .html; any browser shows it")
     from nearpeak.cli.run import launch
+    from nearpeak.report.solution import check, draw
+
+    if plot is not None:
+        check(plot)
 
     with tempfile.TemporaryDirectory() as folder:
         solution = Path(folder) / "solution.json"
@@ -91,8 +93,6 @@ def application(
             buffers=buffers,
         )
         if plot is not None and solution.exists():
-            from nearpeak.report.solution import draw
-
             draw(solution, plot)
             print(f"Solution: {plot}")
     raise typer.Exit(status)

@@ -55,7 +55,7 @@ def build_mpi(library: Library) -> Path:
 
 def build_trace(library: Library) -> Path:
     """What `nearpeak trace` preloads into programs of this library; errors as build_mpi."""
-    target = _mpi(kit_for(library), program=TRACE)
+    target = _trace(kit_for(library))
     return _find(target) or _build(target)
 
 
@@ -71,12 +71,13 @@ def needs_compilers_libraries(program: Path) -> bool:
 
 
 def copy_programs(libraries: list[Library], cache: Path) -> None:
-    """Copies nearpeak-native and nearpeak-mpi for these libraries into another cache folder, where
-    they are found on other machines. Builds them if need be.
+    """Copies nearpeak-native, nearpeak-mpi and the tracing layer for these libraries into another
+    cache folder, where they are found on other machines. Builds them if need be.
 
     UserError as build_mpi, and where a program would need libraries of this machine's compiler.
     """
-    for target in dict.fromkeys([NATIVE, *(_mpi(kit_for(library)) for library in libraries)]):
+    kits = [kit_for(library) for library in libraries]
+    for target in dict.fromkeys([NATIVE, *map(_mpi, kits), *map(_trace, kits)]):
         program = _find(target) or _build(target)
         if needs_compilers_libraries(program):
             raise UserError(
@@ -144,6 +145,10 @@ def _mpi(kit: Kit, own: Path | None = None, program: str = "nearpeak-mpi") -> Ta
         options.append(f"-DNEARPEAK_BENCHMARKS={own}")
         parts += [file.read_bytes() for file in sorted(own.glob("*.cpp"))]
     return Target(program, tuple(options), tuple(parts))
+
+
+def _trace(kit: Kit) -> Target:
+    return _mpi(kit, program=TRACE)
 
 
 def _runpath(library: Path) -> str:

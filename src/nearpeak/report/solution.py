@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The solution of an application's problem (`nearpeak-mpi ... --solve --solution`), drawn."""
 
+import importlib.util
+import sys
 from pathlib import Path
 
 import msgspec
-from plotly import graph_objects  # type: ignore[import-untyped]
 
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 
 SCHEMA = 1
+PAGE, PICTURES = ".html", (".png", ".svg", ".pdf")
 
 
 class Solution(msgspec.Struct, kw_only=True):
@@ -35,10 +37,39 @@ def read(file: Path) -> Solution:
     return found
 
 
-def draw(file: Path, page: Path) -> None:
-    """A page with the solution as a map, which works offline. UserError as of `read`, and where the
-    page cannot be written."""
+def check(target: Path) -> None:
+    """UserError for a name that says of no picture, or of one that cannot be drawn here."""
+    if target.suffix not in (PAGE, *PICTURES):
+        names = ", ".join((PAGE, *PICTURES))
+        raise UserError(f"{target}: what it is to be follows from its end, one of {names}")
+    if target.suffix != PAGE and importlib.util.find_spec("matplotlib") is None:
+        raise UserError(
+            f"a {target.suffix} needs matplotlib: install it with `{sys.executable} -m pip install"
+            f" matplotlib`, or write {target.with_suffix(PAGE)}, which any browser shows"
+        )
+
+
+def draw(file: Path, target: Path) -> None:
+    """The solution as a map: a page that works offline, or a picture. UserError as of `read` and
+    `check`, and where the target cannot be written."""
+    check(target)
     solution = read(file)
+    if target.suffix == PAGE:
+        write_whole(target, _page(solution))
+        return
+    try:
+        _picture(solution, target)
+    except OSError as error:
+        raise UserError(f"{target} cannot be written: {error.strerror}") from None
+
+
+def _title(solution: Solution) -> str:
+    return f"{solution.rows} x {solution.columns} cells"
+
+
+def _page(solution: Solution) -> str:
+    from plotly import graph_objects  # type: ignore[import-untyped]
+
     step = solution.step
     figure = graph_objects.Figure(
         graph_objects.Heatmap(
@@ -51,5 +82,16 @@ def draw(file: Path, page: Path) -> None:
     )
     figure.update_yaxes(autorange="reversed", scaleanchor="x", title="row")
     figure.update_xaxes(constrain="domain", title="column")
-    figure.update_layout(title=f"{solution.rows} x {solution.columns} cells")
-    write_whole(page, figure.to_html(include_plotlyjs=True, full_html=True))
+    figure.update_layout(title=_title(solution))
+    return str(figure.to_html(include_plotlyjs=True, full_html=True))
+
+
+def _picture(solution: Solution, target: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 5), layout="constrained")  # needs no display
+    axes = figure.subplots()
+    extent = (-0.5, solution.columns - 0.5, solution.rows - 0.5, -0.5)  # the first row above
+    figure.colorbar(axes.imshow(solution.values, extent=extent))
+    axes.set(title=_title(solution), xlabel="column", ylabel="row")
+    figure.savefig(target, dpi=150)
