@@ -238,6 +238,21 @@ class Migrate final : public Case {
     return {"count", "pack", "communicate", "unpack"};
   }
   const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  std::optional<Work> work() const override {
+    std::vector<std::uint64_t> leaving(by_rank_ ? static_cast<std::size_t>(group_.size())
+                                                : std::size_t{kDirections});
+    for (int i = 0; i < kDirections; ++i) {
+      const int next = blocks_.next(group_.rank(), i);
+      if (next == group_.rank()) continue;
+      leaving[static_cast<std::size_t>(by_rank_ ? next : i)] +=
+          motion_.leaving()[static_cast<std::size_t>(i)];
+    }
+    Work work;
+    for (const std::uint64_t particles : leaving)
+      if (particles > 0)
+        work.messages.insert(work.messages.end(), {sizeof(int), particles * record_bytes_});
+    return work;
+  }
   std::vector<double> values(const Times& times) const override {
     return {times.us, static_cast<double>(motion_.moving()) * group_.size() / times.us};
   }

@@ -26,8 +26,7 @@ void add_axes(CLI::App& command, const std::vector<Axis>& axes, Axes& given) {
 
 std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions& common) {
   std::vector<std::size_t> sizes{0};
-  if (info.sized)
-    sizes = info.over_bytes() ? common.ordered_sizes() : common.ordered_sizes(info.x.usual);
+  if (info.sized) sizes = common.ordered_sizes(info.x.usual);
   std::erase_if(sizes, [&](std::size_t size) { return !info.has_size(size); });
   if (sizes.empty())
     throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) +

@@ -216,12 +216,9 @@ void CommonOptions::add_to(CLI::App& app) {
                "record the samples of every rank, not the leader's alone");
 }
 
-std::vector<std::size_t> CommonOptions::ordered_sizes() const {
-  return ordered_sizes(parse_sizes(sizes));
-}
-
 std::vector<std::size_t> CommonOptions::ordered_sizes(const std::vector<std::size_t>& usual) const {
-  auto out = sizes == CommonOptions{}.sizes ? usual : parse_sizes(sizes);
+  const bool asked = usual.empty() || sizes != CommonOptions{}.sizes;
+  auto out = asked ? parse_sizes(sizes) : usual;
   if (seed) std::shuffle(out.begin(), out.end(), std::mt19937_64(*seed));
   return out;
 }

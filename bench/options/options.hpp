@@ -53,10 +53,8 @@ struct CommonOptions {
 
   void add_to(CLI::App& app);
   // The sizes in the order in which they are to be measured: as given, or shuffled by the seed.
-  // Throws BadInput.
-  std::vector<std::size_t> ordered_sizes() const;
-  // Those of an application where nobody asked for others.
-  std::vector<std::size_t> ordered_sizes(const std::vector<std::size_t>& usual) const;
+  // `usual`: of an application, those where nobody asked for others. Throws BadInput.
+  std::vector<std::size_t> ordered_sizes(const std::vector<std::size_t>& usual = {}) const;
   SamplingPolicy policy() const;
   // The limit of the bytes in flight, as it was given or by default.
   std::string most_in_flight() const;

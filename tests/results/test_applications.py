@@ -47,6 +47,7 @@ def test_weak_and_strong_scaling_from_one_rank(made_applications: Any) -> None:
     assert weak.scaled.efficiency.ci95 == pytest.approx((0.9, 0.9))
     assert strong.scaled.efficiency.value == pytest.approx(0.9)
     assert strong.scaled.scaling == "strong"
+    assert strong.beside == []
 
 
 def test_ratios_are_of_blocks_that_have_both(made_applications: Any) -> None:

@@ -100,7 +100,7 @@ def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
         summary=benchmark.summary,
         table=Table(
             title=f"{benchmark.name}.",
-            caption=f"Measured with {', '.join(axes_words(common))}.",
+            caption=f"Measured with {words_of(common)}." if common else "",
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],

@@ -125,10 +125,10 @@ def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
 
 
 def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
-    """Against the same with the default of one axis."""
+    """Against the same with the default of one axis; of how it is scaled there is no better."""
     who, place, case = key
     for axis in benchmark.axes:
-        if case.axes.get(axis.name, axis.default) == axis.default:
+        if axis.name == SCALING or case.axes.get(axis.name, axis.default) == axis.default:
             continue
         axes = Axes({**case.axes, axis.name: axis.default})
         usual = msgspec.structs.replace(case, axes=axes)
