@@ -182,3 +182,11 @@ def test_a_staged_curve_is_the_default_only_where_there_is_no_other(gpu: Results
     assert kinds == {"H,H": None, "D,D": "pinned", "H,D": "pinned", "D,H": "pinned"}
     rows = _group(gpu, "gpu-gpu nvlink").rows
     assert [row.reached == {} for row in rows] == [True, True, False]
+
+
+def test_what_is_no_mpi_library_has_rows_where_it_was_measured_alone(plain: Results) -> None:
+    plain.cells = [cell for cell in plain.cells if cell.who == MPICH or cell.place.path != PATH]
+    for native, known in ((False, {OPENMPI, MPICH}), (True, {MPICH})):
+        for library in plain.libraries:
+            library.native = native and library.name == OPENMPI.library
+        assert {row.who for row in _group(plain).rows} == known

@@ -217,6 +217,11 @@ def test_a_budget_leaves_no_size_out_that_something_is_required_of(standins: Mod
     assert 100 not in plan.sizes  # it was not to be measured at all
 
 
+def test_variants_are_called_as_they_are_asked_for(standins: ModuleType) -> None:
+    plan = plan_for(standins, latency(), latency(reuse="rotating", calls="nonblocking"))
+    assert "benchmarks: latency, latency:calls=nonblocking,reuse=rotating" in summary(plan)
+
+
 def test_what_the_user_fixed_stays(standins: ModuleType) -> None:
     plan = plan_for(standins, budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
     assert (plan.slot_ms, plan.slot_fixed) == (77, True)

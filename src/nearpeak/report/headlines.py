@@ -143,8 +143,11 @@ class _Maker:
         self, place: Place, buffers: str, title: str, here: Mapping[Curve, list[Cell]]
     ) -> Group:
         """Of the cells of the curves that belong to it."""
+        # Also those that reached nothing; what is no MPI library has its place on some paths alone.
         rows: dict[tuple[Who, str | None], Row] = {
-            (who, None): Row(who, None, {}) for who in self._known
+            (who, None): Row(who, None, {})
+            for who in self._known
+            if who.library not in self._native
         }
         figures: dict[str, Figure] = {}
         names = dict.fromkeys(curve.figure for curve in here)

@@ -4,7 +4,8 @@
 import datetime
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -436,7 +437,7 @@ def summary(plan: Plan) -> list[str]:
     lines = [
         "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
         "paths:      " + ", ".join(path.id for path in plan.paths),
-        "benchmarks: " + ", ".join(variant_label(variant) for variant in plan.variants),
+        "benchmarks: " + variants_label(plan, plan.variants),
         *(
             f"problems:   {name} of {', '.join(map(str, sizes))}"
             f" {named(plan.benchmarks, name).x.unit}"
@@ -520,9 +521,17 @@ def _all_seconds(plan: Plan, blocks: int) -> float:
     return pilots * first + (whole - pilots) * later + (blocks - whole) * last
 
 
-def variant_label(variant: Variant) -> str:
-    """`latency D,D (blocking, fixed, both)`: with its buffers, unless they are the host's, and
-    the value of each of its axes."""
-    buffers = "" if variant.buffers == HOST else f" {variant.buffers}"
-    values = ", ".join(variant.axes.values())
-    return f"{variant.benchmark}{buffers} ({values})" if values else f"{variant.benchmark}{buffers}"
+def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
+    """`latency:staging=pinned, bw D,D`: as --benchmark has them, with their buffers, unless these
+    are the host's."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for variant in variants:
+        usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
+        other = [
+            f"{name}={value}" for name, value in variant.axes.items() if usual.get(name) != value
+        ]
+        names[variant.buffers].append(":".join(filter(None, [variant.benchmark, ",".join(other)])))
+    return ", ".join(
+        ", ".join(found) + ("" if buffers == HOST else f" {buffers}")
+        for buffers, found in names.items()
+    )

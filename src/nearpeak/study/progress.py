@@ -9,9 +9,8 @@ import rich.console
 import rich.progress
 import rich.table
 
-from nearpeak.study.buffers import HOST
 from nearpeak.study.model import Plan, PlannedLaunch
-from nearpeak.study.plan import variant_label
+from nearpeak.study.plan import variants_label
 from nearpeak.study.records import LaunchEndRecord
 from nearpeak.study.sizes import format_seconds
 
@@ -22,13 +21,7 @@ def launch_label(plan: Plan, planned: PlannedLaunch) -> str:
     """What a launch measures, for people."""
     if planned.contender is None:
         return f"ceiling of {planned.path}"
-    benchmarks = [plan.variants[number] for number in planned.variants]
-    what = (
-        variant_label(benchmarks[0])
-        if len(benchmarks) == 1
-        else ", ".join(variant.benchmark for variant in benchmarks)
-        + ("" if planned.buffers == HOST else f" {planned.buffers}")
-    )
+    what = variants_label(plan, (plan.variants[number] for number in planned.variants))
     return f"{plan.contenders[planned.contender].label}, {planned.path}, {what}"
 
 
