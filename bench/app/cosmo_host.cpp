@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "app/cosmo_fields.hpp"
-#include "app/large_pages.hpp"
 #include "app/vectors.hpp"
 
 namespace nearpeak::cosmo {
@@ -104,15 +103,16 @@ UpdateRows update_function(bool) {
 
 class OnHost final : public Fields {
  public:
-  OnHost(const CaseContext& context, const Patch& patch)
-      : Fields(context, patch),
-        update_rows_(
-            update_function(exceeds_caches(context, arrays() * layout_.cells * sizeof(double)))) {
+  OnHost(const CaseContext& context, const Patch& patch) : Fields(context, patch) {
+    const std::uint64_t bytes = layout_.cells * sizeof(double);
     for (std::size_t i = 0; i < arrays(); ++i) {
-      arrays_.push_back(
-          std::make_unique<SlotBuffer>(context.memory, layout_.cells * sizeof(double), 1));
-      ask_for_large_pages(*arrays_.back());
+      arrays_.push_back(std::make_unique<SlotBuffer>(context.memory, bytes, 1));
+      touch(*arrays_.back());
     }
+    update_rows_ = update_function(writes_past_caches(context, arrays() * bytes, [this](bool past) {
+      update_rows_ = update_function(past);
+      for (std::size_t i = 1; i < arrays(); ++i) compute(i, i - 1);
+    }));
   }
 
   void finish_update() override {}
@@ -196,7 +196,7 @@ class OnHost final : public Fields {
         }
   }
 
-  const UpdateRows update_rows_;
+  UpdateRows update_rows_ = nullptr;
   std::vector<std::unique_ptr<SlotBuffer>> arrays_;
 };
 

@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "app/large_pages.hpp"
 #include "app/relaxation.hpp"
 #include "app/vectors.hpp"
 
@@ -165,12 +164,13 @@ RelaxRows<Real> rows_function(bool) {
 template <class Real>
 class OnHost final : public Relaxation {
  public:
-  OnHost(const CaseContext& context, const Tile& tile)
-      : Relaxation(context, tile, sizeof(Real)),
-        relax_rows_(rows_function<kRows, Real>(past_caches(context))),
-        relax_row_(rows_function<1, Real>(past_caches(context))) {
-    ask_for_large_pages(first_);
-    ask_for_large_pages(second_);
+  OnHost(const CaseContext& context, const Tile& tile) : Relaxation(context, tile, sizeof(Real)) {
+    touch(first_);
+    touch(second_);
+    choose(writes_past_caches(context, relaxation_bytes(tile_, sizeof(Real)), [this](bool past) {
+      choose(past);
+      for (int way = 0; way < 2; ++way, turn()) relax(0, tile_.rows, 0, tile_.columns);
+    }));
   }
 
   void step(Cells first, bool summed) override {
@@ -272,8 +272,9 @@ class OnHost final : public Relaxation {
     order_stores();
   }
 
-  bool past_caches(const CaseContext& context) const {
-    return exceeds_caches(context, relaxation_bytes(tile_, sizeof(Real)));
+  void choose(bool past_caches) {
+    relax_rows_ = rows_function<kRows, Real>(past_caches);
+    relax_row_ = rows_function<1, Real>(past_caches);
   }
 
   // The cells inside.
@@ -282,8 +283,8 @@ class OnHost final : public Relaxation {
   const std::uint64_t left_ = tile_.neighbours[kLeft] ? 1 : 0;
   const std::uint64_t right_ =
       tile_.columns - (tile_.neighbours[kRight] && tile_.columns > left_ ? 1 : 0);
-  const RelaxRows<Real> relax_rows_;
-  const RelaxRows<Real> relax_row_;
+  RelaxRows<Real> relax_rows_ = nullptr;
+  RelaxRows<Real> relax_row_ = nullptr;
   bool summed_ = false;
   Sums sums_{};
 };

@@ -2,20 +2,47 @@
 // Vectors of the CPU, and stores past its caches.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include "app/large_pages.hpp"
 #include "benchmark/benchmark.hpp"
+#include "sampling/clock.hpp"
 
 namespace nearpeak {
 
-// Cells that no cache holds are written past the caches, where the processor can: else what is
-// written is read first.
-inline bool exceeds_caches(const CaseContext& context, std::uint64_t bytes) {
+// Whether so many bytes of cells are to be written past the caches, where the processor can: else
+// what is written is read first. What no cache holds is. What one may hold is tried, as a cache that
+// other machines of the same host use too, or that is far away, may be no gain: `sweep(past)` does
+// with all cells what the application will, this way or that.
+template <class Sweep>
+bool writes_past_caches(const CaseContext& context, std::uint64_t bytes, Sweep sweep) {
   constexpr std::uint64_t kTimes = 2;
-  return bytes > kTimes * context.cache_bytes;
+  constexpr std::uint64_t kOwnCaches = std::uint64_t{1} << 20;  // of a core: what they hold stays
+  constexpr double kGain = 0.95;
+  constexpr int kTurns = 3;
+  if (bytes > kTimes * context.cache_bytes) return true;
+  if (bytes <= kOwnCaches) return false;
+  std::array<std::int64_t, 2> best_ns{};
+  for (const bool past : {false, true})
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const std::int64_t begin = now_ns();
+      sweep(past);
+      const std::int64_t ns = now_ns() - begin;
+      // The first turn finds the caches as the other way has left them.
+      if (turn == 1 || (turn > 1 && ns < best_ns[past])) best_ns[past] = ns;
+    }
+  return static_cast<double>(best_ns[true]) < kGain * static_cast<double>(best_ns[false]);
+}
+
+// Memory that a trial finds as the application will: written, and in large pages.
+inline void touch(const SlotBuffer& buffer) {
+  ask_for_large_pages(buffer);
+  std::memset(buffer.slot(0), 0, buffer.layout().stride * buffer.layout().count);
 }
 
 // What was written past the caches is seen by whoever sees what is written later.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 
 namespace nearpeak {
 namespace {
@@ -32,6 +33,26 @@ struct Told {
   int wrong;
   Mismatch where;
 };
+
+// With the messages of the rank that sends most bytes, for which the others wait. Collective.
+std::optional<Work> work_of(const Case& made, Group& group) {
+  auto work = made.work();
+  if (!work) return work;
+  const auto counts = group.gather(work->messages.size());
+  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  std::vector<double> own(work->messages.begin(), work->messages.end());
+  own.resize(most);
+  const auto all = group.gather(own);
+  double busiest = 0;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * most);
+    const double bytes = std::accumulate(first, first + static_cast<std::ptrdiff_t>(most), 0.0);
+    if (bytes <= busiest) continue;
+    busiest = bytes;
+    work->messages.assign(first, first + static_cast<std::ptrdiff_t>(counts[rank]));
+  }
+  return work;
+}
 
 }  // namespace
 
@@ -188,11 +209,12 @@ void Runner::record(const std::vector<CaseResult>& results) {
   table_.row(results);
 }
 
-// One for each metric; on the leader.
+// One for each metric; on the leader. Collective.
 std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const CaseContext& context,
                                            const Case& made, const Method* method,
                                            const Measurement& measurement) const {
   std::vector<CaseResult> results;
+  const auto work = work_of(made, group_);
   if (!group_.leads()) return results;
   std::vector<double> typical;
   for (const auto& phase : measurement.phases_us) typical.push_back(median(phase));
@@ -213,7 +235,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
     result.measurement = measurement;
     result.phases = made.phases();
-    result.work = made.work();
+    result.work = work;
     result.window = made.window();
     result.offset = context.offset;
     result.verified = common_.verify;

@@ -28,6 +28,9 @@ def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     for time, rate in zip(times, rates, strict=True):
         assert (time["unit"], rate["unit"]) == ("us", "GLUP/s")
         assert list(time["phases"]) == PHASES
+        # Of a rank that has most neighbours: of six in 2 x 3 one of the two in the middle.
+        messages = time["work"]["messages"]
+        assert len(messages) == {1: 0, 2: 1, 3: 2, 4: 2, 6: 3}[ranks]
         cells = ranks * time["size_bytes"] ** 2
         assert rate["samples"][0] == pytest.approx(cells / time["samples"][0] / 1e3, rel=1e-6)
 

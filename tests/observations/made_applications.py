@@ -38,6 +38,13 @@ BENCHMARKS = [
         moves=Moves(window=True),
     ),
     Benchmark(
+        "bibw",
+        [Metric("bibw", "GB/s", "higher")],
+        RankRule("exactly", 2),
+        ceiling="measured",
+        moves=Moves(ways=2, window=True),
+    ),
+    Benchmark(
         "plane",
         [Metric("plane", "us", "lower"), Metric("plane_rate", "GLUP/s", "higher")],
         RankRule("at least", 1),

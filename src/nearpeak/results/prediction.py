@@ -2,8 +2,8 @@
 """How long the messages of an application should take, by what messages took in the same study.
 
 The model is LogGP's (Alexandrov et al., SPAA 1995): the first message takes its latency, each of
-the others that are sent at once as long as one of a window of them does. docs/methodology.md says
-what it leaves out.
+the others that are sent at once as long as one of a window of them does; and as they go both ways
+at once, as much longer as such windows take then. docs/methodology.md says what it leaves out.
 """
 
 import math
@@ -14,38 +14,67 @@ from nearpeak.identity import Place, Who
 from nearpeak.results.model import Cell
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import staging
+from nearpeak.study.plan import State, state_of
 
 Times = dict[int, float]  # us of a message, by its bytes
+# The state of buffers that applications pack anew in every iteration; the first matters most.
+FRESH = (("touch", "sender"), ("reuse", "rotating"))
+
+
+class _Measured:
+    """What messages of one state of their buffers took, in us of one of them."""
+
+    def __init__(self) -> None:
+        self.alone: Times = {}  # and nothing else is on its way
+        self.one_way: Times = {}  # of a window of them
+        self.both_ways: Times = {}  # of two such windows, one each way
+
+    def us(self, messages: Sequence[int]) -> float:
+        """Of messages of so many bytes, all at once and as many each way."""
+        longest, *others = sorted(messages, reverse=True)
+        first = _at(self.alone, longest)
+        if self.one_way and self.both_ways:
+            first *= max(1.0, _at(self.both_ways, longest) / _at(self.one_way, longest))
+        return first + sum(_at(self.both_ways or self.one_way or self.alone, one) for one in others)
 
 
 class Messages:
     """The time of messages between the ranks of a place, for each library with its settings."""
 
     def __init__(self, cells: Iterable[Cell], known: Mapping[str, Benchmark]) -> None:
-        """`cells`: those of messages; with the default of each axis alone."""
-        self._first: dict[tuple[Who, Place, str], Times] = defaultdict(dict)
-        self._next: dict[tuple[Who, Place, str], Times] = defaultdict(dict)
+        """`cells`: those of messages; of axes but the state of the buffers with the default."""
+        self._measured: dict[tuple[Who, Place, str, State], _Measured] = defaultdict(_Measured)
         for cell in cells:
-            benchmark = known[cell.case.benchmark]
-            usual = {axis.name: axis.default for axis in benchmark.axes}
-            plain = all(usual.get(name, value) == value for name, value in cell.case.axes.items())
-            if not plain or staging(cell.case.axes) or not cell.median or cell.case.x <= 0:
+            case, benchmark = cell.case, known[cell.case.benchmark]
+            state = state_of(case.axes)
+            usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state)
+            plain = all(usual.get(name, value) == value for name, value in case.axes.items())
+            main = case.metric == benchmark.main.name
+            if not (plain and main and cell.median and case.x > 0) or staging(case.axes):
                 continue
-            key = cell.who, cell.place, cell.case.buffers
-            if benchmark.one_message and cell.case.metric == benchmark.main.name:
-                self._first[key][cell.case.x] = cell.median
-            elif benchmark.one_way and cell.case.metric == benchmark.main.name:
-                self._next[key][cell.case.x] = cell.case.x / cell.median / 1e3
+            mine = self._measured[cell.who, cell.place, case.buffers, state]
+            if benchmark.one_message:
+                mine.alone[case.x] = cell.median
+            elif benchmark.one_way:
+                mine.one_way[case.x] = case.x / cell.median / 1e3
+            elif benchmark.is_pair and benchmark.moves.window and benchmark.moves.ways == 2:
+                mine.both_ways[case.x] = 2 * case.x / cell.median / 1e3
 
     def us(self, who: Who, place: Place, buffers: str, messages: Sequence[int]) -> float | None:
         """Of messages of so many bytes that a rank sends and receives at once; None where the study
         has no times for it."""
-        first = self._first.get((who, place, buffers))
-        if not first or not messages:
+        found = {
+            state: measured
+            for (*key, state), measured in self._measured.items()
+            if key == [who, place, buffers] and measured.alone
+        }
+        if not found or not messages:
             return None
-        longest, *others = sorted(messages, reverse=True)
-        gap = self._next.get((who, place, buffers), first)
-        return _at(first, longest) + sum(_at(gap, one) for one in others)
+        # Of those that were measured what is most like messages that were just written.
+        fresh = max(
+            found, key=lambda state: [dict(state).get(name) == value for name, value in FRESH]
+        )
+        return found[fresh].us(messages)
 
 
 def _at(times: Times, size_bytes: int) -> float:
