@@ -379,6 +379,6 @@ def test_an_application_is_drawn_over_ranks(
         [...node.querySelectorAll(".legendtext")].map((text) => text.textContent).join(),
         [...node.querySelectorAll(".xtick text")].map((text) => text.textContent).join()])"""
     )
-    ways = "alpha overlap=no,alpha overlap=yes"
+    ways = "alpha,alpha overlap=yes"
     assert drawn == [[6, ways, "1,2"], [2, ways, "1,2"]]
     assert browser.complaints() == []

@@ -52,7 +52,7 @@ class Line:
     """One library in one way, over the number of ranks."""
 
     who: Who
-    way: str  # its axes that not all of the chart have
+    way: str  # its axes that have not their default
     points: dict[int, Value]  # percentages, by ranks ascending
 
 
@@ -91,34 +91,34 @@ def sections(results: Results) -> list[Section]:
 
 
 def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
-    common = _common(found)
     groups: dict[str, list[Row]] = defaultdict(list)
     for one in found:
-        groups[_title(one, benchmark)].append(_row(one, _label(one, common)))
+        groups[_title(one, benchmark)].append(_row(one, _label(one, benchmark)))
     return Section(
         name=benchmark.name,
         summary=benchmark.summary,
         table=Table(
             title=f"{benchmark.name}.",
-            caption=f"Measured with {words_of(common)}." if common else "",
+            caption=f"Where a row does not say otherwise: {_words(_usual(benchmark))}.",
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
         ),
-        sentences=list(_sentences(found)),
-        bars=_bars(found, benchmark, common),
+        sentences=list(_sentences(found, benchmark)),
+        bars=_bars(found, benchmark),
         growths=list(_growths(found, benchmark)),
     )
 
 
-def _common(found: Sequence[Application]) -> dict[str, str]:
-    """The axes that are the same in all."""
-    axes = [one.cell.case.axes.items() for one in found]
-    return {name: value for name, value in axes[0] if all((name, value) in one for one in axes)}
+def _usual(benchmark: Benchmark) -> dict[str, str]:
+    return {axis.name: axis.default for axis in benchmark.axes}
 
 
-def _other(one: Application, common: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in one.cell.case.axes.items() if name not in common}
+def way(one: Application, benchmark: Benchmark) -> str:
+    """`overlap=yes, type=float`: the axes that have not their default; empty: all have it."""
+    usual = _usual(benchmark)
+    axes = one.cell.case.axes
+    return _words({name: value for name, value in axes.items() if usual.get(name) != value})
 
 
 def _title(one: Application, benchmark: Benchmark) -> str:
@@ -132,9 +132,7 @@ def _size(one: Application, benchmark: Benchmark) -> str:
     return f"{x.name} {one.cell.case.x} {x.unit}"
 
 
-def _bars(
-    found: Sequence[Application], benchmark: Benchmark, common: Mapping[str, str]
-) -> dict[str, list[Bar]]:
+def _bars(found: Sequence[Application], benchmark: Benchmark) -> dict[str, list[Bar]]:
     names = list(dict.fromkeys(name for one in found for name in one.phases))
     groups: dict[str, list[Application]] = defaultdict(list)
     for one in found:
@@ -145,7 +143,7 @@ def _bars(
         longest = max(sum(one.phases.values()) for one in mine)
         bars[title] = [
             Bar(
-                _label(one, common),
+                _label(one, benchmark),
                 [
                     Part(name, us, 100 * us / longest, names.index(name))
                     for name, us in one.phases.items()
@@ -165,10 +163,9 @@ def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Gro
             scaled = f", {scaling} scaling" if (scaling := case.axes.get(SCALING)) else ""
             groups[f"{ends.pop()} ({case.buffers}), {_size(one, benchmark)}{scaled}"].append(one)
     for title, mine in groups.items():
-        common = _common(mine)
         ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
         for one in sorted(mine, key=_ranks):
-            ways[one.cell.who, words_of(_other(one, common))].append(one)
+            ways[one.cell.who, way(one, benchmark)].append(one)
         for measure, value in MEASURES.items():
             lines = [
                 Line(who, way, {_ranks(one): told for one in several if (told := value(one))})
@@ -200,9 +197,9 @@ MEASURES: dict[str, Callable[[Application], Value | None]] = {
 }
 
 
-def _label(one: Application, common: Mapping[str, str]) -> str:
+def _label(one: Application, benchmark: Benchmark) -> str:
     """`2 x intel overlap=yes`."""
-    return f"{_ranks(one)} x {one.cell.who.label} {words_of(_other(one, common))}".rstrip()
+    return f"{_ranks(one)} x {one.cell.who.label} {way(one, benchmark)}".rstrip()
 
 
 def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]:
@@ -250,7 +247,7 @@ def _row(one: Application, head: str) -> Row:
     return Row(head, values)
 
 
-def words_of(axes: Mapping[str, str]) -> str:
+def _words(axes: Mapping[str, str]) -> str:
     """`overlap=yes, type=float`."""
     return ", ".join(axes_words(axes))
 
@@ -284,7 +281,7 @@ def _beside(one: Beside) -> str:
     return f"{number(speedup.value)} times as fast as {one.axis}={one.value} {told}"
 
 
-def _sentences(found: Sequence[Application]) -> Iterator[str]:
+def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[str]:
     """Where the messages took another time than those of the study."""
     known = [one for one in found if one.predicted_us and one.messages_us]
     far = [one for one in known if abs(_off(one)) > FAR]
@@ -294,11 +291,10 @@ def _sentences(found: Sequence[Application]) -> Iterator[str]:
             f" study's own messages predict, within {percent(FAR)} %."
         )
     for one in sorted(far, key=lambda each: -abs(_off(each))):
-        cell = one.cell
+        where = f"{one.cell.who.label} on {_title(one, benchmark)}"
         yield (
-            f"{cell.who.label} on {cell.place.path}, {words_of(cell.case.axes)}, of {cell.case.x}:"
-            f" messages took {number(one.messages_us)} µs, predicted"
-            f" {number(one.predicted_us)} µs."
+            f"{', '.join(filter(None, [where, way(one, benchmark)]))}: messages took"
+            f" {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs."
         )
 
 

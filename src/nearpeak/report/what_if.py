@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from nearpeak.errors import UserError
 from nearpeak.identity import Case, Place, Who
 from nearpeak.numbers import unit
-from nearpeak.report.applications import words_of
+from nearpeak.report.applications import way
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Application, Results
 from nearpeak.results.prediction import Messages
+from nearpeak.study.benchmarks import Benchmark
 
 OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages cost what is not hidden of them
 
@@ -39,7 +40,9 @@ def what_if(results: Results, name: str, label: str) -> Table:
     for one in mine:
         if (us := _predicted(one, who, messages)) is not None:
             cell = one.cell
-            groups[cell.place, cell.case.x].append(_row(one, us, _measured(by_case, who, one)))
+            groups[cell.place, cell.case.x].append(
+                _row(one, known[name], us, _measured(by_case, who, one))
+            )
     if not groups:
         raise UserError(
             f"--what-if {label}: no problem of {name} sends messages without overlap where the"
@@ -83,10 +86,10 @@ def _measured(
     return other.cell.median if other else None
 
 
-def _row(one: Application, predicted: float, measured: float | None) -> Row:
+def _row(one: Application, benchmark: Benchmark, predicted: float, measured: float | None) -> Row:
     cell = one.cell
     return Row(
-        f"{cell.who.label}: {words_of(cell.case.axes)}",
+        f"{cell.who.label} {way(one, benchmark)}".rstrip(),
         {
             "time": Value(cell.median, ci95=cell.ci95, range=cell.range),
             "messages": Value(one.messages_us),
