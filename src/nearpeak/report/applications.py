@@ -127,9 +127,9 @@ def _title(one: Application, benchmark: Benchmark) -> str:
 
 
 def _size(one: Application, benchmark: Benchmark) -> str:
-    """`side 4096 cells`."""
-    x = benchmark.x
-    return f"{x.name} {one.cell.case.x} {x.unit}"
+    """`side 4096 cells`, `100000 particles`."""
+    x, size = benchmark.x, one.cell.case.x
+    return f"{size} {x.unit}" if x.name == x.unit else f"{x.name} {size} {x.unit}"
 
 
 def _bars(found: Sequence[Application], benchmark: Benchmark) -> dict[str, list[Bar]]:
@@ -168,8 +168,8 @@ def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Gro
             ways[one.cell.who, way(one, benchmark)].append(one)
         for measure, value in MEASURES.items():
             lines = [
-                Line(who, way, {_ranks(one): told for one in several if (told := value(one))})
-                for (who, way), several in ways.items()
+                Line(who, how, {_ranks(one): told for one in several if (told := value(one))})
+                for (who, how), several in ways.items()
             ]
             drawn = [line for line in lines if len(line.points) > 1]
             if drawn:
