@@ -13,21 +13,6 @@ Field Field::plane(std::uint64_t rows, std::uint64_t columns, std::uint64_t exac
   return {.round = 0, .down = std::clamp<std::int64_t>(most, 1, 64), .across = most > 3 ? 3 : 1};
 }
 
-double Field::at(std::int64_t row, std::int64_t column) const {
-  if (round == 0) return static_cast<double>(down * row + across * column);
-  auto x = static_cast<std::uint32_t>(row) * 0x9E3779B1u +
-           static_cast<std::uint32_t>(column) * 0x85EBCA77u +
-           static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
-  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
-  x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return static_cast<double>((x ^ (x >> 15)) % 256);
-}
-
-double Field::relaxed(std::int64_t row, std::int64_t column) const {
-  return 0.25 *
-         (at(row, column - 1) + at(row, column + 1) + at(row - 1, column) + at(row + 1, column));
-}
-
 // Of rows that follow each other, and half of it of the two arrays, within a page. CPUs take an
 // address for another one that is as far into its page: where rows of both arrays were so, steps
 // took ten times as long on some (AMD, 4096 columns).
@@ -104,18 +89,6 @@ std::vector<double> Relaxation::read(std::int64_t row) const {
   std::vector<double> doubles(tile_.columns);
   first_.memory().to_host(doubles.data(), at, doubles.size() * sizeof(double));
   return doubles;
-}
-
-double Relaxation::expected(const Field& field, std::int64_t row, std::int64_t column) const {
-  const bool up = row < 0;
-  const bool down = row >= static_cast<std::int64_t>(tile_.rows);
-  const bool left = column < 0;
-  const bool right = column >= static_cast<std::int64_t>(tile_.columns);
-  const auto& next_to = tile_.neighbours;
-  const bool held = (up && !next_to[kUp]) || (down && !next_to[kDown]) ||
-                    (left && !next_to[kLeft]) || (right && !next_to[kRight]);
-  return held ? field.at(tile_.row + row, tile_.column + column)
-              : field.relaxed(tile_.row + row, tile_.column + column);
 }
 
 std::unique_ptr<Relaxation> make_relaxation(const CaseContext& context, const Tile& tile,

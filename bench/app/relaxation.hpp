@@ -29,6 +29,21 @@ struct Field {
   double relaxed(std::int64_t row, std::int64_t column) const;  // after one step
 };
 
+inline double Field::at(std::int64_t row, std::int64_t column) const {
+  if (round == 0) return static_cast<double>(down * row + across * column);
+  auto x = static_cast<std::uint32_t>(row) * 0x9E3779B1u +
+           static_cast<std::uint32_t>(column) * 0x85EBCA77u +
+           static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
+  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
+  x = (x ^ (x >> 12)) * 0x297A2D39u;
+  return static_cast<double>((x ^ (x >> 15)) % 256);
+}
+
+inline double Field::relaxed(std::int64_t row, std::int64_t column) const {
+  return 0.25 *
+         (at(row, column - 1) + at(row, column + 1) + at(row - 1, column) + at(row + 1, column));
+}
+
 // Which cells come first: all of them, or those that neighbours need.
 enum class Cells { kAll, kEdges };
 
@@ -105,6 +120,19 @@ class Relaxation {
   std::array<std::optional<SlotBuffer>, 4> out_;
   std::array<std::optional<SlotBuffer>, 4> in_;
 };
+
+inline double Relaxation::expected(const Field& field, std::int64_t row,
+                                   std::int64_t column) const {
+  const bool up = row < 0;
+  const bool down = row >= static_cast<std::int64_t>(tile_.rows);
+  const bool left = column < 0;
+  const bool right = column >= static_cast<std::int64_t>(tile_.columns);
+  const auto& next_to = tile_.neighbours;
+  const bool held = (up && !next_to[kUp]) || (down && !next_to[kDown]) ||
+                    (left && !next_to[kLeft]) || (right && !next_to[kRight]);
+  return held ? field.at(tile_.row + row, tile_.column + column)
+              : field.relaxed(tile_.row + row, tile_.column + column);
+}
 
 // In memory of the context's kind, by whoever computes there. `type`: float or double. Throws
 // Unfit, std::bad_alloc and the accelerator's errors.

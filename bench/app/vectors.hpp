@@ -16,9 +16,9 @@
 namespace nearpeak {
 
 // Whether so many bytes of cells are to be written past the caches, where the processor can: else
-// what is written is read first. What no cache holds is. What one may hold is tried, as a cache that
-// other machines of the same host use too, or that is far away, may be no gain: `sweep(past)` does
-// with all cells what the application will, this way or that.
+// what is written is read first. What no cache holds is. What one may hold is tried, as a cache
+// that other machines of the same host use too, or that is far away, may be no gain: `sweep(past)`
+// does with all cells what the application will, this way or that.
 template <class Sweep>
 bool writes_past_caches(const CaseContext& context, std::uint64_t bytes, Sweep sweep) {
   constexpr std::uint64_t kTimes = 2;
