@@ -77,9 +77,14 @@ class Updates {
   Work work() {
     Work work{.copied_bytes = computes_ ? patch_.cells() * sizeof(double) : 0};
     const auto all = patch_.neighbours();
-    for (const Side side : kSides)
-      if (exchanges_ && in_flight_ == 0 && all[side] != patch_.rank)
-        work.messages.push_back(fields_->out(0, side).layout().bytes);
+    for (const Side side : kSides) {
+      if (!exchanges_ || in_flight_ > 0) continue;
+      const std::size_t bytes = fields_->out(0, side).layout().bytes;
+      if (all[side] == patch_.rank)
+        work.own_bytes += bytes;
+      else
+        work.messages.push_back(bytes);
+    }
     return work;
   }
 

@@ -239,15 +239,17 @@ class Migrate final : public Case {
   }
   const std::vector<double>& phases_ns() const override { return phases_ns_; }
   std::optional<Work> work() const override {
+    Work work;
     std::vector<std::uint64_t> leaving(by_rank_ ? static_cast<std::size_t>(group_.size())
                                                 : std::size_t{kDirections});
     for (int i = 0; i < kDirections; ++i) {
       const int next = blocks_.next(group_.rank(), i);
-      if (next == group_.rank()) continue;
-      leaving[static_cast<std::size_t>(by_rank_ ? next : i)] +=
-          motion_.leaving()[static_cast<std::size_t>(i)];
+      const std::uint64_t particles = motion_.leaving()[static_cast<std::size_t>(i)];
+      if (next == group_.rank())
+        work.own_bytes += particles * record_bytes_;
+      else
+        leaving[static_cast<std::size_t>(by_rank_ ? next : i)] += particles;
     }
-    Work work;
     for (const std::uint64_t particles : leaving)
       if (particles > 0)
         work.messages.insert(work.messages.end(), {sizeof(int), particles * record_bytes_});

@@ -53,7 +53,8 @@ struct XAxis {
 // What a rank must do at least in an iteration of an application.
 struct Work {
   std::uint64_t copied_bytes = 0;          // within its memory: read and written once
-  std::vector<std::size_t> messages = {};  // the bytes of each that it sends
+  std::vector<std::size_t> messages = {};  // the bytes of each that it sends to another rank
+  std::uint64_t own_bytes = 0;             // of those that it sends to itself
 };
 
 // The case that a number belongs to.

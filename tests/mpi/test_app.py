@@ -31,6 +31,7 @@ def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
         # Of a rank that has most neighbours: of six in 2 x 3 one of the two in the middle.
         messages = time["work"]["messages"]
         assert len(messages) == {1: 0, 2: 1, 3: 2, 4: 2, 6: 3}[ranks]
+        assert time["work"]["own_bytes"] == 0
         cells = ranks * time["size_bytes"] ** 2
         assert rate["samples"][0] == pytest.approx(cells / time["samples"][0] / 1e3, rel=1e-6)
 

@@ -30,6 +30,10 @@ def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
         assert list(time["phases"]) == PHASES
         cells = 4 * 60 * ranks * time["size_bytes"] ** 2
         assert rate["samples"][0] == pytest.approx(cells / time["samples"][0] / 1e3, rel=1e-6)
+        work = time["work"]
+        if MODES[ranks] == "nocomp":  # 3 columns at each of 4 sides, of 4 fields
+            halo = 4 * 3 * time["size_bytes"] * 60 * 4 * 8
+            assert sum(work["messages"]) + work["own_bytes"] == halo
 
 
 @one_library

@@ -83,6 +83,7 @@ def check(done: Any, chosen: dict[str, dict[str, str]], sides: tuple[int, ...] =
             sent = sent_bytes(name, time["size_bytes"], axes)
             expected = sent / time["samples"][0] / 1e3
             assert rate["samples"][0] == pytest.approx(expected, rel=1e-6)
+            assert sum(time["work"]["messages"]) + time["work"]["own_bytes"] == sent
 
 
 def run(launcher: Any, chosen: dict[str, dict[str, str]], **more: Any) -> None:

@@ -133,8 +133,15 @@ class Made:
                 )
             )
 
-    def plane(self, where: machine.Path, us: float | list[float], **axes: str) -> None:
+    def plane(
+        self,
+        where: machine.Path,
+        us: float | list[float],
+        work: Work | None = None,
+        **axes: str,
+    ) -> None:
         """An application of 1000 x 1000 doubles on each rank."""
+        usual = Work(copied_bytes=8_000_000, messages=[8000] * (len(where.ends) - 1))
         self.add(
             where,
             "plane",
@@ -144,7 +151,7 @@ class Made:
             axes={**AXES, **axes},
             phases={"compute": 800.0, "communicate": 200.0},
             shortest_phases={"compute": 700.0, "communicate": 30.0},
-            work=Work(copied_bytes=8_000_000, messages=[8000] * (len(where.ends) - 1)),
+            work=work or usual,
         )
 
     def results(self) -> Results:

@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from nearpeak.identity import CEILING
+from nearpeak.report.applications import sections
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
 from nearpeak.results.model import Application, Results
+from nearpeak.study.records import Work
 
 
 def found(results: Results) -> Iterator[Application]:
@@ -93,6 +95,22 @@ def test_messages_are_predicted_from_those_of_the_same_library(made_applications
     [one] = results.applications
     # 8000 B are at 0.903 of the way between both sizes, in logarithms.
     assert one.predicted_us == pytest.approx(100**0.90309, rel=1e-3)
+
+
+def test_bytes_of_a_rank_to_itself_are_told_beside_a_prediction_that_is_off(
+    made_applications: Any,
+) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    work = Work(messages=[8000], own_bytes=64 << 10)
+    made.plane(made_applications.TWO, 1000.0, work=work)
+    results = made.results()
+    assert results.applications[0].predicted_us == 10.0
+    [section] = sections(results)
+    told = (
+        "took 30.0 µs, predicted 10.0 µs; a rank also sends itself 64 KiB, which is not predicted."
+    )
+    assert section.sentences[-1].endswith(told)
 
 
 def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:

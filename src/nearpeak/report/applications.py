@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearpeak.identity import Who
-from nearpeak.numbers import number, percent, spread, unit
+from nearpeak.numbers import number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import COMPUTE, SCALING
 from nearpeak.results.cells import ABOVE
@@ -128,8 +128,8 @@ def _title(one: Application, benchmark: Benchmark) -> str:
 
 def _size(one: Application, benchmark: Benchmark) -> str:
     """`side 4096 cells`, `100000 particles`."""
-    x, size = benchmark.x, one.cell.case.x
-    return f"{size} {x.unit}" if x.name == x.unit else f"{x.name} {size} {x.unit}"
+    x, count = benchmark.x, one.cell.case.x
+    return f"{count} {x.unit}" if x.name == x.unit else f"{x.name} {count} {x.unit}"
 
 
 def _bars(found: Sequence[Application], benchmark: Benchmark) -> dict[str, list[Bar]]:
@@ -294,8 +294,14 @@ def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[s
         where = f"{one.cell.who.label} on {_title(one, benchmark)}"
         yield (
             f"{', '.join(filter(None, [where, way(one, benchmark)]))}: messages took"
-            f" {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs."
+            f" {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs{_own(one)}."
         )
+
+
+def _own(one: Application) -> str:
+    """What a prediction does not know of."""
+    own = one.work.own_bytes if one.work else 0
+    return f"; a rank also sends itself {size(own)}, which is not predicted" if own else ""
 
 
 def _off(one: Application) -> float:

@@ -178,18 +178,20 @@ class _Memories:
         last = max((one.level for one in own), default=0)
         return sum(one.size_bytes for one in own if one.level == last)
 
+    def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
+        """The memory of its ranks, and how many of them share it; None: it was not measured."""
+        if {end.memory for end in path.ends} == {"gpu"}:
+            return (None if path.shares_gpu else self._gpu), 1
+        nodes = {end.numa_node for end in path.ends}
+        point = self._host.get(path.ends[0].numa_node)
+        return (point if len(nodes) == 1 and not path.two_hosts else None), len(path.ends)
+
     def roofline(self, cell: Cell, copied_bytes: int) -> Roofline | None:
         """None where what its ranks share was not measured, or where cells may stay in caches."""
         path = self._paths[cell.place]
-        nodes = {end.numa_node for end in path.ends}
-        if {end.memory for end in path.ends} == {"gpu"}:
-            point, sharing = (None if path.shares_gpu else self._gpu), 1
-            cached = GPU_CACHED_BYTES
-        else:
-            point, sharing = None, len(path.ends)
-            if len(nodes) == 1 and not path.two_hosts:
-                point = self._host.get(next(iter(nodes)))
-            cached = self._cached(path)
+        point, sharing = self._shared(path)
+        in_gpu = {end.memory for end in path.ends} == {"gpu"}
+        cached = GPU_CACHED_BYTES if in_gpu else self._cached(path)
         all_bytes = sharing * copied_bytes
         if point is None or point.value <= 0 or 2 * all_bytes < BEYOND * cached:
             return None

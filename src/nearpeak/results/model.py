@@ -146,7 +146,8 @@ class Application(msgspec.Struct, kw_only=True):
     roofline: Roofline | None = None
     scaled: Scaled | None = None
     beside: list[Beside] = []
-    # Of its messages, by the times of messages in the same study (prediction.py).
+    # Of its messages, by the times of messages in the same study (prediction.py); without
+    # those of a rank to itself (`work`).
     predicted_us: float | None = None
 
 

@@ -104,7 +104,8 @@ class Work(msgspec.Struct, kw_only=True, frozen=True):
     """What a rank must do at least in an iteration of an application."""
 
     copied_bytes: int = 0  # within its memory: read and written once
-    messages: list[int] = []  # the bytes of each that it sends
+    messages: list[int] = []  # the bytes of each that it sends to another rank
+    own_bytes: int = 0  # of those that it sends to itself
 
 
 class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):
