@@ -76,15 +76,10 @@ class Updates {
   // Of one update; of messages those that it waits for.
   Work work() {
     Work work{.copied_bytes = computes_ ? patch_.cells() * sizeof(double) : 0};
+    if (!exchanges_ || in_flight_ > 0) return work;
     const auto all = patch_.neighbours();
-    for (const Side side : kSides) {
-      if (!exchanges_ || in_flight_ > 0) continue;
-      const std::size_t bytes = fields_->out(0, side).layout().bytes;
-      if (all[side] == patch_.rank)
-        work.own_bytes += bytes;
-      else
-        work.messages.push_back(bytes);
-    }
+    for (const Side side : kSides)
+      work.sends(fields_->out(0, side).layout().bytes, all[side] == patch_.rank);
     return work;
   }
 

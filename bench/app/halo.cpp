@@ -84,13 +84,9 @@ class Halo final : public Case {
   const std::vector<double>& phases_ns() const override { return phases_ns_; }
   std::optional<Work> work() const override {
     Work work;
-    for (const HaloMessage& message : messages_) {
-      const std::size_t bytes = static_cast<std::size_t>(message.cells) * type_.bytes;
-      if (message.peer == group_.rank())
-        work.own_bytes += bytes;
-      else
-        work.messages.push_back(bytes);
-    }
+    for (const HaloMessage& message : messages_)
+      work.sends(static_cast<std::size_t>(message.cells) * type_.bytes,
+                 message.peer == group_.rank());
     return work;
   }
   std::vector<double> values(const Times& times) const override {

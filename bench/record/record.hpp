@@ -55,6 +55,13 @@ struct Work {
   std::uint64_t copied_bytes = 0;          // within its memory: read and written once
   std::vector<std::size_t> messages = {};  // the bytes of each that it sends to another rank
   std::uint64_t own_bytes = 0;             // of those that it sends to itself
+
+  void sends(std::size_t bytes, bool to_itself) {
+    if (to_itself)
+      own_bytes += bytes;
+    else
+      messages.push_back(bytes);
+  }
 };
 
 // The case that a number belongs to.
@@ -74,7 +81,7 @@ struct CaseResult {
   std::vector<std::vector<double>> ranks;  // the same of every rank, where they are kept
   Measurement measurement;                 // its samples_us are not written
   std::vector<std::string> phases;         // names of those in `measurement`
-  std::optional<Work> work = {};           // of rank 0
+  std::optional<Work> work = {};           // of an application (docs/records.md)
   std::uint64_t window = 1;
   std::size_t offset = 0;  // of the buffers, after a page boundary
   bool verified = false;

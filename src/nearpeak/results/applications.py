@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from nearpeak.identity import CEILING, Axes, Case, Place, Who
+from nearpeak.identity import Axes, Case, Place, Who
 from nearpeak.machine.model import Path
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.model import (
@@ -39,23 +39,23 @@ ByBlock = Mapping[Block, float]
 
 
 def summarise(
-    observations: Observations, every: Sequence[Cell], ceilings: Sequence[CeilingPoint]
+    observations: Observations,
+    problems: Sequence[Cell],
+    messages: Sequence[Cell],
+    ceilings: Sequence[CeilingPoint],
 ) -> list[Application]:
-    """The applications among `every` cell, one for each of a time."""
+    """One for each time among the cells of `problems`; those of `messages` predict theirs."""
     known = {one.name: one for one in observations.benchmarks}
-    mine = {
-        (cell.who, cell.place, cell.case): cell
-        for cell in every
-        if not known[cell.case.benchmark].over_bytes
-    }
+    mine = {(cell.who, cell.place, cell.case): cell for cell in problems}
     observed: dict[Key, list[Observation]] = defaultdict(list)
     for one in observations.observed:
-        if one.launch.who != CEILING and not known[one.case.benchmark].over_bytes:
-            observed[one.launch.who, one.launch.place, one.case].append(one)
+        key = one.launch.who, one.launch.place, one.case
+        if key in mine:
+            observed[key].append(one)
     memories = _Memories(observations, ceilings, known)
-    messages = Messages((cell for cell in every if known[cell.case.benchmark].over_bytes), known)
+    predicted = Messages(messages, known)
     return [
-        _application(key, mine, observed[key], memories, messages, known[key[2].benchmark])
+        _application(key, mine, observed[key], memories, predicted, known[key[2].benchmark])
         for key in mine
         if key[2].metric == known[key[2].benchmark].main.name
     ]

@@ -42,6 +42,7 @@ def summarise(observations: Observations) -> Results:
     every = cells.summarise(observations, ceilings.Ceilings(points), changed)
     known = {one.name: one for one in observations.benchmarks}
     found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
+    problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
     native = {library.who for library in observations.libraries if library.native}
     compared = comparisons.compare(cell for cell in found if cell.who not in native)
     skipped = cells.skipped(observations)
@@ -70,7 +71,7 @@ def summarise(observations: Observations) -> Results:
         paths=observations.paths,
         benchmarks=observations.benchmarks,
         cells=found,
-        applications=applications.summarise(observations, every, measured),
+        applications=applications.summarise(observations, problems, found, measured),
         ceilings=points,
         fits=fits.fit(found, measured, observations.benchmarks),
         comparisons=compared.cases,

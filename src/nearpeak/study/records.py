@@ -138,7 +138,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     cache_line_ns: list[float | None] = []
     phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
     shortest_phases: dict[str, list[float]] = {}  # of the rank that took least, of applications
-    work: Work | None = None  # of an application: of rank 0
+    work: Work | None = None  # of an application
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 
 
