@@ -170,6 +170,8 @@ class Kernels {
   // own kernels need is compiled at the first call.
   virtual const std::string& unavailable() = 0;
   virtual unsigned multiprocessors() const = 0;
+  // Whether they may write and read P memory.
+  virtual bool reach_pinned() const { return false; }
   // Source in the backend's language; CUDA's begins with the functions of accel/kernels/. The error
   // of source that does not compile has the compiler's log; BackendUnavailable where there is no
   // compiler.

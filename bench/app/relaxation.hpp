@@ -67,7 +67,7 @@ class Relaxation {
   // A step, where it is `summed` with the sum of the squares of all changes. On a device it is only
   // begun, with kEdges the cells inside beside all that follows, until the next step needs them.
   virtual void step(Cells first, bool summed) = 0;
-  // The cells that come first are there.
+  // The cells that come first are there, where a neighbour or the norm needs them.
   virtual void finish_first() = 0;
   // The outermost new cells of each side with a neighbour into out(side); done when it returns.
   virtual void pack() = 0;

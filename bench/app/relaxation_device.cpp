@@ -14,11 +14,9 @@ namespace {
 // Rows that a thread goes down: twice as many as it has on their way (kernels::relaxation). With
 // fewer, the rows above and below a band count; with more, an H200 was slower by several percent.
 constexpr std::uint64_t kBand = 16;
-// Threads with a sum each, and how many of the sums are left when they were added up once and
-// twice.
-constexpr std::uint64_t kMostSums = 1 << 20;
-constexpr std::uint64_t kPartials = 16384;
-constexpr std::uint64_t kTotals = 256;
+// What the sums of all blocks become, for the CPU to add up.
+constexpr std::uint64_t kTotals = 64;
+constexpr LaunchShape kAddUp{.blocks = kTotals, .threads = 256};
 
 class OnDevice final : public Relaxation {
  public:
@@ -31,7 +29,6 @@ class OnDevice final : public Relaxation {
         beside_(device_.new_background_stream()),
         program_(kernels_of(device_, kernels::relaxation(type, static_cast<unsigned>(cell_bytes)))),
         relax_(program_.kernel("relax")),
-        relax_summed_(program_.kernel("relax_summed")),
         relax_line_(program_.kernel("relax_line")),
         copy_line_(program_.kernel("copy_line")),
         add_up_(program_.kernel("add_up")),
@@ -39,23 +36,25 @@ class OnDevice final : public Relaxation {
         set_cells_(program_.kernel("set_cells")),
         find_wrong_(program_.kernel("find_wrong")),
         sums_(device_.memory(BufferKind::kDevice), sums_of_all() * sizeof(double), 1),
-        partials_(device_.memory(BufferKind::kDevice), kPartials * sizeof(double), 1),
-        totals_(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1),
-        totals_here_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
-        lookers_(device_) {}
+        totals_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
+        lookers_(device_) {
+    if (!device_.kernels()->reach_pinned())
+      totals_there_.emplace(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1);
+  }
 
   void step(Cells first_cells, bool summed) override {
     used_sums_ = 0;
     if (first_cells == Cells::kAll)
-      relax(0, tile_.rows, summed, *stream_);
+      relax(0, tile_.rows, *stream_);
     else
-      step_from_edges(summed);
+      step_from_edges();
+    summed_ = summed;
     if (!summed) return;
     beside_->wait_for(*stream_);
     const void* const sums = sums_.slot(0);
-    void* const partials = partials_.slot(0);
-    add_up_->launch(threads_for(kPartials), {&partials, &sums, &used_sums_}, *beside_);
-    add_up_partials();
+    void* const totals = totals_on_device();
+    add_up_->launch(kAddUp, {&totals, &sums, &used_sums_}, *beside_);
+    fetch_totals();
   }
 
   void pack() override {
@@ -70,7 +69,13 @@ class OnDevice final : public Relaxation {
         copy_line(to_, line_of(tile_, layout_, side, true), in(side).slot(0), {0, 1}, side);
   }
   void compute_inside() override {}
-  void finish_first() override { stream_->synchronize(); }
+  // Nobody waits for cells that no neighbour needs and no norm is taken of.
+  void finish_first() override {
+    const auto& next_to = tile_.neighbours;
+    if (summed_ ||
+        std::any_of(next_to.begin(), next_to.end(), [](const auto& one) { return !!one; }))
+      stream_->synchronize();
+  }
   void finish() override {
     stream_->synchronize();
     beside_->synchronize();
@@ -78,16 +83,16 @@ class OnDevice final : public Relaxation {
 
   double sum() override {
     beside_->synchronize();
-    const auto* const totals = reinterpret_cast<const double*>(totals_here_.slot(0));
+    const auto* const totals = reinterpret_cast<const double*>(totals_.slot(0));
     return std::accumulate(totals, totals + kTotals, 0.0);
   }
   double expected_sum(const Field& field) override {
-    void* const partials = partials_.slot(0);
-    add_up_expected_->launch(threads_for(kPartials),
-                             {&partials, &tile_.rows, &tile_.columns, &tile_.row, &tile_.column,
+    void* const totals = totals_on_device();
+    add_up_expected_->launch(kAddUp,
+                             {&totals, &tile_.rows, &tile_.columns, &tile_.row, &tile_.column,
                               &field.round, &field.down, &field.across},
                              *beside_);
-    add_up_partials();
+    fetch_totals();
     return sum();
   }
 
@@ -123,25 +128,20 @@ class OnDevice final : public Relaxation {
   std::uint64_t items_of(std::uint64_t rows) const {
     return (tile_.columns + lanes_ - 1) / lanes_ * ((rows + kBand - 1) / kBand);
   }
-  LaunchShape summed_shape(std::uint64_t rows) const {
-    return threads_for(items_of(rows), kMostSums);
-  }
-  static std::uint64_t threads_of(const LaunchShape& shape) {
-    return std::uint64_t{shape.blocks} * shape.threads;
-  }
+  LaunchShape shape_of(std::uint64_t rows) const { return threads_for(items_of(rows)); }
   std::uint64_t sums_of_all() const {
-    return threads_of(summed_shape(tile_.rows)) + 2 * threads_of(summed_shape(1));
+    return std::uint64_t{shape_of(tile_.rows).blocks} + 2 * shape_of(1).blocks;
   }
 
-  void step_from_edges(bool summed) {
+  void step_from_edges() {
     const auto& next_to = tile_.neighbours;
     const std::uint64_t top = next_to[kUp] ? 1 : 0;
     const std::uint64_t end = tile_.rows - (next_to[kDown] && tile_.rows > top ? 1 : 0);
     // Either needs what the other has of the step before: cells inside, and cells around.
     stream_->wait_for(*beside_);
     beside_->wait_for(*stream_);
-    relax(0, top, summed, *stream_);
-    relax(end, tile_.rows, summed, *stream_);
+    relax(0, top, *stream_);
+    relax(end, tile_.rows, *stream_);
     for (const Side side : {kLeft, kRight})
       if (next_to[side] && end > top) {
         const Line line = line_of(tile_, layout_, side, false);
@@ -152,31 +152,27 @@ class OnDevice final : public Relaxation {
       }
     // With the cells at the left and the right, which become the same again: whole rows are quicker
     // than rows without them.
-    relax(top, end, summed, *beside_);
+    relax(top, end, *beside_);
   }
 
-  void relax(std::uint64_t top, std::uint64_t end, bool summed, Stream& stream) {
+  void relax(std::uint64_t top, std::uint64_t end, Stream& stream) {
     if (end <= top) return;
     const std::uint64_t rows = end - top;
     const std::uint64_t first = layout_.origin + top * layout_.pitch;
-    if (!summed)
-      return relax_->launch(threads_for(items_of(rows)),
-                            {&to_, &from_, &first, &layout_.pitch, &rows, &tile_.columns, &kBand},
-                            stream);
-    const LaunchShape shape = summed_shape(rows);
+    const LaunchShape shape = shape_of(rows);
     const void* const sums = sums_.slot(0);
-    relax_summed_->launch(
+    relax_->launch(
         shape,
         {&to_, &from_, &first, &layout_.pitch, &rows, &tile_.columns, &kBand, &sums, &used_sums_},
         stream);
-    used_sums_ += threads_of(shape);
+    used_sums_ += shape.blocks;
   }
 
-  void add_up_partials() {
-    const void* const partials = partials_.slot(0);
-    void* const totals = totals_.slot(0);
-    add_up_->launch(threads_for(kTotals), {&totals, &partials, &kPartials}, *beside_);
-    device_.copy_async(totals_here_.slot(0), totals, kTotals * sizeof(double), *beside_);
+  void* totals_on_device() const { return (totals_there_ ? *totals_there_ : totals_).slot(0); }
+  void fetch_totals() {
+    if (totals_there_)
+      device_.copy_async(totals_.slot(0), totals_there_->slot(0), kTotals * sizeof(double),
+                         *beside_);
   }
 
   void copy_line(void* to, const Line& into, const void* from, const Line& of, Side side) {
@@ -220,19 +216,18 @@ class OnDevice final : public Relaxation {
   const std::unique_ptr<Stream> beside_;  // of cells inside, and of sums
   Program& program_;
   const std::unique_ptr<Kernel> relax_;
-  const std::unique_ptr<Kernel> relax_summed_;
   const std::unique_ptr<Kernel> relax_line_;
   const std::unique_ptr<Kernel> copy_line_;
   const std::unique_ptr<Kernel> add_up_;
   const std::unique_ptr<Kernel> add_up_expected_;
   const std::unique_ptr<Kernel> set_cells_;
   const std::unique_ptr<Kernel> find_wrong_;
-  SlotBuffer sums_;
-  SlotBuffer partials_;
-  SlotBuffer totals_;
-  SlotBuffer totals_here_;
+  SlotBuffer sums_;    // of blocks
+  SlotBuffer totals_;  // of the CPU
+  std::optional<SlotBuffer> totals_there_;
   const Lookers lookers_;
   std::uint64_t used_sums_ = 0;
+  bool summed_ = false;
 };
 
 }  // namespace

@@ -383,6 +383,7 @@ class GpuKernels final : public Kernels {
   unsigned multiprocessors() const override {
     return static_cast<unsigned>(context_.attribute(driver_.attributes.multiprocessors));
   }
+  bool reach_pinned() const override { return true; }
   std::unique_ptr<Program> compile(const std::string& source) override {
     if (!compile_) compile_ = driver_.load_compiler(context_);
     return std::make_unique<GpuProgram>(context_, compile_(source));
@@ -391,7 +392,7 @@ class GpuKernels final : public Kernels {
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
   Program& portable(const std::string& source) override {
-    return compiled_once(portable_[source], kernels::kPortableCpp + source);
+    return compiled_once(portable_[source], kernels::portable_in_cpp(source));
   }
 
   // Null where kernels cannot run.

@@ -51,22 +51,24 @@ std::string resident();
 // All that move data.
 std::string motion();
 
-// What comes before source that is the same in OpenCL C and in languages like CUDA C++: it uses C,
-// GLOBAL before what points to memory, UNALIASED behind the * of what nothing else points to,
-// STRUCT_OF_16, FUNCTION, thread_number() and thread_count().
-extern const char* const kPortableCpp;
-extern const char* const kPortableOpenCl;
+// Source that is the same in OpenCL C and in languages like CUDA C++, as either. It uses C, GLOBAL
+// before what points to memory, UNALIASED behind the * of what nothing else points to,
+// STRUCT_OF_16, FUNCTION, thread_number(), thread_count() and block_number(). With PARTS_OF_SUM(p)
+// before all else in a kernel, put_sum_of_block(sum, p, mine), which all threads of a block call
+// once, writes the sum of what they have, always in the same order; they are a power of two, at
+// most 256.
+std::string portable_in_cpp(const std::string& source);
+std::string portable_in_opencl(const std::string& source);
 
 // Jacobi's method (app/relaxation.hpp), with cells of this type, of so many bytes. Arrays of cells
 // have rows `pitch` apart, of which the tile's first begins at `origin`, a multiple of 16 bytes.
-//   relax(to, from, first, pitch, rows, columns, band)
+//   relax(to, from, first, pitch, rows, columns, band, sums, first_sum)
 //     `rows` rows, of which the cell `first` is the first; a thread takes 16 bytes of `band` rows,
-//     then others where there are fewer threads than that
-//   relax_summed(to, from, first, pitch, rows, columns, band, sums, first_sum)
-//     each thread's sum of squared changes is put into sums[first_sum + thread]
+//     then others where there are fewer threads than that. The squared changes of each block are
+//     added up in sums[first_sum + block], which takes no time beside memory
 //   relax_line(to, from, first, step, count, pitch)    cells that are `step` apart
 //   copy_line(to, to_first, to_step, from, from_first, from_step, count)
-//   add_up(totals, sums, count)    one total for each thread
+//   add_up(totals, sums, count)    one total for each block
 //   add_up_expected(totals, rows, columns, row, column, round, down, across)
 //     the squared changes of a step from a Field, likewise
 //   set_cells(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed,

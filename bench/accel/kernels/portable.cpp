@@ -2,8 +2,22 @@
 #include "accel/kernels/kernels.hpp"
 
 namespace nearpeak::kernels {
+namespace {
 
-const char* const kPortableCpp = R"(
+// A tree, the same in every language.
+const std::string kSumOfBlock = R"(
+FUNCTION void put_sum_of_block(GLOBAL double* sum, LOCAL double* parts, double mine) {
+  const u32 thread = number_in_block();
+  parts[thread] = mine;
+  for (u32 left = block_size() / 2; left > 0; left /= 2) {
+    wait_for_block();
+    if (thread < left) parts[thread] += parts[thread + left];
+  }
+  if (thread == 0) *sum = parts[0];
+}
+)";
+
+const std::string kCpp = R"(
 #define GLOBAL
 #define UNALIASED __restrict__
 #define STRUCT_OF_16 struct alignas(16)
@@ -11,9 +25,17 @@ const char* const kPortableCpp = R"(
 typedef long long i64;
 DEVICE u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 DEVICE u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
-)";
+DEVICE u64 block_number() { return blockIdx.x; }
+#ifndef PARTS_OF_SUM  // where threads of a block run one after the other, they cannot wait
+typedef double PartsOfSum[256];
+#define PARTS_OF_SUM(name) OF_BLOCK(PartsOfSum, name)
+#define LOCAL
+DEVICE u32 number_in_block() { return threadIdx.x; }
+DEVICE u32 block_size() { return blockDim.x; }
+DEVICE void wait_for_block() { block_meets(); }
+)" + kSumOfBlock + "#endif\n";
 
-const char* const kPortableOpenCl = R"(
+const std::string kOpenCl = R"(
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 // Not as types of their own: a kernel's parameters are known by their names.
 #define u32 uint
@@ -21,11 +43,22 @@ const char* const kPortableOpenCl = R"(
 #define i64 long
 #define KERNEL kernel void
 #define GLOBAL global
+#define LOCAL local
 #define UNALIASED restrict
 #define STRUCT_OF_16 struct __attribute__((aligned(16)))
 #define FUNCTION
+#define PARTS_OF_SUM(name) local double name[256]
 u64 thread_number() { return get_global_id(0); }
 u64 thread_count() { return get_global_size(0); }
-)";
+u64 block_number() { return get_group_id(0); }
+u32 number_in_block() { return (u32)get_local_id(0); }
+u32 block_size() { return (u32)get_local_size(0); }
+void wait_for_block() { barrier(CLK_LOCAL_MEM_FENCE); }
+)" + kSumOfBlock;
+
+}  // namespace
+
+std::string portable_in_cpp(const std::string& source) { return kCpp + source; }
+std::string portable_in_opencl(const std::string& source) { return kOpenCl + source; }
 
 }  // namespace nearpeak::kernels

@@ -24,7 +24,7 @@ typedef struct {
 
 // Relaxes the next `rows` rows, at most AHEAD, all of which are on their way before the first is
 // needed. A compiler knows how many, and has them in registers. Returns the sum of squared changes.
-FUNCTION double relax_rows(Place* at, u64 pitch, u64 width, u32 rows, bool summed) {
+FUNCTION double relax_rows(Place* at, u64 pitch, u64 width, u32 rows) {
   REAL before[AHEAD], after[AHEAD];
   Lanes16 down[AHEAD];
 #pragma unroll
@@ -48,16 +48,14 @@ FUNCTION double relax_rows(Place* at, u64 pitch, u64 width, u32 rows, bool summe
     } else {
       for (u64 i = 0; i < width; ++i) to[i] = next.lane[i];
     }
-    if (summed) {
-      // Of one row in REAL, which takes fewer conversions. It is exact for what is verified: the
-      // sum of four squares has 22 bits.
-      REAL squares = 0;
-      for (u32 i = 0; i < LANES; ++i) {
-        const REAL change = i < width ? next.lane[i] - at->here.lane[i] : 0;
-        squares += change * change;
-      }
-      sum += (double)squares;
+    // Of one row in REAL, which takes fewer conversions. It is exact for what is verified: the sum
+    // of four squares has 22 bits.
+    REAL squares = 0;
+    for (u32 i = 0; i < LANES; ++i) {
+      const REAL change = i < width ? next.lane[i] - at->here.lane[i] : 0;
+      squares += change * change;
     }
+    sum += (double)squares;
     at->up = at->here;
     at->here = down[row];
   }
@@ -67,7 +65,7 @@ FUNCTION double relax_rows(Place* at, u64 pitch, u64 width, u32 rows, bool summe
 }
 
 FUNCTION double relax_bands(GLOBAL REAL* to, GLOBAL const REAL* from, u64 pitch, u64 rows,
-                            u64 columns, u64 band, bool summed) {
+                            u64 columns, u64 band) {
   const u64 across = (columns + LANES - 1) / LANES;
   const u64 items = across * ((rows + band - 1) / band);
   double sum = 0;
@@ -78,22 +76,17 @@ FUNCTION double relax_bands(GLOBAL REAL* to, GLOBAL const REAL* from, u64 pitch,
     const u64 first = begin * pitch + column;
     Place at = {to + first, from + first, *(GLOBAL const Lanes16*)(from + first - pitch),
                 *(GLOBAL const Lanes16*)(from + first)};
-    for (; left >= AHEAD; left -= AHEAD) sum += relax_rows(&at, pitch, width, AHEAD, summed);
-    for (; left > 0; --left) sum += relax_rows(&at, pitch, width, 1, summed);
+    for (; left >= AHEAD; left -= AHEAD) sum += relax_rows(&at, pitch, width, AHEAD);
+    for (; left > 0; --left) sum += relax_rows(&at, pitch, width, 1);
   }
   return sum;
 }
 
 KERNEL relax(GLOBAL REAL* UNALIASED to, GLOBAL const REAL* UNALIASED from, u64 first, u64 pitch,
-             u64 rows, u64 columns, u64 band) {
-  relax_bands(to + first, from + first, pitch, rows, columns, band, false);
-}
-
-KERNEL relax_summed(GLOBAL REAL* UNALIASED to, GLOBAL const REAL* UNALIASED from, u64 first,
-                    u64 pitch, u64 rows, u64 columns, u64 band, GLOBAL double* sums,
-                    u64 first_sum) {
-  sums[first_sum + thread_number()] =
-      relax_bands(to + first, from + first, pitch, rows, columns, band, true);
+             u64 rows, u64 columns, u64 band, GLOBAL double* sums, u64 first_sum) {
+  PARTS_OF_SUM(parts);
+  put_sum_of_block(sums + first_sum + block_number(), parts,
+                   relax_bands(to + first, from + first, pitch, rows, columns, band));
 }
 
 KERNEL relax_line(GLOBAL REAL* to, GLOBAL const REAL* from, u64 first, u64 step, u64 count,
@@ -111,9 +104,10 @@ KERNEL copy_line(GLOBAL REAL* to, u64 to_first, u64 to_step, GLOBAL const REAL* 
 }
 
 KERNEL add_up(GLOBAL double* totals, GLOBAL const double* sums, u64 count) {
+  PARTS_OF_SUM(parts);
   double total = 0;
   for (u64 i = thread_number(); i < count; i += thread_count()) total += sums[i];
-  totals[thread_number()] = total;
+  put_sum_of_block(totals + block_number(), parts, total);
 }
 
 FUNCTION REAL field(i64 row, i64 column, u64 round, i64 down, i64 across) {
@@ -133,6 +127,7 @@ FUNCTION REAL relaxed(i64 row, i64 column, u64 round, i64 down, i64 across) {
 
 KERNEL add_up_expected(GLOBAL double* totals, u64 rows, u64 columns, i64 row, i64 column, u64 round,
                        i64 down, i64 across) {
+  PARTS_OF_SUM(parts);
   double total = 0;
   for (u64 i = thread_number(); i < rows * columns; i += thread_count()) {
     const i64 y = row + (i64)(i / columns), x = column + (i64)(i % columns);
@@ -140,7 +135,7 @@ KERNEL add_up_expected(GLOBAL double* totals, u64 rows, u64 columns, i64 row, i6
         relaxed(y, x, round, down, across) - field(y, x, round, down, across);
     total += change * change;
   }
-  totals[thread_number()] = total;
+  put_sum_of_block(totals + block_number(), parts, total);
 }
 
 KERNEL set_cells(GLOBAL REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,

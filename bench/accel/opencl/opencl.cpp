@@ -338,7 +338,7 @@ class OpenClKernels final : public Kernels {
   }
   Program& portable(const std::string& source) override {
     std::unique_ptr<Program>& program = portable_[source];
-    if (!program) program = compile(kernels::kPortableOpenCl + source);
+    if (!program) program = compile(kernels::portable_in_opencl(source));
     return *program;
   }
 
