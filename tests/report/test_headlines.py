@@ -186,7 +186,7 @@ def test_a_staged_curve_is_the_default_only_where_there_is_no_other(gpu: Results
 
 def test_what_is_no_mpi_library_has_rows_where_it_was_measured_alone(plain: Results) -> None:
     plain.cells = [cell for cell in plain.cells if cell.who == MPICH or cell.place.path != PATH]
-    for native, known in ((False, {OPENMPI, MPICH}), (True, {MPICH})):
-        for library in plain.libraries:
-            library.native = native and library.name == OPENMPI.library
+    families = {"openmpi": {OPENMPI, MPICH}, "nccl": {MPICH}, "ceiling": {MPICH}}
+    (library,) = (one for one in plain.libraries if one.name == OPENMPI.library)
+    for library.family, known in families.items():
         assert {row.who for row in _group(plain).rows} == known

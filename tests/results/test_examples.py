@@ -33,7 +33,7 @@ def test_results_are_those_of_the_records(name: str) -> None:
     folder = EXAMPLES / name
     shown = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
     same(msgspec.to_builtins(build_results(folder)), msgspec.to_builtins(shown))
-    assert all(cell.status == "ok" for cell in shown.cells)
+    assert {cell.status for cell in shown.cells} <= {"ok", "skipped"}
     assert max(cell.fraction or 0.0 for cell in shown.cells) <= 1.03
 
 

@@ -10,11 +10,16 @@ from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.study.prepare import fitting_path, select_paths
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, X
+from nearpeak.study.describe import Description
+from nearpeak.study.model import Variant
+from nearpeak.study.prepare import fitting_path, for_ceilings, select_paths
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
 ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))
+APPLICATION = Benchmark(
+    "app", [Metric("app", "us", "lower")], RankRule("at least", 1), x=X("side", "cells", [64])
+)
 MACHINES = Path(__file__).parent.parent / "machines"
 
 
@@ -78,11 +83,31 @@ def test_paths_of_so_many_ranks(dgx: Machine) -> None:
     assert [one for one in found if not one.startswith("host-memory")] == [
         *("host x4", "host x16", "gpu x4")
     ]
-    (wide,) = select_paths(dgx, [], ["gpu x6"], ranks=Ranks((6,)))
-    assert len(wide.ends) == 6
+    named = select_paths(dgx, [], ["gpu x6", "host x1", "host x4", "gpu-gpu nvlink"])
+    assert [len(path.ends) for path in named] == [6, 1, 4, 2]
     few = msgspec.structs.replace(dgx, allowed_cpus=[0, 1])
     with pytest.raises(UserError, match=r"--ranks 4: host x4: this process may use 2 cores only"):
         select_paths(few, [], [], ranks=Ranks((4,)))
     assert len(select_paths(few, [], [], ranks=Ranks((4,), True))[0].ends) == 4
-    with pytest.raises(UserError, match="unknown path 'gpu x6'"):
-        select_paths(dgx, [], ["gpu x6"])
+    with pytest.raises(UserError, match="there is no path gpu x9: this process may use 8 GPUs"):
+        select_paths(dgx, [], ["gpu x9"])
+    with pytest.raises(UserError, match="unknown path 'gpu x0'"):
+        select_paths(dgx, [], ["gpu x0"])
+
+
+def test_applications_are_held_against_the_memory_that_they_are_in(dgx: Machine) -> None:
+    described = Description(schema=1, program="", version="", benchmarks=[ANY, APPLICATION])
+    known = select_paths(dgx, [], [])
+
+    def beside(path: str, *variants: Variant) -> list[str]:
+        paths = select_paths(dgx, [], path.split(","))
+        return [one.id for one in for_ceilings(paths, known, variants, described)]
+
+    on_host = Variant(benchmark="app", axes={})
+    on_device = Variant(benchmark="app", axes={}, buffers="D")
+    assert beside("host x1", on_host) == ["host-memory node0"]
+    assert beside("host-host cross-numa", on_host) == ["host-memory node0", "host-memory node1"]
+    assert beside("host x1,host-memory node0", on_host) == []
+    assert beside("gpu x1", on_device) == ["gpu-gpu same-gpu"]
+    assert beside("gpu x1,gpu-gpu same-gpu", on_device) == []
+    assert beside("host x1", Variant(benchmark="any", axes={})) == []

@@ -177,7 +177,7 @@ def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[Path | Missing]:
     """Several ranks, each with a GPU of its own, the first ones first."""
     there = len(machine.gpus)
     asked = [number for number in ranks.of(there) if ranks.counts or number <= there]
-    return [_so_many(machine, cores, number) for number in [*([1] * ranks.alone), *asked]]
+    return [_so_many(machine, cores, number) for number in asked]
 
 
 def _so_many(machine: Machine, cores: Cores, ranks: int) -> Path | Missing:

@@ -175,7 +175,7 @@ def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[
     if not ranks.counts and len(every) < USUAL_RANKS:
         # Of two cores, the paths between them are all there is.
         return [] if len(every) < 3 else [_too_few(USUAL_RANKS, len(every))]
-    found: list[Path | Missing] = [_so_many(every, 1)] if ranks.alone and every else []
+    found: list[Path | Missing] = []
     for number in ranks.of(len(every) // 2 * 2):
         enough = len(every) >= number or (ranks.oversubscribe and every)
         found.append(_so_many(every, number) if enough else _too_few(number, len(every)))

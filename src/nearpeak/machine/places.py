@@ -12,19 +12,18 @@ USUAL_RANKS = 4  # between two, which most paths have, and as many as there can 
 
 
 class Ranks(NamedTuple):
-    """How many ranks the paths of more than two have, where somebody has asked."""
+    """How many ranks the paths of another number than two have, where somebody has asked."""
 
     counts: Sequence[int] = ()  # none: `USUAL_RANKS`, and as many as there can be
     oversubscribe: bool = False  # whether there may be more of them than cores
 
-    @property
-    def alone(self) -> bool:
-        """Whether there is to be one rank alone, as an application can be."""
-        return 1 in self.counts
-
     def of(self, most: int) -> list[int]:
-        """The numbers above 2, those that are more than can be among them."""
-        return sorted({n for n in self.counts or (USUAL_RANKS, most) if n > 2})
+        """The numbers but 2, those that are more than can be among them; 1 where it was asked for.
+
+        An application can have one rank.
+        """
+        usual = (n for n in (USUAL_RANKS, most) if n > 2)
+        return sorted({n for n in self.counts or usual if n not in (0, 2)})
 
 
 def usable_cores(machine: Machine) -> dict[int, list[Core]]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearpeak.identity import Case, Curve, Place, Who
-from nearpeak.libraries.families import all_families
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.report.bandwidths import bandwidths
@@ -145,7 +144,7 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
         for one in results.benchmarks
         if one.name in measured and one.traffic is not None and one.traffic.times_ranks
     ]
-    if of_blocks and any(cell.who.library in _no_mpi(results) for cell in cells):
+    if of_blocks and any(cell.who.library in summary.no_mpi(results) for cell in cells):
         yield (
             f"The size of {', '.join(of_blocks)} is that of one rank's block, with NCCL too;"
             " nccl-tests tells the whole buffer, as many times as large as there are ranks."
@@ -321,7 +320,7 @@ def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
     """Of each place which operation of a library stays furthest from what it is held against, at
     the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
-    no_mpi = _no_mpi(results)
+    no_mpi = summary.no_mpi(results)
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)
@@ -330,16 +329,6 @@ def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
         mine = [cell for cell in here if cell.who.library not in no_mpi] or here
         parts = [*_worst(mine, beside), *_figures(mine), *_failed(here)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
-
-
-def _no_mpi(results: Results) -> set[str]:
-    """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
-    known = all_families()
-    return {
-        info.name
-        for info in results.libraries
-        if (family := known.get(info.family)) and (family.mode or family.native)
-    }
 
 
 def _failed(cells: Sequence[Cell]) -> Iterator[str]:

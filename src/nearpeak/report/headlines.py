@@ -23,6 +23,7 @@ from nearpeak.report.summary import (
     curves,
     default_curves,
     first_sheet,
+    no_mpi,
     places,
 )
 from nearpeak.results.ceilings import Ceilings
@@ -131,6 +132,7 @@ class _Maker:
     def __init__(self, results: Results) -> None:
         self._known = contenders(results)
         self._native = {info.name for info in results.libraries if info.native}
+        self._no_mpi = no_mpi(results)
         self._ceilings = Ceilings(results.ceilings)
         self._machine = results.machine
         self._paths = {path.place: path for path in results.paths}
@@ -147,7 +149,7 @@ class _Maker:
         rows: dict[tuple[Who, str | None], Row] = {
             (who, None): Row(who, None, {})
             for who in self._known
-            if who.library not in self._native
+            if who.library not in self._no_mpi
         }
         figures: dict[str, Figure] = {}
         names = dict.fromkeys(curve.figure for curve in here)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from nearpeak.identity import CEILING, Curve, Place, Who
+from nearpeak.libraries.families import all_families
 from nearpeak.machine.model import Machine, Path
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
@@ -72,6 +73,16 @@ def contenders(results: Results) -> list[Who]:
     found += [cell.who for cell in results.cells]
     found += [failed.who for failed in results.failures if failed.who != CEILING]
     return list(dict.fromkeys(found))
+
+
+def no_mpi(results: Results) -> set[str]:
+    """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
+    known = all_families()
+    return {
+        info.name
+        for info in results.libraries
+        if (family := known.get(info.family)) and (family.mode or family.native)
+    }
 
 
 def places(results: Results) -> list[Place]:

@@ -2,6 +2,7 @@
 """From what a user asked for to a plan: libraries, programs, machine, paths, variants."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -90,7 +91,7 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
         options,
         contenders,
         known.with_staging(contenders, asked),
-        [*used, *_for_bounds(used, discover_paths(machine)[0], asked, described)],
+        [*used, *for_ceilings(used, discover_paths(machine)[0], asked, described)],
         described.benchmarks,
         lambda contender, variant: (
             known.runs(contender, variant, asked) and programs.measure(contender, variant)
@@ -118,16 +119,16 @@ def _is_used(path: Path, variants: Sequence[Variant], described: Description) ->
     return any(is_measured_on(path, _of(described, v), v.buffers) for v in variants)
 
 
-def _for_bounds(
+def for_ceilings(
     paths: Sequence[Path],
     known: Sequence[Path],
     variants: Sequence[Variant],
     described: Description,
 ) -> list[Path]:
-    """The pairs of ends whose ceilings bound what is measured between more, where they are not
-    measured themselves: of each path the first pair within it, as the nearest come first.
+    """The paths that something is held against and that are not measured themselves.
 
-    And of applications in a GPU's memory, what it carries to itself.
+    Of what is measured between more ranks, the first pair within each path, as the nearest come
+    first; of applications, the memory that their cells are in.
     """
     bound = [v for v in variants if _of(described, v).ceiling == "bound"]
     found: dict[str, Path] = {}
@@ -137,10 +138,18 @@ def _for_bounds(
         within = [one for one in known if len(one.ends) == 2 and path.holds(one)]
         if within and not any(path.holds(one) for one in paths if len(one.ends) == 2):
             found[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
-    in_gpus = [v for v in variants if in_gpu(v.buffers) and not _of(described, v).over_bytes]
+    applications = [v for v in variants if not _of(described, v).over_bytes]
+    in_gpus = any(in_gpu(v.buffers) for v in applications)
     if in_gpus and not any(path.shares_gpu and not path.mps for path in paths):
         inside = [one for one in known if one.shares_gpu and not one.mps and len(one.ends) == 2]
         found |= {one.id: msgspec.structs.replace(one, ceilings_only=True) for one in inside[:1]}
+    if any(not in_gpu(v.buffers) for v in applications):
+        used = [end for path in paths for end in path.ends if end.memory == "host"]
+        for one in known:
+            nodes = {end.numa_node for end in one.ends}
+            own = one.transport == "local" and len(nodes) == 1
+            if own and one not in paths and any(end.numa_node in nodes for end in used):
+                found[one.id] = one
     return list(found.values())
 
 
@@ -266,6 +275,9 @@ class Programs:
         return self._own[mode_of(contender.library)].measures(variant, defaults)
 
 
+_SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,4})", re.ASCII)
+
+
 def select_paths(
     machine: Machine,
     hosts: Sequence[str],
@@ -275,19 +287,22 @@ def select_paths(
 ) -> list[Path]:
     """The data paths asked for; without any, those of this machine, or between the two hosts.
 
-    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
-    without any, those of so many ranks.
+    Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
+    those of so many ranks.
     UserError names one that is not there, and why.
     """
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
-    if any(one not in known for one in wanted):  # it may be one of all pairs
-        paths, missing = discover_paths(machine, list(hosts), True, ranks)
-        known = {path.id: path for path in paths}
+    if any(one not in known for one in wanted):  # one of all pairs, or of a number of ranks
+        named = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
+        ranks = Ranks([*ranks.counts, *named], ranks.oversubscribe)
+        paths, lacking = discover_paths(machine, list(hosts), True, ranks)
+        known |= {path.id: path for path in paths}
+        missing += [reason for reason in lacking if reason not in missing]
     for one in wanted:
         if one not in known:
-            if lacking := [reason for reason in missing if reason.path == one]:
-                raise UserError(f"there is no path {lacking[0]}")
+            if reasons := [reason for reason in missing if reason.path == one]:
+                raise UserError(f"there is no path {reasons[0]}")
             raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
     chosen = [path for path in usual if path.two_hosts or not hosts]
     if all_pairs:
@@ -303,8 +318,8 @@ def select_paths(
             f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
         )
     if all(path.transport == "local" for path in chosen):
-        reasons = "; ".join(map(str, missing)) or "choose another"
-        raise UserError(f"no path for MPI is left: {reasons}")
+        whys = "; ".join(map(str, missing)) or "choose another"
+        raise UserError(f"no path for MPI is left: {whys}")
     return chosen
 
 
