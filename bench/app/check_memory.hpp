@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <string>
 
 #include "benchmark/benchmark.hpp"
@@ -12,9 +11,7 @@ namespace nearpeak {
 // Of what a rank is about to take for `what`. Collective; throws Unfit on all ranks where that is
 // too much for one of them.
 inline void check_memory(const CaseContext& context, std::uint64_t bytes, const std::string& what) {
-  const auto all = context.group.gather(bytes);
-  const std::uint64_t most = *std::max_element(all.begin(), all.end());
-  if (most > context.most_bytes)
+  if (const std::uint64_t most = context.group.largest(bytes); most > context.most_bytes)
     throw Unfit(what + " of a rank take " + bytes_text(most) + ": more than --memory-limit " +
                 bytes_text(context.most_bytes));
   const std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : bytes);

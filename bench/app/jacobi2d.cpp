@@ -252,8 +252,7 @@ double error_of(const Iterations& iterations, const Laplace& exact) {
       most = std::max(
           most, std::abs(values[i] - exact.at(tile.row + row, tile.column + static_cast<int>(i))));
   }
-  const auto all = iterations.group().gather(most);
-  return *std::max_element(all.begin(), all.end());
+  return iterations.group().largest(most);
 }
 
 // Some points of the solution, each the value of one cell. Collective; throws std::runtime_error.

@@ -27,13 +27,11 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
   const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
   const bool rotates = context.axis(kReuse) == "rotating";
   // The same on every rank: a persistent operation is of one slot on all of them.
-  const auto all =
-      context.group.gather(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
-  const std::size_t slots = *std::max_element(all.begin(), all.end());
+  const std::size_t slots =
+      context.group.largest(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  const auto every = context.group.gather(needed);
-  if (const auto most = *std::max_element(every.begin(), every.end()); most > context.most_bytes)
+  if (const auto most = context.group.largest(needed); most > context.most_bytes)
     throw Unfit("the buffers of a rank take " + bytes_text(most) + ": more than --memory-limit " +
                 bytes_text(context.most_bytes));
   const bool on_host = !on_device(context.kind);

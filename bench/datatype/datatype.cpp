@@ -215,9 +215,8 @@ std::vector<unsigned char> image(const std::vector<Piece>& pieces, std::uint64_t
 // Slots of the whole extent: the buffer's, as --reuse asks, if they fit into the host's memory.
 std::size_t slots_for(const CaseContext& context, std::size_t extent) {
   const bool rotates = context.axis(kReuse) == "rotating";
-  const auto all =
-      context.group.gather(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
-  const std::size_t slots = *std::max_element(all.begin(), all.end());
+  const std::size_t slots =
+      context.group.largest(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
   constexpr std::size_t kImages = 2;  // while what has arrived is looked at
   const std::size_t staged = staging_device(context) != nullptr ? 2 : 0;
   const std::size_t in_host = kImages + (on_device(context.kind) ? staged : 2 * slots);

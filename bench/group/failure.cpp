@@ -23,8 +23,7 @@ Failure failure_in(const std::function<void()>& start) {
 }
 
 int settle(const std::string& program, const Failure& mine, Group& group) {
-  const auto statuses = group.gather(mine.status);
-  const int status = *std::max_element(statuses.begin(), statuses.end());
+  const int status = group.largest(mine.status);
   if (status == 0) return 0;
   const auto texts = group.gather(mine.text);
   if (!group.leads()) return status;

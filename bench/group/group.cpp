@@ -13,7 +13,7 @@ std::vector<double> Group::gather(const std::vector<double>& mine) {
 
 std::vector<std::string> Group::gather(const std::string& mine) {
   const auto lengths = gather<std::size_t>(mine.size());
-  const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const std::size_t longest = largest(mine.size());
   std::string padded = mine;
   padded.resize(longest, '\0');
   std::string all(longest * lengths.size(), '\0');

@@ -3,6 +3,7 @@
 // over sockets (socket.hpp), or alone.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -39,6 +40,11 @@ class Group {
     std::vector<T> all(static_cast<std::size_t>(size()));
     gather(&mine, sizeof(T), all.data());
     return all;
+  }
+  template <class T>
+  T largest(const T& mine) {
+    const std::vector<T> all = gather(mine);
+    return *std::max_element(all.begin(), all.end());
   }
   // As many values of every member, one member after the other.
   std::vector<double> gather(const std::vector<double>& mine);

@@ -14,7 +14,7 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
                        const std::string& allocator) {
   const BufferKind kind = kinds.of(group.rank(), group.size());
   // Of the largest cache between any rank's buffers and whoever moves them.
-  const auto caches = group.gather(
+  const std::size_t cached = group.largest(
       command.common.cache_bytes(on_device(kind) ? devices.device()->info().l2_bytes : 0));
   return {.group = group,
           .kind = kind,
@@ -23,7 +23,7 @@ CaseContext context_of(const Command& command, const DeviceChoice& devices, cons
           .bytes = bytes,
           .window = command.common.window_at(bytes),
           .offset = command.offset,
-          .cache_bytes = *std::max_element(caches.begin(), caches.end()),
+          .cache_bytes = cached,
           .most_bytes = command.common.memory_limit,
           .axes = axes,
           .methods = mpi_methods};

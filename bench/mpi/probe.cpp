@@ -355,8 +355,7 @@ class Attempt {
       device.push_back(device_bytes());
     }
     const auto most = [&](const std::vector<double>& used) {
-      const auto all = group_.gather(steady_growth(used) / (kIntervals * times));
-      const double largest = *std::max_element(all.begin(), all.end());
+      const double largest = group_.largest(steady_growth(used) / (kIntervals * times));
       return largest >= kLeastLeak ? largest : 0;
     };
     growth = {most(host), most(device)};

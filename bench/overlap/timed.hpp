@@ -2,7 +2,6 @@
 // How long something takes that all ranks begin together.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "group/group.hpp"
@@ -25,8 +24,7 @@ template <class Action>
 double slowest_us(Group& group, int count, Action action) {
   std::vector<double> trials;
   for (int i = 0; i < count; ++i) trials.push_back(timed_ns(group, action) / 1e3);
-  const auto all = group.gather(median(trials));
-  return *std::max_element(all.begin(), all.end());
+  return group.largest(median(trials));
 }
 
 }  // namespace nearpeak

@@ -142,9 +142,9 @@ class GpuProcess {
       if (Kernels* const kernels = device_->kernels())
         own().control().multiprocessors = kernels->multiprocessors();
     }
-    const auto caches = group_.gather(
+    const std::size_t cached = group_.largest(
         options_.mode.common.cache_bytes(device_ != nullptr ? device_->info().l2_bytes : 0));
-    cache_bytes_ = std::min(*std::max_element(caches.begin(), caches.end()), kLargestCache);
+    cache_bytes_ = std::min(cached, kLargestCache);
     register_stages();
     return kGood;
   }

@@ -142,8 +142,7 @@ class Rank {
       group_.barrier();  // who ends first has the others ended
       return status;
     }
-    const auto caches = group_.gather(command_.common.cache_bytes(device_->info().l2_bytes));
-    cache_bytes_ = *std::max_element(caches.begin(), caches.end());
+    cache_bytes_ = group_.largest(command_.common.cache_bytes(device_->info().l2_bytes));
     return kGood;
   }
 

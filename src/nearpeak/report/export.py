@@ -3,10 +3,10 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from nearpeak.report import applications, awareness, fits, headlines, summary, tables, verdicts
-from nearpeak.report.bandwidths import Bandwidths, bandwidths
+from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.families import families
 from nearpeak.report.sections import Row, Table, Value
 from nearpeak.results.model import Application, Cell, Estimated, Overlap, Results
@@ -87,6 +87,7 @@ COLUMNS = (
     "command",
 )
 
+Columns = dict[str, object]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet would run
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -114,110 +115,115 @@ _LATEX = {
 def to_csv(results: Results) -> str:
     """One row for each cell, in the columns of `COLUMNS` (docs/report.md); empty where null."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    study = [results.study, results.started, results.machine.hostname, results.nearpeak]
+    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    study: Columns = {
+        "study": results.study,
+        "started": results.started,
+        "host": results.machine.hostname,
+        "nearpeak": results.nearpeak,
+    }
     versions = {library.name: library.version for library in results.libraries}
     rates = bandwidths(results)
     known = {one.name: one for one in results.benchmarks}
-    for cell, application in _timed(results):
-        benchmark = known[cell.case.benchmark]
-        version = versions.get(cell.who.library)
-        problem = _application(application, benchmark.x.unit)
-        row = [*_row(cell, version, benchmark, rates(cell)), *problem, *_ending(cell)]
-        writer.writerow(map(_inert, [*study, *row]))
+    for cell in results.cells:
+        row = _cell(cell, known[cell.case.benchmark], versions)
+        algbw, busbw = rates(cell) or (None, None)
+        size: Columns = {"size_bytes": cell.case.x, "algbw_gbs": algbw, "busbw_gbs": busbw}
+        writer.writerow(_inert(study | row | size | _overlap(cell.overlap)))
+    for one in results.applications:
+        benchmark = known[one.cell.case.benchmark]
+        row = _cell(one.cell, benchmark, versions)
+        writer.writerow(_inert(study | row | _application(one, benchmark.x.unit)))
     return stream.getvalue()
 
 
-def _timed(results: Results) -> Iterator[tuple[Cell, Application | None]]:
-    yield from ((cell, None) for cell in results.cells)
-    yield from ((one.cell, one) for one in results.applications)
-
-
-def _inert(value: object) -> object:
+def _inert(row: Columns) -> Columns:
     """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
+    return {
+        name: f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
+        for name, value in row.items()
+    }
 
 
-def _row(
-    cell: Cell, version: str | None, benchmark: Benchmark, rates: Bandwidths | None
-) -> list[object]:
-    nothing = (None, None)
-    return [
-        cell.who.library,
-        version,
-        cell.who.settings,
-        cell.place.path,
-        len(cell.place.ends),
-        benchmark.family,
-        cell.case.benchmark,
-        cell.case.metric,
-        cell.case.buffers,
-        ";".join(f"{name}={value}" for name, value in cell.case.axes.items()),
-        cell.case.x if benchmark.over_bytes else None,
-        cell.unit,
-        cell.better,
-        cell.window,
-        cell.median,
-        *(cell.ci95 or nothing),
-        *(cell.range or nothing),
-        cell.p05,
-        cell.p95,
-        cell.minimum,
-        cell.first_use_us,
-        cell.at_least,
-        cell.launches,
-        cell.ceiling.value if cell.ceiling else None,
-        cell.ceiling.method if cell.ceiling else None,
-        cell.ceiling.kind if cell.ceiling else None,
-        cell.fraction,
-        *(cell.fraction_ci95 or nothing),
-        *(cell.fraction_range or nothing),
-        cell.fraction_blocks,
-        *(rates or nothing),
-        *_overlap(cell.overlap),
-    ]
+def _cell(cell: Cell, benchmark: Benchmark, versions: Mapping[str, str]) -> Columns:
+    return {
+        "library": cell.who.library,
+        "library_version": versions.get(cell.who.library),
+        "settings": cell.who.settings,
+        "path": cell.place.path,
+        "ranks": len(cell.place.ends),
+        "family": benchmark.family,
+        "benchmark": cell.case.benchmark,
+        "metric": cell.case.metric,
+        "buffers": cell.case.buffers,
+        "axes": ";".join(f"{name}={value}" for name, value in cell.case.axes.items()),
+        "unit": cell.unit,
+        "better": cell.better,
+        "window": cell.window,
+        "median": cell.median,
+        **_within("", cell.ci95, cell.range),
+        "p05": cell.p05,
+        "p95": cell.p95,
+        "minimum": cell.minimum,
+        "first_use_us": cell.first_use_us,
+        "at_least": cell.at_least,
+        "launches": cell.launches,
+        "ceiling": cell.ceiling.value if cell.ceiling else None,
+        "ceiling_method": cell.ceiling.method if cell.ceiling else None,
+        "ceiling_kind": cell.ceiling.kind if cell.ceiling else None,
+        "fraction": cell.fraction,
+        **_within("fraction_", cell.fraction_ci95, cell.fraction_range),
+        "fraction_blocks": cell.fraction_blocks,
+        "status": cell.status,
+        "flags": ";".join(cell.flags),
+        "command": cell.command,
+    }
 
 
-def _ending(cell: Cell) -> list[object]:
-    return [cell.status, ";".join(cell.flags), cell.command]
+def _application(one: Application, unit: str) -> Columns:
+    return {
+        "problem_size": one.cell.case.x,
+        "problem_unit": unit,
+        "rate": one.rate,
+        "rate_unit": one.rate_unit,
+        "phases_us": ";".join(f"{name}={us}" for name, us in one.phases.items()),
+        "messages_us": one.messages_us,
+        "predicted_us": one.predicted_us,
+        "scaling": one.scaled.scaling if one.scaled else None,
+        **_estimated("efficiency", one.scaled.efficiency if one.scaled else None),
+        **_estimated("roofline", one.roofline.fraction if one.roofline else None),
+    }
 
 
-def _application(one: Application | None, unit: str) -> list[object]:
-    if one is None:
-        return [None] * 18
-    return [
-        one.cell.case.x,
-        unit,
-        one.rate,
-        one.rate_unit,
-        ";".join(f"{name}={us}" for name, us in one.phases.items()),
-        one.messages_us,
-        one.predicted_us,
-        one.scaled.scaling if one.scaled else None,
-        *_estimated(one.scaled.efficiency if one.scaled else None),
-        *_estimated(one.roofline.fraction if one.roofline else None),
-    ]
-
-
-def _estimated(found: Estimated | None) -> list[object]:
+def _estimated(name: str, found: Estimated | None) -> Columns:
     if found is None:
-        return [None] * 5
-    return [found.value, *(found.ci95 or (None, None)), *found.range]
+        return {}
+    return {name: found.value, **_within(f"{name}_", found.ci95, found.range)}
 
 
-def _overlap(overlap: Overlap | None) -> list[object]:
+def _within(
+    prefix: str, ci95: tuple[float, float] | None, span: tuple[float, float] | None
+) -> Columns:
+    found: Columns = {}
+    for name, ends in (("ci95", ci95), ("range", span)):
+        if ends is not None:
+            found[f"{prefix}{name}_low"], found[f"{prefix}{name}_high"] = ends
+    return found
+
+
+def _overlap(overlap: Overlap | None) -> Columns:
     if overlap is None:
-        return [None] * 11
-    hidden, slower = overlap.hidden, overlap.device_slowdown
-    return [
-        *_estimated(hidden),
-        overlap.communicate_us,
-        overlap.compute_us,
-        overlap.both_us,
-        slower.value if slower else None,
-        *((slower.ci95 if slower else None) or (None, None)),
-    ]
+        return {}
+    slower = overlap.device_slowdown
+    return {
+        **_estimated("overlap", overlap.hidden),
+        "communicate_us": overlap.communicate_us,
+        "compute_us": overlap.compute_us,
+        "both_us": overlap.both_us,
+        "device_slowdown": slower.value if slower else None,
+        **_within("device_slowdown_", slower.ci95 if slower else None, None),
+    }
 
 
 def to_latex(results: Results) -> str:
