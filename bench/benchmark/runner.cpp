@@ -34,15 +34,20 @@ struct Told {
   Mismatch where;
 };
 
-// With the messages of the rank that sends most bytes, for which the others wait. Collective.
+// With the messages of the rank that sends most bytes, for which the others wait; of what each rank
+// moves in its memory the mean. Collective.
 std::optional<Work> work_of(const Case& made, Group& group) {
   auto work = made.work();
   if (!work) return work;
   const auto counts = group.gather(work->messages.size());
-  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  const std::size_t most = group.largest(work->messages.size());
   std::vector<double> own(work->messages.begin(), work->messages.end());
   own.resize(most);
   const auto all = group.gather(own);
+  const auto to_themselves = group.gather(work->own_bytes);
+  const auto copied = group.gather(work->copied_bytes);
+  work->copied_bytes =
+      std::accumulate(copied.begin(), copied.end(), std::uint64_t{0}) / copied.size();
   double busiest = 0;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * most);
@@ -50,6 +55,7 @@ std::optional<Work> work_of(const Case& made, Group& group) {
     if (bytes <= busiest) continue;
     busiest = bytes;
     work->messages.assign(first, first + static_cast<std::ptrdiff_t>(counts[rank]));
+    work->own_bytes = to_themselves[rank];
   }
   return work;
 }

@@ -79,6 +79,7 @@ class Made:
         self._observed: list[Observation] = []
         self._curves: dict[Curve, None] = {}
         self._cache_bytes = cache_bytes
+        self.paths = [TWO, ONE, MEMORY]
 
     def add(
         self,
@@ -182,7 +183,7 @@ class Made:
                     nics=[],
                     allowed_cpus=[0, 1],
                 ),
-                paths=[TWO, ONE, MEMORY],
+                paths=self.paths,
                 libraries=[
                     Library(who, "mpich", "1", who.label, {}, Settings(name=who.settings), False)
                     for who in sorted({one.who for one in self._launches} - {CEILING})

@@ -44,7 +44,8 @@ def test_charts_over_ranks_where_several_were_measured(grown: Results) -> None:
         "overlap=yes": {1: 1.0, 2: 0.937},
     }
     assert percentages(found["roofline"])[""] == {1: 0.444, 2: 0.8}
-    assert percentages(found["not computing"])[""] == {1: 0.2, 2: 0.2}
+    # Of the iteration, not of its parts, which are of the rank that is slowest in each.
+    assert percentages(found["not computing"])[""] == {1: 0.111, 2: 0.2}
     assert found["efficiency"].ranks == [1, 2]
 
 
@@ -53,3 +54,17 @@ def test_one_number_of_ranks_is_no_chart(made_applications: Any) -> None:
     made.plane(made_applications.TWO, 1000.0)
     [section] = sections(made.results())
     assert section.growths == []
+
+
+def test_two_paths_of_as_many_ranks_are_two_lines(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.ONE, 900.0)
+    made.plane(made_applications.TWO, 1000.0)
+    made.paths.append(far := made_applications.path("host-host cross-numa", 2))
+    made.plane(far, 1800.0)
+    [section] = sections(made.results())
+    efficiency = next(one for one in section.growths if one.measure == "efficiency")
+    assert percentages(efficiency) == {
+        "host-host same-numa": {1: 1.0, 2: 0.9},
+        "host-host cross-numa": {1: 1.0, 2: 0.5},
+    }

@@ -97,6 +97,26 @@ def test_messages_are_predicted_from_those_of_the_same_library(made_applications
     assert one.predicted_us == pytest.approx(100**0.90309, rel=1e-3)
 
 
+def test_what_is_hidden_staged_or_far_larger_than_what_was_measured_is_not_predicted(
+    made_applications: Any,
+) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    made.plane(made_applications.TWO, 1000.0, overlap="yes")
+    made.plane(made_applications.TWO, 1000.0, staging="pinned")
+    made.plane(made_applications.TWO, 1000.0, scaling="strong", work=Work(messages=[40_000]))
+    assert [one.predicted_us for one in made.results().applications] == [None, None, None]
+
+
+def test_more_ranks_are_predicted_by_a_pair_among_them(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.paths.append(four := made_applications.path("host x4", 4))
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    made.plane(four, 1000.0, work=Work(messages=[8000]))
+    [one] = made.results().applications
+    assert one.predicted_us == 10.0
+
+
 def test_bytes_of_a_rank_to_itself_are_told_beside_a_prediction_that_is_off(
     made_applications: Any,
 ) -> None:
@@ -131,7 +151,7 @@ def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:
     assert "plane, host-host same-numa (H,H), side 1000 cells" in text
     assert "2 x alpha overlap=yes" in text
     assert "1.05 times as fast as overlap=no [1.05, 1.05]" in text
-    assert "The messages of 0 of 2 problems took what the study's own messages predict" in text
+    assert "The messages of 0 of 1 problem took what the study's own messages predict" in text
     assert "messages took 30.0 µs, predicted 10.0 µs." in text
 
 

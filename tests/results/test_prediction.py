@@ -14,7 +14,7 @@ def predicted(made_applications: Any, made: Any, *messages: int) -> float | None
     results = made.results()
     known = {one.name: one for one in results.benchmarks}
     place = made_applications.TWO.place
-    found: float | None = Messages(results.cells, known).us(
+    found: float | None = Messages(results.cells, known, results.paths).us(
         made_applications.ALPHA, place, "H,H", messages
     )
     return found

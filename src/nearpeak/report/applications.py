@@ -3,29 +3,31 @@
 study's own messages say."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearpeak.identity import Who
-from nearpeak.numbers import number, percent, size, spread, unit
+from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import COMPUTE, SCALING
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import Application, Beside, Estimated, Results
 from nearpeak.results.names import axes_words, loses, status
 from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.plan import USUAL_STATE
 
 FAR = 0.2  # a prediction that is off by more is told, relative
 
 ABOUT = (
     "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
-    " ranks could copy what an iteration must, by the ceiling of their memory, over the measured"
-    " one. Not computing: the share of the parts of an iteration that are no computation."
-    " Efficiency: against the fewest ranks, of weak scaling t / t', of strong scaling over the"
-    " ratio of the ranks. Predicted: the time of its messages by the latency and the rate of the"
-    " same library's messages in this study, beside what they took on the rank that waits least for"
-    " others. Ratios are medians of those of single blocks."
+    " ranks could copy what an iteration must, by the ceiling of their memory, of a host's by all"
+    " cores of the node, over the measured one. Not computing: what is left of an iteration but its computation on the rank that"
+    " computes longest. Efficiency: against the fewest ranks, of weak scaling t / t', of strong"
+    " scaling over the ratio of the ranks. Predicted: the time of its messages by the latency and"
+    " the rate of the same library's messages in this study, beside what they took on the rank that"
+    " waits least for others; not of what is hidden by computation or staged. Ratios are medians of"
+    " those of single blocks."
 )
 
 
@@ -99,7 +101,7 @@ def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
         summary=benchmark.summary,
         table=Table(
             title=f"{benchmark.name}.",
-            caption=f"Where a row does not say otherwise: {_words(_usual(benchmark))}.",
+            caption=f"Where a row does not say otherwise: {_words(_ways(benchmark))}.",
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
@@ -112,6 +114,12 @@ def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
 
 def _usual(benchmark: Benchmark) -> dict[str, str]:
     return {axis.name: axis.default for axis in benchmark.axes}
+
+
+def _ways(benchmark: Benchmark) -> dict[str, str]:
+    """But the state of its buffers, which an application writes itself."""
+    states = dict(USUAL_STATE)
+    return {name: value for name, value in _usual(benchmark).items() if name not in states}
 
 
 def way(one: Application, benchmark: Benchmark) -> str:
@@ -168,12 +176,29 @@ def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Gro
             ways[one.cell.who, way(one, benchmark)].append(one)
         for measure, value in MEASURES.items():
             lines = [
-                Line(who, how, {_ranks(one): told for one in several if (told := value(one))})
-                for (who, how), several in ways.items()
+                Line(
+                    who,
+                    ", ".join(filter(None, [how, path])),
+                    {_ranks(one): told for one in several if (told := value(one))},
+                )
+                for (who, how), all_of_way in ways.items()
+                for path, several in _lines(all_of_way)
             ]
             drawn = [line for line in lines if len(line.points) > 1]
             if drawn:
                 yield Growth(measure, title, drawn)
+
+
+def _lines(found: Sequence[Application]) -> Iterator[tuple[str, list[Application]]]:
+    """One line, or one for each path where several have as many ranks, by its name."""
+    counts = Counter(map(_ranks, found))
+    alone = [one for one in found if counts[_ranks(one)] == 1]
+    beside = [one for one in found if counts[_ranks(one)] > 1]
+    if not beside:
+        yield "", alone
+    for path in dict.fromkeys(one.cell.place.path for one in beside):
+        here = [one for one in beside if one.cell.place.path == path]
+        yield path, sorted([*alone, *here], key=_ranks)
 
 
 def _ranks(one: Application) -> int:
@@ -182,6 +207,8 @@ def _ranks(one: Application) -> int:
 
 def _efficiency(one: Application) -> Value | None:
     """That of the fewest ranks is 1: it is what the others are held against."""
+    if COMPUTE not in one.phases:
+        return None
     return _percent(one.scaled.efficiency) if one.scaled else Value(1.0, "percent")
 
 
@@ -267,11 +294,13 @@ def _roofline(found: Estimated) -> Value:
 
 
 def not_computing(one: Application) -> float | None:
-    """The share of the parts of an iteration that are no computation; None where it has none."""
-    whole = sum(one.phases.values())
-    if COMPUTE not in one.phases or whole <= 0:
+    """The share of an iteration that is no computation; None where it has none.
+
+    Not of the sum of its parts: each is that of the rank that is slowest in it.
+    """
+    if COMPUTE not in one.phases or not one.cell.median:
         return None
-    return 1 - one.phases[COMPUTE] / whole
+    return max(0.0, 1 - one.phases[COMPUTE] / one.cell.median)
 
 
 def _beside(one: Beside) -> str:
@@ -287,8 +316,8 @@ def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[s
     far = [one for one in known if abs(_off(one)) > FAR]
     if known:
         yield (
-            f"The messages of {len(known) - len(far)} of {len(known)} problems took what the"
-            f" study's own messages predict, within {percent(FAR)} %."
+            f"The messages of {len(known) - len(far)} of {count(len(known), 'problem')} took what"
+            f" the study's own messages predict, within {percent(FAR)} %."
         )
     for one in sorted(far, key=lambda each: -abs(_off(each))):
         where = f"{one.cell.who.label} on {_title(one, benchmark)}"

@@ -13,8 +13,6 @@ from nearpeak.results.model import Application, Results
 from nearpeak.results.prediction import Messages
 from nearpeak.study.benchmarks import Benchmark
 
-OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages cost what is not hidden of them
-
 
 def what_if(results: Results, name: str, label: str) -> Table:
     """A row for each problem of application `name` that another library was measured in, with the
@@ -34,7 +32,7 @@ def what_if(results: Results, name: str, label: str) -> Table:
             f" {', '.join(labels) or 'none'}"
         )
     who = labels[label]
-    messages = Messages(results.cells, known)
+    messages = Messages(results.cells, known, results.paths)
     by_case = {(one.cell.who, one.cell.place, one.cell.case): one for one in mine}
     groups: dict[tuple[Place, int], list[Row]] = defaultdict(list)
     for one in mine:
@@ -45,14 +43,16 @@ def what_if(results: Results, name: str, label: str) -> Table:
             )
     if not groups:
         raise UserError(
-            f"--what-if {label}: no problem of {name} sends messages without overlap where the"
-            f" study has messages of {label}"
+            f"--what-if {label}: no problem of {name} with another library waits for messages whose"
+            f" sizes and path the study has, of that library and of {label}"
         )
     return Table(
         title=f"{name}, if its messages were those of {label}.",
         caption=(
-            "The time of an iteration without its messages, and those of the other library as its"
-            " latency and rate in the same study predict them."
+            "The time of an iteration, and by how much its messages are longer or shorter with the"
+            " other library, as latencies and rates of both in the same study predict them."
+            " Those of a rank to itself, and what a study does not know of messages in an"
+            " application, are taken to stay as they are."
         ),
         head="Measured with",
         columns=[
@@ -70,12 +70,10 @@ def what_if(results: Results, name: str, label: str) -> Table:
 
 def _predicted(one: Application, who: Who, messages: Messages) -> float | None:
     cell = one.cell
-    alone = cell.case.axes.get(OVERLAP) != MEANWHILE
-    if not alone or cell.who == who or cell.median is None or one.messages_us is None:
+    if cell.who == who or cell.median is None or one.work is None or one.predicted_us is None:
         return None
-    sent = one.work.messages if one.work else ()
-    other = messages.us(who, cell.place, cell.case.buffers, sent)
-    return None if other is None else cell.median - one.messages_us + other
+    other = messages.us(who, cell.place, cell.case.buffers, one.work.messages)
+    return None if other is None else cell.median - one.predicted_us + other
 
 
 def _measured(

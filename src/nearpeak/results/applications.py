@@ -27,8 +27,10 @@ from nearpeak.results.model import (
 from nearpeak.results.prediction import Messages
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.model import staging
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
+OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
 COMPUTE, COMMUNICATE = "compute", "communicate"  # parts of an iteration, as bench/app names them
 GPU_CACHED_BYTES = 128 << 20  # no GPU's caches are larger (60 MB of an H200)
 BEYOND = 2  # times its caches: of so much hardly anything stays in them
@@ -53,7 +55,7 @@ def summarise(
         if key in mine:
             observed[key].append(one)
     memories = _Memories(observations, ceilings, known)
-    predicted = Messages(messages, known)
+    predicted = Messages(messages, known, observations.paths)
     return [
         _application(key, mine, observed[key], memories, predicted, known[key[2].benchmark])
         for key in mine
@@ -78,18 +80,26 @@ def _application(
     ]
     work = next((one.work for one in observed if one.work), None)
     copied = work.copied_bytes if work else 0
+    phases = _medians([one.phases for one in observed])
+    sent = work.messages if work and _waits(case) else ()
     return Application(
         cell=cell,
         rate=rates[0].median if rates else None,
         rate_unit=rates[0].unit if rates else "",
-        phases=_medians([one.phases for one in observed]),
+        phases=phases,
         messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
-        scaled=_scaled(key, cells),
+        scaled=_scaled(key, cells) if COMPUTE in phases else None,
         beside=list(_beside(key, cells, benchmark)),
-        predicted_us=messages.us(who, place, case.buffers, work.messages if work else ()),
+        predicted_us=messages.us(who, place, case.buffers, sent),
     )
+
+
+def _waits(case: Case) -> bool:
+    """Whether it does nothing but wait for its messages, and gives MPI its own buffers: what is
+    hidden or staged is no message of the study."""
+    return case.axes.get(OVERLAP) != MEANWHILE and staging(case.axes) is None
 
 
 def _medians(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:

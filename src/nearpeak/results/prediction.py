@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearpeak.identity import Place, Who
+from nearpeak.machine.model import Path
 from nearpeak.results.model import Cell
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import staging
@@ -19,6 +20,7 @@ from nearpeak.study.plan import State, state_of
 Times = dict[int, float]  # us of a message, by its bytes
 # The state of buffers that applications pack anew in every iteration; the first matters most.
 FRESH = (("touch", "sender"), ("reuse", "rotating"))
+REACH = 4  # times the largest that was measured: of larger ones nothing is said
 
 
 class _Measured:
@@ -29,9 +31,12 @@ class _Measured:
         self.one_way: Times = {}  # of a window of them
         self.both_ways: Times = {}  # of two such windows, one each way
 
-    def us(self, messages: Sequence[int]) -> float:
+    def us(self, messages: Sequence[int]) -> float | None:
         """Of messages of so many bytes, all at once and as many each way."""
         longest, *others = sorted(messages, reverse=True)
+        known = [times for times in (self.alone, self.one_way, self.both_ways) if times]
+        if longest > REACH * min(map(max, known)):
+            return None
         first = _at(self.alone, longest)
         if self.one_way and self.both_ways:
             first *= max(1.0, _at(self.both_ways, longest) / _at(self.one_way, longest))
@@ -41,8 +46,11 @@ class _Measured:
 class Messages:
     """The time of messages between the ranks of a place, for each library with its settings."""
 
-    def __init__(self, cells: Iterable[Cell], known: Mapping[str, Benchmark]) -> None:
+    def __init__(
+        self, cells: Iterable[Cell], known: Mapping[str, Benchmark], paths: Sequence[Path]
+    ) -> None:
         """`cells`: those of messages; of axes but the state of the buffers with the default."""
+        self._paths = paths
         self._measured: dict[tuple[Who, Place, str, State], _Measured] = defaultdict(_Measured)
         for cell in cells:
             case, benchmark = cell.case, known[cell.case.benchmark]
@@ -62,12 +70,17 @@ class Messages:
 
     def us(self, who: Who, place: Place, buffers: str, messages: Sequence[int]) -> float | None:
         """Of messages of so many bytes that a rank sends and receives at once; None where the study
-        has no times for it."""
-        found = {
-            state: measured
-            for (*key, state), measured in self._measured.items()
-            if key == [who, place, buffers] and measured.alone
-        }
+        has no times for it.
+
+        Between more ranks than two they are those of the nearest pair among them.
+        """
+        found: dict[State, _Measured] = {}
+        for here in [place, *self._within(place)]:
+            found = found or {
+                state: measured
+                for (*key, state), measured in self._measured.items()
+                if key == [who, here, buffers] and measured.alone
+            }
         if not found or not messages:
             return None
         # Of those that were measured what is most like messages that were just written.
@@ -75,6 +88,12 @@ class Messages:
             found, key=lambda state: [dict(state).get(name) == value for name, value in FRESH]
         )
         return found[fresh].us(messages)
+
+    def _within(self, place: Place) -> list[Place]:
+        """The pairs among the ranks of a place, the nearest first, as paths come."""
+        wide = [path for path in self._paths if path.place == place and len(path.ends) > 2]
+        pairs = [path for path in self._paths if len(path.ends) == 2]
+        return [pair.place for path in wide for pair in pairs if path.holds(pair)]
 
 
 def _at(times: Times, size_bytes: int) -> float:
