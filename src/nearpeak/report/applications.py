@@ -22,12 +22,12 @@ FAR = 0.2  # a prediction that is off by more is told, relative
 ABOUT = (
     "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
     " ranks could copy what an iteration must, by the ceiling of their memory, of a host's by all"
-    " cores of the node, over the measured one. Not computing: what is left of an iteration but its computation on the rank that"
-    " computes longest. Efficiency: against the fewest ranks, of weak scaling t / t', of strong"
-    " scaling over the ratio of the ranks. Predicted: the time of its messages by the latency and"
-    " the rate of the same library's messages in this study, beside what they took on the rank that"
-    " waits least for others; not of what is hidden by computation or staged. Ratios are medians of"
-    " those of single blocks."
+    " cores of the node, over the measured one. Not computing: what is left of an iteration but its"
+    " computation on the rank that computes longest. Efficiency: against the fewest ranks, of weak"
+    " scaling t / t', of strong scaling over the ratio of the ranks. Predicted: the time of its"
+    " messages by the latency and the rate of the same library's messages in this study, beside"
+    " what they took on the rank that waits least for others; not of what is hidden by computation"
+    " or staged. Ratios are medians of those of single blocks."
 )
 
 
