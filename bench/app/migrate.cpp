@@ -239,7 +239,7 @@ class Migrate final : public Case {
   }
   const std::vector<double>& phases_ns() const override { return phases_ns_; }
   std::optional<Work> work() const override {
-    Work work;
+    Work work{.announced_bytes = sizeof(int)};
     std::vector<std::uint64_t> leaving(by_rank_ ? static_cast<std::size_t>(group_.size())
                                                 : std::size_t{kDirections});
     for (int i = 0; i < kDirections; ++i) {
@@ -251,8 +251,7 @@ class Migrate final : public Case {
         leaving[static_cast<std::size_t>(by_rank_ ? next : i)] += particles;
     }
     for (const std::uint64_t particles : leaving)
-      if (particles > 0)
-        work.messages.insert(work.messages.end(), {sizeof(int), particles * record_bytes_});
+      if (particles > 0) work.messages.push_back(particles * record_bytes_);
     return work;
   }
   std::vector<double> values(const Times& times) const override {

@@ -130,7 +130,8 @@ void RecordWriter::samples(const CaseResult& result) {
   if (result.work)
     out["work"] = {{"copied_bytes", result.work->copied_bytes},
                    {"messages", result.work->messages},
-                   {"own_bytes", result.work->own_bytes}};
+                   {"own_bytes", result.work->own_bytes},
+                   {"announced_bytes", result.work->announced_bytes}};
   if (!result.ranks.empty()) {
     out["ranks"] = Json::array();
     for (const auto& one : result.ranks) out["ranks"].push_back(rounded(one));

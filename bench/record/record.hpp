@@ -55,6 +55,8 @@ struct Work {
   std::uint64_t copied_bytes = 0;          // within its memory: read and written once
   std::vector<std::size_t> messages = {};  // the bytes of each that it sends to another rank
   std::uint64_t own_bytes = 0;             // of those that it sends to itself
+  // Of a message, in host memory, that goes before each of them and says what comes; 0: none does.
+  std::uint64_t announced_bytes = 0;
 
   void sends(std::size_t bytes, bool to_itself) {
     if (to_itself)

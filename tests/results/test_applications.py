@@ -108,6 +108,15 @@ def test_what_is_hidden_staged_or_far_larger_than_what_was_measured_is_not_predi
     assert [one.predicted_us for one in made.results().applications] == [None, None, None]
 
 
+def test_what_announces_messages_comes_before_them(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.TWO, "latency", "latency", 1.0, 4)
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    made.plane(made_applications.TWO, 1000.0, work=Work(messages=[8000], announced_bytes=4))
+    [one] = made.results().applications
+    assert one.predicted_us == 11.0
+
+
 def test_more_ranks_are_predicted_by_a_pair_among_them(made_applications: Any) -> None:
     made = made_applications.Made()
     made.paths.append(four := made_applications.path("host x4", 4))

@@ -72,7 +72,7 @@ def _predicted(one: Application, who: Who, messages: Messages) -> float | None:
     cell = one.cell
     if cell.who == who or cell.median is None or one.work is None or one.predicted_us is None:
         return None
-    other = messages.us(who, cell.place, cell.case.buffers, one.work.messages)
+    other = messages.of(who, cell.place, cell.case.buffers, one.work)
     return None if other is None else cell.median - one.predicted_us + other
 
 

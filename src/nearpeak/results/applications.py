@@ -81,7 +81,6 @@ def _application(
     work = next((one.work for one in observed if one.work), None)
     copied = work.copied_bytes if work else 0
     phases = _medians([one.phases for one in observed])
-    sent = work.messages if work and _waits(case) else ()
     return Application(
         cell=cell,
         rate=rates[0].median if rates else None,
@@ -92,7 +91,7 @@ def _application(
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
         scaled=_scaled(key, cells) if COMPUTE in phases else None,
         beside=list(_beside(key, cells, benchmark)),
-        predicted_us=messages.us(who, place, case.buffers, sent),
+        predicted_us=messages.of(who, place, case.buffers, work) if work and _waits(case) else None,
     )
 
 

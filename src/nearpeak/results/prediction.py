@@ -14,8 +14,10 @@ from nearpeak.identity import Place, Who
 from nearpeak.machine.model import Path
 from nearpeak.results.model import Cell
 from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.buffers import HOST
 from nearpeak.study.model import staging
 from nearpeak.study.plan import State, state_of
+from nearpeak.study.records import Work
 
 Times = dict[int, float]  # us of a message, by its bytes
 # The state of buffers that applications pack anew in every iteration; the first matters most.
@@ -67,6 +69,14 @@ class Messages:
                 mine.one_way[case.x] = case.x / cell.median / 1e3
             elif benchmark.is_pair and benchmark.moves.window and benchmark.moves.ways == 2:
                 mine.both_ways[case.x] = 2 * case.x / cell.median / 1e3
+
+    def of(self, who: Who, place: Place, buffers: str, work: Work) -> float | None:
+        """Of an iteration; what announces its messages counts where the study has times for it."""
+        found = self.us(who, place, buffers, work.messages)
+        if found is None or not work.announced_bytes:
+            return found
+        announcing = [work.announced_bytes] * len(work.messages)
+        return found + (self.us(who, place, HOST, announcing) or 0.0)
 
     def us(self, who: Who, place: Place, buffers: str, messages: Sequence[int]) -> float | None:
         """Of messages of so many bytes that a rank sends and receives at once; None where the study

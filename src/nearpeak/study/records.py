@@ -106,6 +106,8 @@ class Work(msgspec.Struct, kw_only=True, frozen=True):
     copied_bytes: int = 0  # within its memory: read and written once
     messages: list[int] = []  # the bytes of each that it sends to another rank
     own_bytes: int = 0  # of those that it sends to itself
+    # Of a message, in host memory, that goes before each of them and says what comes; 0: none does.
+    announced_bytes: int = 0
 
 
 class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):
