@@ -12,11 +12,14 @@ from nearpeak.errors import UserError
 
 HELP = """Solve an application's problem and draw the solution, or predict its time.
 
-With --tolerance the application solves its problem on the ranks of a library, one size of 64
-unless --sizes gives another, until it is no farther than that from the solution: a bound of that
-distance (root of the mean square) is printed as it goes, beside the residue that it follows from.
-In the end the cells are compared with the closed form. With --what-if it says from a study
-what an iteration would take with the messages of another library.
+With --tolerance the application solves its problem on the ranks of a
+library, one of 64 cells along a side unless --sizes gives another. It goes
+on until it is no farther than that from the solution. As it goes it prints
+a bound of that distance (root of the mean square) and the residue that the
+bound follows from, in the end how far it is from the closed form.
+
+With --what-if it says from a study what an iteration would take with the
+messages of another library.
 
 All other options go to nearpeak-mpi as they are: --sizes, --type, --overlap.
 
