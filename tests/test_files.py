@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.files import make_folder, put_whole, write_whole
+from nearpeak.files import check_target, make_folder, put_whole, write_whole
 
 
 def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -27,6 +27,19 @@ def test_a_folder_that_is_none_is_bad_input(tmp_path: Path) -> None:
         write_whole(tmp_path / "file" / "report.html", "text")
     with pytest.raises(UserError, match="cannot write"):
         write_whole(tmp_path / "missing" / "report.html", "text")
+
+
+def test_a_target_is_checked_before(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("file", "new", "fifo"):
+        check_target(tmp_path / name)
+    check_target(Path("/dev/null"))
+    assert (tmp_path / "file").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fifo", "file"]
+    for wrong, why in (("file/x", "Not a directory"), ("no/x", "No such file"), ("", "directory")):
+        with pytest.raises(UserError, match=rf"cannot write {tmp_path / wrong}: .*{why}"):
+            check_target(tmp_path / wrong)
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:

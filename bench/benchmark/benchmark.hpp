@@ -175,7 +175,7 @@ void on_every_rank(Group& group, Action action) {
 
 // How an application is to solve its problem.
 struct Solve {
-  double tolerance;           // of what it calls its residue
+  double tolerance;           // of the distance from the solution
   std::uint64_t most;         // iterations, if it does not get there
   std::string solution = {};  // a file, or empty
 };

@@ -32,8 +32,8 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
   if (const auto most = context.group.largest(needed); most > context.most_bytes)
-    throw Unfit("the buffers of a rank take " + bytes_text(most) + ": more than --memory-limit " +
-                bytes_text(context.most_bytes));
+    throw Unfit("the buffers of a rank take " + bytes_text_up(most) +
+                ": more than --memory-limit " + bytes_text(context.most_bytes));
   const bool on_host = !on_device(context.kind);
   const std::string why = why_too_much(context.group, on_host ? slots * needed : 0);
   if (!why.empty()) throw Unfit(why);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -19,6 +20,7 @@ namespace nearpeak {
 namespace {
 
 constexpr const char* kProbe = "probe";
+constexpr std::size_t kSolved = 64;  // the size of a problem that is solved, unless one is given
 constexpr const char* kUsage =
     "Measures one MPI library: one benchmark, or several one after the other, with options of "
     "their own after each name and the others shared.";
@@ -79,13 +81,21 @@ void add_devices(CLI::App& command, Given& given) {
       "one");
 }
 
+// For CLI11 nan and inf are positive numbers.
+std::string is_tolerance(const std::string& text) {
+  const double value = std::strtod(text.c_str(), nullptr);
+  return std::isfinite(value) && value > 0 ? "" : text + " is no finite number above 0";
+}
+
 void add_solve(CLI::App& command, Given& given) {
   CLI::Option* const tolerance =
       command
           .add_option("--solve", given.solve.tolerance,
-                      "measure nothing, but iterate until the residue is no more than this, and "
-                      "print how it goes")
-          ->check(CLI::PositiveNumber);
+                      "measure nothing, but iterate until the cells are no farther than this from "
+                      "the solution (root of the mean square, as the residue bounds it), and "
+                      "print how it goes; of one of --sizes [" +
+                          std::to_string(kSolved) + "]")
+          ->check(is_tolerance);
   command.add_option("--most", given.solve.most, "iterations at most, with --solve")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
@@ -94,6 +104,20 @@ void add_solve(CLI::App& command, Given& given) {
       .add_option("--solution", given.solve.solution,
                   "write the solution to this file, as JSON, with --solve")
       ->needs(tolerance);
+}
+
+// Says why, which "not expected" would not.
+void refuse_to_solve(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--solve",
+          [name = command.get_name()](const std::string&) {
+            std::string those;
+            for (const Benchmark& one : benchmarks())
+              if (one.solve) those += (those.empty() ? "" : ", ") + one.info.name;
+            throw BadInput(name + " has nothing to solve: " + those + " has");
+          })
+      ->group("");  // not in --help
 }
 
 void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, Given& given) {
@@ -109,7 +133,10 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
                   "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
       ->check(CLI::Range(0, 4095))
       ->capture_default_str();
-  if (benchmark.solve) add_solve(*sub, given);
+  if (benchmark.solve)
+    add_solve(*sub, given);
+  else
+    refuse_to_solve(*sub);
   sub->callback([&] { command.selected.push_back({&benchmark, {}, {}}); });
 }
 
@@ -233,6 +260,23 @@ std::vector<Trial> read_trials(const std::string& name) {
 }
 
 // Throws BadInput.
+void check_solve(Command& command, const Given& given) {
+  if (command.selected.size() > 1) throw BadInput("--solve solves one problem: give one");
+  Selected& selected = command.selected.front();
+  if (command.common.sizes == CommonOptions{}.sizes) selected.sizes = {kSolved};
+  if (selected.sizes.size() > 1)
+    throw BadInput("one problem is solved: give one size, like --sizes " + std::to_string(kSolved));
+  const auto norm = selected.axes.find("norm");
+  if (norm != selected.axes.end() && norm->second == "never")
+    throw BadInput("--norm never leaves no residue to solve by: give --norm 1 or --norm 100");
+  if (!command.common.jsonl.empty())
+    throw BadInput(
+        "solving measures nothing, so that --jsonl would stay empty: leave it out, "
+        "--solution FILE writes the solution");
+  command.solve = given.solve;
+}
+
+// Throws BadInput.
 void check(Command& command, const Given& given) {
   if (given.probe) {
     if (!command.selected.empty())
@@ -245,10 +289,7 @@ void check(Command& command, const Given& given) {
     command.kinds.emplace_back(given.buffers);
     command.common.with_device = need_device(command.kinds.front());
     for (Selected& selected : command.selected) check(selected, command, given);
-    if (given.solve.tolerance > 0) {
-      if (command.selected.size() > 1) throw BadInput("--solve solves one problem: give one");
-      command.solve = given.solve;
-    }
+    if (given.solve.tolerance > 0) check_solve(command, given);
     check_threads(command);
     command.common.window_at(1);
   }

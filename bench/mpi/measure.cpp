@@ -34,16 +34,13 @@ namespace {
 // Throws BadInput where a problem cannot be.
 int solve(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
   const Selected& selected = command.selected.front();
-  int status = kGood;
-  for (const std::size_t bytes : selected.sizes) try {
-      const int one = selected.benchmark->solve(
-          context_of(command, devices, command.kinds.front(), group, bytes, selected.axes),
-          *command.solve);
-      status = std::max(status, one);
-    } catch (const Unfit& error) {
-      throw BadInput(error.what());
-    }
-  return status;
+  try {
+    return selected.benchmark->solve(context_of(command, devices, command.kinds.front(), group,
+                                                selected.sizes.front(), selected.axes),
+                                     *command.solve);
+  } catch (const Unfit& error) {
+    throw BadInput(error.what());
+  }
 }
 
 }  // namespace

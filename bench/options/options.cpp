@@ -97,6 +97,14 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes);
 }
 
+std::string bytes_text_up(std::uint64_t bytes) {
+  for (const int shift : {30, 20, 10}) {
+    const std::uint64_t unit = std::uint64_t{1} << shift;
+    if (bytes >= 10 * unit) return bytes_text((bytes - 1) / unit * unit + unit);
+  }
+  return bytes_text(bytes);
+}
+
 std::vector<std::size_t> parse_sizes(const std::string& text) {
   std::vector<std::size_t> sizes;
   const auto add = [&sizes](std::size_t size) {

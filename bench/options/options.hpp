@@ -81,6 +81,9 @@ std::vector<std::string> split(const std::string& text, char separator = ',');
 std::size_t parse_bytes(const std::string& text);
 // The shortest text of a number of bytes that parse_bytes reads: "4K" for 4096, "1000" for 1000.
 std::string bytes_text(std::uint64_t bytes);
+// The same for people, rounded up to a whole number of the largest unit of which there are ten:
+// "65G" for 68822240384.
+std::string bytes_text_up(std::uint64_t bytes);
 // "0:64M" (0 and the powers of two up to 64M), "1K:1M", "8,1000,4K", and commas between them; each
 // size once, in the order given. Throws BadInput.
 std::vector<std::size_t> parse_sizes(const std::string& text);

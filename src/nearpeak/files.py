@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a file whole or not at all, and onto the disk."""
 
+import errno
 import os
+import tempfile
 from pathlib import Path
 
 from nearpeak.errors import UserError
@@ -61,6 +63,28 @@ def write_whole(target: Path, text: str) -> None:
     try:
         put_whole(target, data)
     except OSError as error:
-        raise UserError(
-            f"cannot write {target}: {error.strerror}; choose a folder that can be written to"
-        ) from error
+        raise _cannot_write(target, error) from error
+
+
+def check_target(target: Path) -> None:
+    """UserError where `write_whole` could not write to `target`: asked before what takes long.
+
+    What is there stays as it is, and nothing new is left.
+    """
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if _is_stream(target):  # opening a FIFO would wait for its reader
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        with tempfile.TemporaryFile(dir=target.resolve().parent):
+            pass
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+
+
+def _cannot_write(target: Path, error: OSError) -> UserError:
+    return UserError(
+        f"cannot write {target}: {error.strerror}; choose a folder that can be written to"
+    )

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,11 +18,22 @@ Nearpeak = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("jacobi2d",), "give --tolerance RESIDUE to solve, or --study DIR --what-if LIBRARY"),
-        (("jacobi2d", "--tolerance", "1", "--what-if", "x"), "give --tolerance RESIDUE"),
+        (("jacobi2d",), "give --tolerance DISTANCE to solve, or --study DIR --what-if LIBRARY"),
+        (("jacobi2d", "--tolerance", "1", "--what-if", "x"), "give --tolerance DISTANCE"),
         (("jacobi2d", "--what-if", "x"), "--what-if goes with --study DIR, and with nothing else"),
         (("jacobi2d", "--tolerance", "1", "--study", "x"), "--study goes with --what-if"),
         (("jacobi2d", "--tolerance", "1", "--plot", "x.bmp"), "one of .html, .png, .svg, .pdf"),
+        (
+            ("jacobi2d", "--tolerance", "1", "--plot", "no/x.html"),
+            "cannot write no/x.html: No such",
+        ),
+        (("jacobi2d", "--tolerance", "1", "--solution", "no/x"), "cannot write no/x: No such file"),
+        (("jacobi2d", "--tolerance", "nan"), "--tolerance nan: give a number above 0, like 1e-6"),
+        (("jacobi2d", "--tolerance", "inf"), "--tolerance inf: give a number above 0"),
+        (("jacobi2d", "--tolerance", "0"), "--tolerance 0: give a number above 0"),
+        (("jacobi2d", "--tolerance", "-1e-3"), "--tolerance -1e-3: give a number above 0"),
+        (("jacobi2d", "--tolerance", "small"), "--tolerance small: give a number above 0"),
+        (("jacobi2d", "--tolerance", "1", "--solve=1"), "--solve of nearpeak-mpi is --tolerance"),
         (("jacobi2d", "--tolerance", "1"), "name a library with --mpi"),
         (("jacobi2d", "--study", "nowhere", "--what-if", "x"), "nowhere: no such folder"),
     ],
@@ -32,6 +44,36 @@ def test_bad_input_is_one_line(nearpeak: Nearpeak, words: tuple[str, ...], messa
     assert message in err
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--mpi", "mpich"),
+        ("--ranks", "2"),
+        ("--buffers", "H,H"),
+        ("--oversubscribe",),
+        ("--plot", "x.html"),
+        ("--solution", "x.json"),
+        ("--sizes", "64"),
+    ],
+)
+def test_a_prediction_takes_nothing_else(nearpeak: Nearpeak, more: tuple[str, ...]) -> None:
+    code, _, err = nearpeak("app", "jacobi2d", "--study", "x", "--what-if", "one", *more)
+    assert code == 2
+    assert f"--study DIR, and with nothing else: leave out {more[0]}" in err
+
+
+def test_a_prediction_needs_another_library(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, who = SimpleNamespace(benchmark="jacobi2d"), SimpleNamespace(label="mpich")
+    one = SimpleNamespace(cell=SimpleNamespace(case=case, who=who))
+    results = SimpleNamespace(applications=[one])
+    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
+    code, _, err = nearpeak("app", "jacobi2d", "--study", "x", "--what-if", "mpich")
+    assert code == 2
+    assert "jacobi2d was measured with the same library alone" in err
+
+
 def test_a_problem_is_solved_and_drawn(tmp_path: Path) -> None:
     from nearpeak.libraries import catalogue
 
@@ -39,8 +81,9 @@ def test_a_problem_is_solved_and_drawn(tmp_path: Path) -> None:
         catalogue.add("mpich")
     except UserError as error:
         pytest.skip(f"mpich cannot be installed: {error}")
-    page = tmp_path / "solution.html"
+    page, file = tmp_path / "solution.html", tmp_path / "solution.json"
     words = ["jacobi2d", "--mpi", "mpich", "--ranks", "1", "--sizes", "16", "--plot", str(page)]
+    words += ["--solution", str(file)]
     done = subprocess.run(
         [NEARPEAK, "app", *words, "--tolerance", "1e-6"],
         capture_output=True,
@@ -51,3 +94,4 @@ def test_a_problem_is_solved_and_drawn(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "# solved after" in done.stdout
     assert "16 x 16 cells" in page.read_text()
+    assert '"rows":16' in file.read_text()

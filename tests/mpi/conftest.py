@@ -80,7 +80,8 @@ class Launcher:
         file = self.folder / "records.jsonl"
         file.unlink(missing_ok=True)
         cache = () if words[:1] == ("probe",) else SMALL_CACHE
-        program = [str(build_mpi(self.library)), *words, *cache, "--jsonl", str(file)]
+        records = () if "--solve" in words else ("--jsonl", str(file))
+        program = [str(build_mpi(self.library)), *words, *cache, *records]
         if rank_1 is not None:
             program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
         variables = {

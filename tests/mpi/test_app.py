@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_said(launcher: Any) -> None:
     told = [one["message"] for one in done.of("problem")]
     assert len(told) == 2
     assert "fewer rows or columns of cells than of ranks" in told[0]
-    assert "more than --memory-limit 512M" in told[1]
+    assert re.search(r"of a rank take \d+M: more than --memory-limit 512M", told[1])
     done = launcher.run("jacobi2d", "--buffers", "D", *SIZES, *QUICK, fake="reachable=1")
     assert {one["status"] for one in done.of("problem")} == {"skipped"}
     assert "kernels" in done.of("problem")[0]["message"]
@@ -122,6 +122,50 @@ def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) 
     assert done.code == 3, (done.out, done.err)
 
 
+SOLVED = re.compile(
+    r"^# (.*) after (\d+) iterations: residue (\S+), distance (\S+) at most\n"
+    r"# error (\S+), of a cell (\S+) at most;",
+    re.MULTILINE,
+)
+
+
+@one_library
+@pytest.mark.parametrize("words", [(), ("--type", "float"), ("--norm", "100")])
+def test_it_is_solved_when_it_is_near(launcher: Any, words: tuple[str, ...]) -> None:
+    """Near to the closed form: not when iterations change little."""
+    done = launcher.run("jacobi2d", "--solve", "1e-3", *words)
+    assert done.code == 0, (done.out, done.err)
+    assert "on 128 x 64 cells" in done.out
+    [(said, iterations, residue, distance, error, largest)] = SOLVED.findall(done.out)
+    assert said == "solved"
+    assert float(error) <= float(distance) <= 1e-3
+    assert float(residue) < 1e-5
+    assert float(error) <= float(largest)
+    heading, first = done.out.splitlines()[1:3]
+    assert heading.split() == ["#", "Iteration", "Residue", "Distance"]
+    assert float(first.split()[2]) > 1
+    assert 2000 < int(iterations) < 20000
+
+
+@one_library
+def test_cells_that_come_to_a_stand_are_not_solved(launcher: Any) -> None:
+    """One of one cell, float, and some where rounding goes on and on."""
+    words = ("jacobi2d", "--type", "float", "--solve", "1e-9")
+    for size in (1, 15, 32):
+        done = launcher.run(*words, "--sizes", str(size), ranks=1)
+        assert done.code == 1, (done.out, done.err)
+        [(said, iterations, _, distance, error, _)] = SOLVED.findall(done.out)
+        assert said == "NOT SOLVED"
+        assert "give a larger tolerance or --type double" in done.out
+        assert int(iterations) < 20000
+        assert float(error) <= float(distance)
+    done = launcher.run("jacobi2d", "--solve", "1e-9", "--sizes", "1", ranks=1)
+    assert done.code == 0, (done.out, done.err)
+    done = launcher.run("jacobi2d", "--solve", "1e-9", "--sizes", "15", "--most", "50", ranks=1)
+    assert done.code == 1, (done.out, done.err)
+    assert "larger tolerance" not in done.out
+
+
 @one_library
 def test_streams_wait_for_each_other(launcher: Any, fake_nvrtc: Path, tmp_path: Path) -> None:
     """In many iterations of which nobody takes the norm. What is timed does not see them: its cells
@@ -133,7 +177,7 @@ def test_streams_wait_for_each_other(launcher: Any, fake_nvrtc: Path, tmp_path: 
     def solution(*more: str, fake: str = "") -> tuple[str, float]:
         file.unlink(missing_ok=True)
         done = launcher.run(*words, *more, "--solution", str(file), fake=fake, env=env, ranks=4)
-        [residue] = re.findall(r"^100 +(\S+)$", done.out, re.MULTILINE)
+        [residue] = re.findall(r"^100 +(\S+) +\S+$", done.out, re.MULTILINE)
         return file.read_text(), float(residue)
 
     cells, residue = solution()

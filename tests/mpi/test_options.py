@@ -58,6 +58,13 @@ def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
         (("-i", "10", "bw"), "the benchmark comes first"),
         (("--check", "lattency"), "unknown benchmark 'lattency'"),
         ((), "name a benchmark, one of acc_latency, allgather, "),
+        (("halo3d", "--solve", "1e-3", "--solution", "x"), "halo3d has nothing to solve: jacobi2d"),
+        (("jacobi2d", "--solve", "nan"), "--solve: nan is no finite number above 0"),
+        (("jacobi2d", "--solve", "inf"), "--solve: inf is no finite number above 0"),
+        (("jacobi2d", "--solve", "0"), "--solve: 0 is no finite number above 0"),
+        (("jacobi2d", "--solve", "1", "--sizes", "8,16"), "give one size, like --sizes 64"),
+        (("jacobi2d", "--solve", "1", "--norm", "never"), "give --norm 1 or --norm 100"),
+        (("jacobi2d", "--solve", "1", "--jsonl", "x"), "--jsonl would stay empty"),
     ):
         told = ask(program, "--check", *words)
         assert told.returncode == 2

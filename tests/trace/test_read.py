@@ -173,19 +173,22 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     found.ceilings = ceilings(found, results(("near", 8, 1.0)))
     print_trace(found)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "mpich 5: 1 rank ran 0.00100 s in all, 0.000200 s of these in MPI (20.0 %)"
+    assert lines[1] == (
+        "mpich 5: 1 rank ran 0.00100 s (all ranks together), 0.000200 s of these in MPI (20.0 %)"
+    )
     send = next(line for line in lines if line.startswith("MPI_Send"))
     words = ["MPI_Send", "8", "B", "host", "same", "host", "10", "100", "0.000100", "50.0", "10.0"]
     assert send.split() == [*words, "10.0", "20.0", "0.00100", "1.00", "9.00e-05"]
     barrier = next(line for line in lines if line.startswith("MPI_Barrier"))
     assert barrier.split()[1] == "10"
-    assert any(line.startswith("At most 9.00e-05 s would be saved") for line in lines)
+    saved = "At most 9.00e-05 s would be saved (all ranks together) if each"
+    assert any(line.startswith(saved) for line in lines)
 
 
 def test_many_rows_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
     found = trace(*(entry(f"MPI_{number}") for number in range(27)))
     print_trace(found)
-    assert "... and 2 rows of 0.000200 s in all: see --all" in capsys.readouterr().out
+    assert "... and 2 rows of 0.000200 s: see --all" in capsys.readouterr().out
     print_trace(found, show_all=True)
     out = capsys.readouterr().out
     assert "MPI_26" in out

@@ -20,6 +20,16 @@ TEST_CASE("sizes are bytes, powers of 1024, ranges and lists of them") {
   CHECK(parse_sizes("0:64M").size() == 28);
 }
 
+TEST_CASE("sizes for people are rounded up") {
+  CHECK(bytes_text_up(68822240384) == "65G");
+  CHECK(bytes_text_up(std::uint64_t{64} << 30) == "64G");
+  CHECK(bytes_text_up((512u << 20) + 1) == "513M");
+  CHECK(bytes_text_up(192u << 10) == "192K");
+  CHECK(bytes_text_up(10241) == "11K");
+  CHECK(bytes_text_up(1001) == "1001");
+  CHECK(parse_bytes(bytes_text_up(68822240384)) > 68822240384);
+}
+
 TEST_CASE("what is not a size is refused") {
   for (const char* bad : {"", "x", "-1", "4KB", "1.5K", "8,", ",8", "8:4", "1:2:3", "3G",
                           "99999999999999999999", "99999999999G"})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak app`: solves the problem of an application, or says what another library would do."""
 
+import math
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,14 @@ from nearpeak.errors import UserError
 
 HELP = """Solve an application's problem and draw the solution, or predict its time.
 
-With --tolerance the application solves its problem on the ranks of a library, prints how far it
-is as it goes, and compares the solution with the closed form. With --what-if it says from a study
-what an iteration would take with the messages of another library.
+With --tolerance the application solves its problem on the ranks of a
+library, one of 64 cells along a side unless --sizes gives another. It goes
+on until it is no farther than that from the solution. As it goes it prints
+a bound of that distance (root of the mean square) and the residue that the
+bound follows from, in the end how far it is from the closed form.
+
+With --what-if it says from a study what an iteration would take with the
+messages of another library.
 
 All other options go to nearpeak-mpi as they are: --sizes, --type, --overlap.
 
@@ -39,19 +45,27 @@ def application(
     mpi: Annotated[
         str | None, typer.Option(metavar="SPEC[@SETTINGS]", help="The library that it runs with.")
     ] = None,
-    ranks: Annotated[int, typer.Option(metavar="N", min=1, help="So many ranks.")] = 2,
+    ranks: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="So many ranks. Default: 2.")
+    ] = None,
     oversubscribe: Annotated[
         bool, typer.Option("--oversubscribe", help="More ranks than cores share them.")
     ] = False,
     buffers: Annotated[
-        str, typer.Option(metavar="A,B", help="As of `nearpeak run`: H,H, D,D.")
-    ] = "H,H",
+        str | None,
+        typer.Option(metavar="A,B", help="As of `nearpeak run`: H,H, D,D. Default: H,H."),
+    ] = None,
     tolerance: Annotated[
-        str | None, typer.Option(metavar="RESIDUE", help="Solve until the residue is no larger.")
+        str | None,
+        typer.Option(metavar="DISTANCE", help="Solve until the solution is no farther than this."),
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="With --tolerance: draw the solution (.html, .png)."),
+    ] = None,
+    solution: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --tolerance: write the solution as JSON."),
     ] = None,
     study: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --what-if: a study that has both.")
@@ -67,35 +81,63 @@ def application(
 ) -> None:
     """Either of both."""
     if (tolerance is None) == (what_if is None):
-        raise UserError("give --tolerance RESIDUE to solve, or --study DIR --what-if LIBRARY")
+        raise UserError("give --tolerance DISTANCE to solve, or --study DIR --what-if LIBRARY")
     if what_if is not None:
-        if study is None or context.args or plot:
-            raise UserError("--what-if goes with --study DIR, and with nothing else")
+        others = {
+            "--mpi": mpi,
+            "--ranks": ranks,
+            "--oversubscribe": oversubscribe,
+            "--buffers": buffers,
+            "--plot": plot,
+            "--solution": solution,
+        }
+        given = [*(option for option, value in others.items() if value), *context.args]
+        if study is None or given:
+            leave_out = f": leave out {' '.join(given)}" if given else ""
+            raise UserError(f"--what-if goes with --study DIR, and with nothing else{leave_out}")
         _what_if(study, name, what_if)
         return
     if study is not None:
         raise UserError("--study goes with --what-if")
+    if any(word.partition("=")[0] == "--solve" for word in context.args):
+        raise UserError("--solve of nearpeak-mpi is --tolerance here: leave out --solve")
     from nearpeak.cli.run import launch
+    from nearpeak.files import check_target, write_whole
     from nearpeak.report.solution import check, draw
 
+    distance = _distance(str(tolerance))
     if plot is not None:
         check(plot)
-
+    for target in filter(None, (plot, solution)):
+        check_target(target)
     with tempfile.TemporaryDirectory() as folder:
-        solution = Path(folder) / "solution.json"
-        more = ["--solution", str(solution)] if plot else []
+        found = Path(folder) / "solution.json"
+        more = ["--solution", str(found)] if plot or solution else []
         status = launch(
             name,
             mpi,
-            [*context.args, "--solve", str(tolerance), *more],
-            ranks=ranks,
+            [*context.args, "--solve", repr(distance), *more],
+            ranks=ranks or 2,
             oversubscribe=oversubscribe,
-            buffers=buffers,
+            buffers=buffers or "H,H",
         )
-        if plot is not None and solution.exists():
-            draw(solution, plot)
-            print(f"Solution: {plot}")
+        if found.exists():
+            if solution is not None:
+                write_whole(solution, found.read_text())
+            if plot is not None:
+                draw(found, plot)
+                print(f"Solution: {plot}")
     raise typer.Exit(status)
+
+
+def _distance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise UserError(f"--tolerance {text}: give a number above 0, like 1e-6")
+    return value
 
 
 def _what_if(folder: Path, name: str, label: str) -> None:
@@ -105,5 +147,13 @@ def _what_if(folder: Path, name: str, label: str) -> None:
     from nearpeak.report.terminal import print_groups
     from nearpeak.report.what_if import what_if
 
-    table = what_if(build_results(folder), name, label)
-    print_groups(table, Console(highlight=False, emoji=False, markup=False))
+    results = build_results(folder)
+    measured = {
+        one.cell.who.label for one in results.applications if one.cell.case.benchmark == name
+    }
+    if measured == {label}:
+        raise UserError(
+            f"--what-if {label}: {name} was measured with the same library alone, so that it"
+            " would take what it took: name another library whose messages the study has"
+        )
+    print_groups(what_if(results, name, label), Console(highlight=False, emoji=False, markup=False))

@@ -57,7 +57,7 @@ def trace(
     """Runs it, prints the table; exits as the command did."""
     import msgspec
 
-    from nearpeak.files import write_whole
+    from nearpeak.files import check_target, write_whole
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.discover import resolve
     from nearpeak.report.traced import print_trace
@@ -65,14 +65,16 @@ def trace(
     from nearpeak.trace.ceilings import ceilings
     from nearpeak.trace.run import run
 
+    if output:
+        check_target(output)
     results = build_results(study) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     found = run(command, library)
     if results:
         found.ceilings = ceilings(found, results)
+    print_trace(found, show_all=show_all)  # before the file: it stays where that cannot be written
     if output:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
         write_whole(output, text + "\n")
-    print_trace(found, show_all=show_all)
     if found.exit_status:
         raise typer.Exit(found.exit_status)

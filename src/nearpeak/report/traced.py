@@ -11,6 +11,7 @@ from nearpeak.trace.model import Ceiling, Entry, Trace
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
+TOGETHER = "all ranks together"
 WAITING = "The time of a call holds what it waited for the other rank."
 
 
@@ -20,7 +21,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     ranks = count(len(trace.ranks), "rank")
     share = percent(_of(trace.mpi_seconds, trace.run_seconds))
     console.print(
-        f"\n{trace.library}: {ranks} ran {number(trace.run_seconds)} s in all, "
+        f"\n{trace.library}: {ranks} ran {number(trace.run_seconds)} s ({TOGETHER}), "
         f"{number(trace.mpi_seconds)} s of these in MPI ({share} %)",
         style="bold",
     )
@@ -32,11 +33,13 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     if len(trace.entries) > len(shown):
         rest = trace.entries[len(shown) :]
         seconds = sum(one.seconds for one in rest)
-        console.print(f"... and {count(len(rest), 'row')} of {number(seconds)} s in all: see --all")
+        console.print(f"... and {count(len(rest), 'row')} of {number(seconds)} s: see --all")
     if trace.ceilings:
         saved = sum(one.saved_seconds for one in trace.ceilings)
-        said = f"{number(saved)} s would be saved if each of these messages took what its path "
-        console.print(f"At most {said}carries without MPI.")
+        console.print(
+            f"At most {number(saved)} s would be saved ({TOGETHER}) if each of these messages took"
+            " what its path carries without MPI."
+        )
     console.print(WAITING, style="dim")
 
 

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak trace`: what is bad input before anything runs, and a table that is not lost."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.trace.model import SCHEMA, Trace
+
+Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+def test_a_target_is_checked_before_the_command_runs(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    target, ran = tmp_path / "missing" / "t.json", tmp_path / "ran"
+    command = ("sh", "-c", f"touch {shlex.quote(str(ran))}")
+    code, _, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", *command)
+    assert code == 2
+    assert f"cannot write {target}: No such file or directory" in " ".join(err.split())
+    assert not ran.exists()
+
+
+def test_the_table_comes_before_the_file(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    target = tmp_path / "there" / "t.json"
+    target.parent.mkdir()
+
+    def run(*_: Any) -> Trace:
+        target.parent.rmdir()  # meanwhile
+        return Trace(
+            schema=SCHEMA,
+            nearpeak="0",
+            command=["app"],
+            library="mpich 5",
+            exit_status=0,
+            expected=0,
+            ranks=[],
+            entries=[],
+        )
+
+    monkeypatch.setattr("nearpeak.trace.run.run", run)
+    monkeypatch.setattr("nearpeak.libraries.discover.resolve", lambda _: None)
+    code, out, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")
+    assert code == 2
+    assert "mpich 5: 0 ranks ran" in out
+    assert "cannot write" in err
