@@ -10,7 +10,11 @@ namespace nearpeak {
 Field Field::plane(std::uint64_t rows, std::uint64_t columns, std::uint64_t exact) {
   // Four neighbours add up to less than `exact`.
   const auto most = static_cast<std::int64_t>(exact / 8 / (std::max(rows, columns) + 2));
-  return {.round = 0, .down = std::clamp<std::int64_t>(most, 1, 64), .across = most > 3 ? 3 : 1};
+  return {.rows = static_cast<std::int64_t>(rows),
+          .columns = static_cast<std::int64_t>(columns),
+          .round = 0,
+          .down = std::clamp<std::int64_t>(most, 1, 64),
+          .across = most > 3 ? 3 : 1};
 }
 
 // Of rows that follow each other, and half of it of the two arrays, within a page. CPUs take an

@@ -17,16 +17,26 @@
 namespace nearpeak {
 
 // What cells begin with: whole numbers, so that the arithmetic is exact. Round 0 has a plane, which
-// stays as it is; the others have numbers that look drawn.
+// stays as it is; the others have numbers that look drawn. Outside the whole they are held.
 struct Field {
+  std::int64_t rows = 0;  // of the whole
+  std::int64_t columns = 0;
   std::uint64_t round = 0;
   std::int64_t down = 0;  // the plane: down * row + across * column
   std::int64_t across = 0;
 
   // Of a whole of so many rows and columns, exact in a type that has all whole numbers to `exact`.
   static Field plane(std::uint64_t rows, std::uint64_t columns, std::uint64_t exact);
+  bool outside(std::int64_t row, std::int64_t column) const {
+    return row < 0 || row >= rows || column < 0 || column >= columns;
+  }
   double at(std::int64_t row, std::int64_t column) const;
-  double relaxed(std::int64_t row, std::int64_t column) const;  // after one step
+  double once(std::int64_t row, std::int64_t column) const;  // after one step
+  double twice(std::int64_t row, std::int64_t column) const;
+  // By the first step or the second.
+  double change(std::uint64_t step, std::int64_t row, std::int64_t column) const {
+    return step == 1 ? once(row, column) - at(row, column) : twice(row, column) - once(row, column);
+  }
 };
 
 inline double Field::at(std::int64_t row, std::int64_t column) const {
@@ -36,12 +46,19 @@ inline double Field::at(std::int64_t row, std::int64_t column) const {
            static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
   x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
   x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return static_cast<double>((x ^ (x >> 15)) % 256);
+  return static_cast<double>((x ^ (x >> 15)) % 64);
 }
 
-inline double Field::relaxed(std::int64_t row, std::int64_t column) const {
+inline double Field::once(std::int64_t row, std::int64_t column) const {
+  if (outside(row, column)) return at(row, column);
   return 0.25 *
          (at(row, column - 1) + at(row, column + 1) + at(row - 1, column) + at(row + 1, column));
+}
+
+inline double Field::twice(std::int64_t row, std::int64_t column) const {
+  if (outside(row, column)) return at(row, column);
+  return 0.25 * (once(row, column - 1) + once(row, column + 1) + once(row - 1, column) +
+                 once(row + 1, column));
 }
 
 // Which cells come first: all of them, or those that neighbours need.
@@ -79,8 +96,8 @@ class Relaxation {
   virtual double sum() = 0;
   // All that was begun is done.
   virtual void finish() = 0;
-  // What it must be after a step from the field.
-  virtual double expected_sum(const Field& field) = 0;
+  // What it must be of the first step from the field, or of the second.
+  virtual double expected_sum(const Field& field, std::uint64_t step) = 0;
   // The new cells are those of the next step.
   void turn() { std::swap(from_, to_); }
 
@@ -90,7 +107,7 @@ class Relaxation {
   // All cells, and those around, as the field has them; what a step is to write is spoiled.
   virtual void set(const Field& field) = 0;
   // The first cell, in the order of rows and of columns from those around the tile on, that is not
-  // as the field has it after a step.
+  // as the field has it after two steps.
   struct Wrong {
     std::int64_t row;  // in the tile: -1 is above it
     std::int64_t column;
@@ -105,8 +122,6 @@ class Relaxation {
 
  protected:
   Relaxation(const CaseContext& context, const Tile& tile, std::size_t cell_bytes);
-  // Of a cell of the tile or around it; where there is no neighbour it stays as it was.
-  double expected(const Field& field, std::int64_t row, std::int64_t column) const;
 
   const Tile tile_;
   const CellLayout layout_;
@@ -120,19 +135,6 @@ class Relaxation {
   std::array<std::optional<SlotBuffer>, 4> out_;
   std::array<std::optional<SlotBuffer>, 4> in_;
 };
-
-inline double Relaxation::expected(const Field& field, std::int64_t row,
-                                   std::int64_t column) const {
-  const bool up = row < 0;
-  const bool down = row >= static_cast<std::int64_t>(tile_.rows);
-  const bool left = column < 0;
-  const bool right = column >= static_cast<std::int64_t>(tile_.columns);
-  const auto& next_to = tile_.neighbours;
-  const bool held = (up && !next_to[kUp]) || (down && !next_to[kDown]) ||
-                    (left && !next_to[kLeft]) || (right && !next_to[kRight]);
-  return held ? field.at(tile_.row + row, tile_.column + column)
-              : field.relaxed(tile_.row + row, tile_.column + column);
-}
 
 // In memory of the context's kind, by whoever computes there. `type`: float or double. Throws
 // Unfit, std::bad_alloc and the accelerator's errors.

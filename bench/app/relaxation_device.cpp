@@ -86,12 +86,13 @@ class OnDevice final : public Relaxation {
     const auto* const totals = reinterpret_cast<const double*>(totals_.slot(0));
     return std::accumulate(totals, totals + kTotals, 0.0);
   }
-  double expected_sum(const Field& field) override {
+  double expected_sum(const Field& field, std::uint64_t step) override {
     void* const totals = totals_on_device();
-    add_up_expected_->launch(kAddUp,
-                             {&totals, &tile_.rows, &tile_.columns, &tile_.row, &tile_.column,
-                              &field.round, &field.down, &field.across},
-                             *beside_);
+    add_up_expected_->launch(
+        kAddUp,
+        {&totals, &tile_.rows, &tile_.columns, &tile_.row, &tile_.column, &field.rows,
+         &field.columns, &field.round, &field.down, &field.across, &step},
+        *beside_);
     fetch_totals();
     return sum();
   }
@@ -104,12 +105,11 @@ class OnDevice final : public Relaxation {
 
   std::optional<Wrong> find_wrong(const Field& field) override {
     void* const found = lookers_.found();
-    const std::uint64_t held = held_sides();
-    find_wrong_->launch(
-        Lookers::shape(),
-        {&from_, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns, &tile_.row,
-         &tile_.column, &field.round, &field.down, &field.across, &held, &found},
-        *stream_);
+    find_wrong_->launch(Lookers::shape(),
+                        {&from_, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns,
+                         &tile_.row, &tile_.column, &field.rows, &field.columns, &field.round,
+                         &field.down, &field.across, &found},
+                        *stream_);
     stream_->synchronize();
     const auto first = lookers_.first();
     if (!first) return std::nullopt;
@@ -118,7 +118,7 @@ class OnDevice final : public Relaxation {
                 .column = static_cast<std::int64_t>(*first % wide) - 1,
                 .expected = 0,
                 .got = 0};
-    wrong.expected = expected(field, wrong.row, wrong.column);
+    wrong.expected = field.twice(tile_.row + wrong.row, tile_.column + wrong.column);
     wrong.got = value_at(wrong.row, wrong.column);
     return wrong;
   }
@@ -182,20 +182,12 @@ class OnDevice final : public Relaxation {
                        *stream_);
   }
 
-  std::uint64_t held_sides() const {
-    std::uint64_t held = 0;
-    for (const Side side : kSides)
-      if (!tile_.neighbours[side]) held |= std::uint64_t{1} << side;
-    return held;
-  }
-
   void set(const void* cells, const Field& field, std::uint64_t spoiled) {
-    const std::uint64_t held = held_sides();
-    set_cells_->launch(
-        threads_for(tile_.cells(), 1 << 20),
-        {&cells, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns, &tile_.row,
-         &tile_.column, &field.round, &field.down, &field.across, &held, &spoiled},
-        *stream_);
+    set_cells_->launch(threads_for(tile_.cells(), 1 << 20),
+                       {&cells, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns,
+                        &tile_.row, &tile_.column, &field.rows, &field.columns, &field.round,
+                        &field.down, &field.across, &spoiled},
+                       *stream_);
   }
 
   double value_at(std::int64_t row, std::int64_t column) {

@@ -69,7 +69,7 @@ template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount
   for (; i + kCells <= count; i += kCells) {
     Vector above = *reinterpret_cast<const Vector*>(here + i - pitch);
     const Vector last = *reinterpret_cast<const Vector*>(here + i + kCount * pitch);
-    [[maybe_unused]] Vector squares{};  // few enough to be exact for whole numbers and quarters
+    [[maybe_unused]] Vector squares{};  // few enough to be exact for what is verified
 #pragma GCC unroll 4
     for (std::size_t row = 0; row < kCount; ++row) {
       const Real* const at = here + row * pitch + i;
@@ -203,13 +203,11 @@ class OnHost final : public Relaxation {
     for (const double sum : sums_) all += sum;
     return all;
   }
-  double expected_sum(const Field& field) override {
+  double expected_sum(const Field& field, std::uint64_t step) override {
     double all = 0;
-    for_each([&](std::int64_t row, std::int64_t column, std::optional<Side> side) {
-      if (side) return;
-      const std::int64_t y = tile_.row + row;
-      const std::int64_t x = tile_.column + column;
-      const double change = field.relaxed(y, x) - field.at(y, x);
+    for_each([&](std::int64_t row, std::int64_t column, bool around) {
+      if (around) return;
+      const double change = field.change(step, tile_.row + row, tile_.column + column);
       all += change * change;
     });
     return all;
@@ -217,9 +215,9 @@ class OnHost final : public Relaxation {
   void set(const Field& field) override {
     Real* const here = old_cells();
     Real* const there = new_cells();
-    for_each([&](std::int64_t row, std::int64_t column, std::optional<Side> side) {
+    for_each([&](std::int64_t row, std::int64_t column, bool) {
       const auto value = static_cast<Real>(field.at(tile_.row + row, tile_.column + column));
-      const bool held = side && !tile_.neighbours[*side];
+      const bool held = field.outside(tile_.row + row, tile_.column + column);
       here[layout_.at(row, column)] = value;
       there[layout_.at(row, column)] = held ? value : static_cast<Real>(-0.5);
     });
@@ -227,9 +225,9 @@ class OnHost final : public Relaxation {
 
   std::optional<Wrong> find_wrong(const Field& field) override {
     std::optional<Wrong> wrong;
-    for_each([&](std::int64_t row, std::int64_t column, std::optional<Side>) {
+    for_each([&](std::int64_t row, std::int64_t column, bool) {
       if (wrong) return;
-      const double wanted = expected(field, row, column);
+      const double wanted = field.twice(tile_.row + row, tile_.column + column);
       const auto got = static_cast<double>(old_cells()[layout_.at(row, column)]);
       if (got != wanted) wrong = Wrong{row, column, wanted, got};
     });
@@ -241,18 +239,18 @@ class OnHost final : public Relaxation {
   Real* new_cells() const { return reinterpret_cast<Real*>(to_); }
   static Real* cells_of(SlotBuffer& buffer) { return reinterpret_cast<Real*>(buffer.slot(0)); }
 
-  // visit(row, column, side around the tile), but for the corners around it.
+  // visit(row, column, whether it is around the tile), but for the corners around it.
   template <class Visit>
   void for_each(Visit visit) const {
     const auto rows = static_cast<std::int64_t>(tile_.rows);
     const auto columns = static_cast<std::int64_t>(tile_.columns);
-    for (std::int64_t column = 0; column < columns; ++column) visit(-1, column, kUp);
+    for (std::int64_t column = 0; column < columns; ++column) visit(-1, column, true);
     for (std::int64_t row = 0; row < rows; ++row) {
-      visit(row, -1, kLeft);
-      for (std::int64_t column = 0; column < columns; ++column) visit(row, column, std::nullopt);
-      visit(row, columns, kRight);
+      visit(row, -1, true);
+      for (std::int64_t column = 0; column < columns; ++column) visit(row, column, false);
+      visit(row, columns, true);
     }
-    for (std::int64_t column = 0; column < columns; ++column) visit(rows, column, kDown);
+    for (std::int64_t column = 0; column < columns; ++column) visit(rows, column, true);
   }
 
   void copy_line(Real* to, const Line& into, const Real* from, const Line& of, Side side) const {

@@ -135,7 +135,7 @@ class Case : public Sampled {
   virtual std::optional<Work> work() const { return std::nullopt; }
 
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers
-  // ready. Every later round is one iteration. Once it has run, wrong() says what did not arrive as
+  // ready. Every later round is a run(1). Once it has run, wrong() says what did not arrive as
   // it should have; after round 0, of all that was timed. With Part::kAll what is received is
   // spoiled before, and looked at whole; with Part::kStamps the payload of the round before lies
   // there, and a look at what has changed is enough.

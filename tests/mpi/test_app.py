@@ -48,7 +48,7 @@ def test_every_way(launcher: Any) -> None:
     for tiles, scaling in itertools.product(axes["tiles"], axes["scaling"]):
         words = ("--tiles", tiles, "--scaling", scaling, "--overlap", "yes")
         sizes = ("--sizes", "6,39,64")  # whole rows of strong scaling: one of each rank
-        for more in (("--type", "float"), ("--norm", "never")):
+        for more in (("--type", "float"), ("--norm", "100"), ("--norm", "never")):
             done = launcher.run("jacobi2d", *words, *more, *sizes, *QUICK, ranks=6)
             assert done.verified_sizes("jacobi2d") == [6, 39, 64]
 
@@ -168,8 +168,7 @@ def test_cells_that_come_to_a_stand_are_not_solved(launcher: Any) -> None:
 
 @one_library
 def test_streams_wait_for_each_other(launcher: Any, fake_nvrtc: Path, tmp_path: Path) -> None:
-    """In many iterations of which nobody takes the norm. What is timed does not see them: its cells
-    stay as they are."""
+    """In many iterations of which nobody takes the norm."""
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
     file = tmp_path / "solution.json"
     words = ("jacobi2d", "--sizes", "17", "--norm", "100", "--solve", "1e-9", "--most", "150")
@@ -187,6 +186,18 @@ def test_streams_wait_for_each_other(launcher: Any, fake_nvrtc: Path, tmp_path: 
         assert got == cells
         assert its_residue == pytest.approx(residue, rel=1e-5)
     assert solution(*on_device, fake="reachable=1,heedless=1")[0] != cells
+
+
+@one_library
+def test_steps_that_do_not_wait_are_caught(launcher: Any, fake_nvrtc: Path) -> None:
+    """A first step alone has nothing to wait for, nor have later ones of what is timed, whose cells
+    stay as they are."""
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    words = ("jacobi2d", "--buffers", "D", "--overlap", "yes", "--norm", "never", "--sizes", "33")
+    done = launcher.run(*words, *QUICK, fake="reachable=1,heedless=1", env=env, ranks=4)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert problem["status"] == "wrong data"
 
 
 @one_library

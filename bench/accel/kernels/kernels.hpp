@@ -69,13 +69,15 @@ std::string portable_in_opencl(const std::string& source);
 //   relax_line(to, from, first, step, count, pitch)    cells that are `step` apart
 //   copy_line(to, to_first, to_step, from, from_first, from_step, count)
 //   add_up(totals, sums, count)    one total for each block
-//   add_up_expected(totals, rows, columns, row, column, round, down, across)
-//     the squared changes of a step from a Field, likewise
-//   set_cells(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed,
-//             spoiled)
-//   find_wrong(cells, origin, pitch, rows, columns, row, column, round, down, across, fixed, found)
-//     of a Field; `fixed`: a bit for each side without a neighbour; found: for each thread the
-//     first cell that is wrong, all ones where there is none
+//   add_up_expected(totals, rows, columns, row, column, whole_rows, whole_columns, round, down,
+//                   across, step)
+//     the squared changes of the first or the second step from a Field, likewise
+//   set_cells(cells, origin, pitch, rows, columns, row, column, whole_rows, whole_columns, round,
+//             down, across, spoiled)
+//   find_wrong(cells, origin, pitch, rows, columns, row, column, whole_rows, whole_columns, round,
+//              down, across, found)
+//     of a Field, after two steps; found: for each thread the first cell that is wrong, all ones
+//     where there is none
 std::string relaxation(const std::string& type, unsigned bytes);
 
 // Halos of blocks of cells (app/halo_block.hpp), with cells of this type.

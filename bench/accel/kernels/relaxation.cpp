@@ -110,58 +110,74 @@ KERNEL add_up(GLOBAL double* totals, GLOBAL const double* sums, u64 count) {
   put_sum_of_block(totals + block_number(), parts, total);
 }
 
-FUNCTION REAL field(i64 row, i64 column, u64 round, i64 down, i64 across) {
-  if (round == 0) return (REAL)(down * row + across * column);
-  u32 x = (u32)row * 0x9E3779B1u + (u32)column * 0x85EBCA77u + (u32)round * 0xC2B2AE3Du;
+typedef struct {
+  i64 rows, columns;  // of the whole
+  u64 round;
+  i64 down, across;
+} Field;
+
+FUNCTION bool outside(const Field* field, i64 row, i64 column) {
+  return row < 0 || row >= field->rows || column < 0 || column >= field->columns;
+}
+
+FUNCTION REAL value(const Field* field, i64 row, i64 column) {
+  if (field->round == 0) return (REAL)(field->down * row + field->across * column);
+  u32 x = (u32)row * 0x9E3779B1u + (u32)column * 0x85EBCA77u + (u32)field->round * 0xC2B2AE3Du;
   x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
   x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return (REAL)((x ^ (x >> 15)) % 256);
+  return (REAL)((x ^ (x >> 15)) % 64);
 }
 
-FUNCTION REAL relaxed(i64 row, i64 column, u64 round, i64 down, i64 across) {
-  return mean(field(row, column - 1, round, down, across),
-              field(row, column + 1, round, down, across),
-              field(row - 1, column, round, down, across),
-              field(row + 1, column, round, down, across));
+FUNCTION REAL once(const Field* field, i64 row, i64 column) {
+  if (outside(field, row, column)) return value(field, row, column);
+  return mean(value(field, row, column - 1), value(field, row, column + 1),
+              value(field, row - 1, column), value(field, row + 1, column));
 }
 
-KERNEL add_up_expected(GLOBAL double* totals, u64 rows, u64 columns, i64 row, i64 column, u64 round,
-                       i64 down, i64 across) {
+FUNCTION REAL twice(const Field* field, i64 row, i64 column) {
+  if (outside(field, row, column)) return value(field, row, column);
+  return mean(once(field, row, column - 1), once(field, row, column + 1),
+              once(field, row - 1, column), once(field, row + 1, column));
+}
+
+KERNEL add_up_expected(GLOBAL double* totals, u64 rows, u64 columns, i64 row, i64 column,
+                       i64 whole_rows, i64 whole_columns, u64 round, i64 down, i64 across,
+                       u64 step) {
   PARTS_OF_SUM(parts);
+  const Field field = {whole_rows, whole_columns, round, down, across};
   double total = 0;
   for (u64 i = thread_number(); i < rows * columns; i += thread_count()) {
     const i64 y = row + (i64)(i / columns), x = column + (i64)(i % columns);
-    const double change =
-        relaxed(y, x, round, down, across) - field(y, x, round, down, across);
+    const double change = step == 1 ? once(&field, y, x) - value(&field, y, x)
+                                    : twice(&field, y, x) - once(&field, y, x);
     total += change * change;
   }
   put_sum_of_block(totals + block_number(), parts, total);
 }
 
 KERNEL set_cells(GLOBAL REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,
-                 i64 column, u64 round, i64 down, i64 across, u64 fixed, u64 spoiled) {
+                 i64 column, i64 whole_rows, i64 whole_columns, u64 round, i64 down, i64 across,
+                 u64 spoiled) {
+  const Field field = {whole_rows, whole_columns, round, down, across};
   const u64 wide = columns + 2;
   for (u64 i = thread_number(); i < (rows + 2) * wide; i += thread_count()) {
     const i64 r = (i64)(i / wide) - 1, c = (i64)(i % wide) - 1;
-    const bool held = (r < 0 && (fixed & 1) != 0) || (r == (i64)rows && (fixed & 2) != 0) ||
-                      (c < 0 && (fixed & 4) != 0) || (c == (i64)columns && (fixed & 8) != 0);
+    const bool held = outside(&field, row + r, column + c);
     cells[(i64)origin + r * (i64)pitch + c] =
-        spoiled != 0 && !held ? (REAL)-0.5 : field(row + r, column + c, round, down, across);
+        spoiled != 0 && !held ? (REAL)-0.5 : value(&field, row + r, column + c);
   }
 }
 
 KERNEL find_wrong(GLOBAL const REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,
-                  i64 column, u64 round, i64 down, i64 across, u64 fixed, GLOBAL u64* found) {
+                  i64 column, i64 whole_rows, i64 whole_columns, u64 round, i64 down, i64 across,
+                  GLOBAL u64* found) {
+  const Field field = {whole_rows, whole_columns, round, down, across};
   const u64 wide = columns + 2;
   u64 wrong = ~(u64)0;
   for (u64 i = thread_number(); i < (rows + 2) * wide && wrong == ~(u64)0; i += thread_count()) {
     const i64 r = (i64)(i / wide) - 1, c = (i64)(i % wide) - 1;
-    const bool outer_row = r < 0 || r == (i64)rows, outer_column = c < 0 || c == (i64)columns;
-    if (outer_row && outer_column) continue;
-    const u64 side = r < 0 ? 1 : r == (i64)rows ? 2 : c < 0 ? 4 : c == (i64)columns ? 8 : 0;
-    const REAL wanted = (fixed & side) != 0 ? field(row + r, column + c, round, down, across)
-                                            : relaxed(row + r, column + c, round, down, across);
-    if (cells[(i64)origin + r * (i64)pitch + c] != wanted) wrong = i;
+    if ((r < 0 || r == (i64)rows) && (c < 0 || c == (i64)columns)) continue;  // a corner
+    if (cells[(i64)origin + r * (i64)pitch + c] != twice(&field, row + r, column + c)) wrong = i;
   }
   found[thread_number()] = wrong;
 }
