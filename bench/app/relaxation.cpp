@@ -17,6 +17,44 @@ Field Field::plane(std::uint64_t rows, std::uint64_t columns, std::uint64_t exac
           .across = most > 3 ? 3 : 1};
 }
 
+FieldRows::FieldRows(const Field& field, std::int64_t row, std::int64_t column, std::uint64_t count)
+    : field_(field),
+      column_(column - static_cast<std::int64_t>(kBeyond)),
+      width_(count + 2 * kBeyond),
+      row_(row) {
+  for (std::size_t i = 0; i < at_.size(); ++i)
+    at_[i] = values_of(row_ - 2 + static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < once_.size(); ++i)
+    once_[i] = relaxed(at_[i], at_[i + 1], at_[i + 2], row_ - 1 + static_cast<std::int64_t>(i));
+  twice_ = relaxed(once_[0], once_[1], once_[2], row_);
+}
+
+void FieldRows::next() {
+  ++row_;
+  std::rotate(at_.begin(), at_.begin() + 1, at_.end());
+  at_.back() = values_of(row_ + 2);
+  std::rotate(once_.begin(), once_.begin() + 1, once_.end());
+  once_.back() = relaxed(at_[2], at_[3], at_[4], row_ + 1);
+  twice_ = relaxed(once_[0], once_[1], once_[2], row_);
+}
+
+FieldRows::Values FieldRows::values_of(std::int64_t row) const {
+  Values values(width_);
+  for (std::size_t i = 0; i < width_; ++i)
+    values[i] = field_.at(row, column_ + static_cast<std::int64_t>(i));
+  return values;
+}
+
+// But for the first and the last cell, for which there is too little.
+FieldRows::Values FieldRows::relaxed(const Values& above, const Values& here, const Values& below,
+                                     std::int64_t row) const {
+  Values next = here;
+  for (std::size_t i = 1; i + 1 < width_; ++i)
+    if (!field_.outside(row, column_ + static_cast<std::int64_t>(i)))
+      next[i] = 0.25 * (here[i - 1] + here[i + 1] + above[i] + below[i]);
+  return next;
+}
+
 // Of rows that follow each other, and half of it of the two arrays, within a page. CPUs take an
 // address for another one that is as far into its page: where rows of both arrays were so, steps
 // took ten times as long on some (AMD, 4096 columns).

@@ -33,10 +33,6 @@ struct Field {
   double at(std::int64_t row, std::int64_t column) const;
   double once(std::int64_t row, std::int64_t column) const;  // after one step
   double twice(std::int64_t row, std::int64_t column) const;
-  // By the first step or the second.
-  double change(std::uint64_t step, std::int64_t row, std::int64_t column) const {
-    return step == 1 ? once(row, column) - at(row, column) : twice(row, column) - once(row, column);
-  }
 };
 
 inline double Field::at(std::int64_t row, std::int64_t column) const {
@@ -60,6 +56,34 @@ inline double Field::twice(std::int64_t row, std::int64_t column) const {
   return 0.25 * (once(row, column - 1) + once(row, column + 1) + once(row - 1, column) +
                  once(row + 1, column));
 }
+
+// Rows of a field, one after the other, so that each value is worked out once.
+class FieldRows {
+ public:
+  // From `row` on, `count` cells from `column` on.
+  FieldRows(const Field& field, std::int64_t row, std::int64_t column, std::uint64_t count);
+  void next();
+  // Cells of this row.
+  const double* at() const { return &at_[2][kBeyond]; }
+  const double* once() const { return &once_[1][kBeyond]; }
+  const double* twice() const { return &twice_[kBeyond]; }
+
+ private:
+  static constexpr std::size_t kBeyond = 2;  // cells at either end, which two steps read
+  using Values = std::vector<double>;
+
+  Values values_of(std::int64_t row) const;
+  Values relaxed(const Values& above, const Values& here, const Values& below,
+                 std::int64_t row) const;
+
+  const Field field_;
+  const std::int64_t column_;
+  const std::size_t width_;
+  std::int64_t row_;
+  std::array<Values, 5> at_;    // from two rows above to two below
+  std::array<Values, 3> once_;  // from the row above to that below
+  Values twice_;
+};
 
 // Which cells come first: all of them, or those that neighbours need.
 enum class Cells { kAll, kEdges };

@@ -205,17 +205,19 @@ class OnHost final : public Relaxation {
   }
   double expected_sum(const Field& field, std::uint64_t step) override {
     double all = 0;
-    for_each([&](std::int64_t row, std::int64_t column, bool around) {
-      if (around) return;
-      const double change = field.change(step, tile_.row + row, tile_.column + column);
-      all += change * change;
-    });
+    FieldRows rows(field, tile_.row, tile_.column, tile_.columns);
+    for (std::uint64_t row = 0; row < tile_.rows; ++row, rows.next()) {
+      const double* const before = step == 1 ? rows.at() : rows.once();
+      const double* const after = step == 1 ? rows.once() : rows.twice();
+      for (std::uint64_t i = 0; i < tile_.columns; ++i)
+        all += (after[i] - before[i]) * (after[i] - before[i]);
+    }
     return all;
   }
   void set(const Field& field) override {
     Real* const here = old_cells();
     Real* const there = new_cells();
-    for_each([&](std::int64_t row, std::int64_t column, bool) {
+    for_each([&](std::int64_t row, std::int64_t column) {
       const auto value = static_cast<Real>(field.at(tile_.row + row, tile_.column + column));
       const bool held = field.outside(tile_.row + row, tile_.column + column);
       here[layout_.at(row, column)] = value;
@@ -224,14 +226,18 @@ class OnHost final : public Relaxation {
   }
 
   std::optional<Wrong> find_wrong(const Field& field) override {
-    std::optional<Wrong> wrong;
-    for_each([&](std::int64_t row, std::int64_t column, bool) {
-      if (wrong) return;
-      const double wanted = field.twice(tile_.row + row, tile_.column + column);
-      const auto got = static_cast<double>(old_cells()[layout_.at(row, column)]);
-      if (got != wanted) wrong = Wrong{row, column, wanted, got};
-    });
-    return wrong;
+    const auto rows = static_cast<std::int64_t>(tile_.rows);
+    const auto columns = static_cast<std::int64_t>(tile_.columns);
+    FieldRows expected(field, tile_.row - 1, tile_.column - 1, tile_.columns + 2);
+    for (std::int64_t row = -1; row <= rows; ++row, expected.next()) {
+      const std::int64_t corner = row < 0 || row == rows ? 1 : 0;
+      for (std::int64_t column = -1 + corner; column <= columns - corner; ++column) {
+        const double wanted = expected.twice()[column + 1];
+        const auto got = static_cast<double>(old_cells()[layout_.at(row, column)]);
+        if (got != wanted) return Wrong{row, column, wanted, got};
+      }
+    }
+    return std::nullopt;
   }
 
  private:
@@ -239,18 +245,18 @@ class OnHost final : public Relaxation {
   Real* new_cells() const { return reinterpret_cast<Real*>(to_); }
   static Real* cells_of(SlotBuffer& buffer) { return reinterpret_cast<Real*>(buffer.slot(0)); }
 
-  // visit(row, column, whether it is around the tile), but for the corners around it.
+  // visit(row, column), of the tile and around it, but for the corners there.
   template <class Visit>
   void for_each(Visit visit) const {
     const auto rows = static_cast<std::int64_t>(tile_.rows);
     const auto columns = static_cast<std::int64_t>(tile_.columns);
-    for (std::int64_t column = 0; column < columns; ++column) visit(-1, column, true);
+    for (std::int64_t column = 0; column < columns; ++column) visit(-1, column);
     for (std::int64_t row = 0; row < rows; ++row) {
-      visit(row, -1, true);
-      for (std::int64_t column = 0; column < columns; ++column) visit(row, column, false);
-      visit(row, columns, true);
+      visit(row, -1);
+      for (std::int64_t column = 0; column < columns; ++column) visit(row, column);
+      visit(row, columns);
     }
-    for (std::int64_t column = 0; column < columns; ++column) visit(rows, column, true);
+    for (std::int64_t column = 0; column < columns; ++column) visit(rows, column);
   }
 
   void copy_line(Real* to, const Line& into, const Real* from, const Line& of, Side side) const {
