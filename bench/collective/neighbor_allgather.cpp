@@ -20,7 +20,8 @@ const Register neighbor_allgather_entry(collective<NeighborAllgather>(
      .summary =
          "time until every rank of a ring has a block of both neighbours: MPI_Neighbor_allgather",
      .smallest = 1,
-     .traffic = Traffic{.once = 2}}));
+     .traffic = Traffic{.once = 2},
+     .least = Traffic{.once = 1}}));
 
 }  // namespace
 }  // namespace nearpeak

@@ -24,7 +24,8 @@ const Register neighbor_allgatherv_entry(collective<NeighborAllgatherv>(
      .summary =
          "neighbor_allgather with a count for each neighbour, equal ones: MPI_Neighbor_allgatherv",
      .smallest = 1,
-     .traffic = Traffic{.once = 2}}));
+     .traffic = Traffic{.once = 2},
+     .least = Traffic{.once = 1}}));
 
 }  // namespace
 }  // namespace nearpeak

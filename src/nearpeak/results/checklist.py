@@ -8,6 +8,7 @@ The rules are given here in our own words.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import filterfalse
 
 from nearpeak.arrays import Floats
 from nearpeak.numbers import count
@@ -159,12 +160,12 @@ def _slots(data: Observations) -> str:
 def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
     can_be = {one.name for one in data.benchmarks if one.ceiling == "measured"}
     measured = [c for c in cells if c.median is not None]
-    wanting = [
-        c
-        for c in measured
-        if c.ceiling is not None
-        or (c.case.benchmark in can_be and (c.case.x or c.better == "lower"))
-    ]
+
+    def wants(cell: Cell) -> bool:
+        told = cell.case.benchmark in can_be and (cell.case.x or cell.better == "lower")
+        return cell.ceiling is not None or bool(told)
+
+    wanting, others = list(filter(wants, measured)), list(filterfalse(wants, measured))
     if not wanting:
         return NOT_APPLICABLE, "nothing was measured that a path's ceiling holds for"
     bound = sum(cell.ceiling is not None for cell in wanting)
@@ -175,6 +176,9 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
         how += f", {derived} of them beside a bound that follows from such ceilings"
     if ideal := sum(c.ceiling is not None and c.ceiling.kind == "ideal" for c in wanting):
         how += f", {ideal} beside the best that there can be"
+    if others:
+        names = ", ".join(sorted({cell.case.benchmark for cell in others}))
+        how += f"; {count(len(others), 'other')} ({names}) stand beside none"
     if above:
         how += f"; {above} are above it, so that those ceilings are none"
     if noisy:
