@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from nearpeak.results.fits import fit
+
 MakeStudy = Any
 
 
@@ -49,3 +51,12 @@ def test_too_few_sizes_are_not_fitted(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "latency", {8: 1.0, 1 << 20: 100.0})
     assert study.results().fits == []
+
+
+@pytest.mark.parametrize(("buffers", "least"), [("H,H", 0), ("H,D", 8), ("D,D", 8)])
+def test_an_empty_message_says_nothing_of_a_devices_memory(
+    by_hand: Any, buffers: str, least: int
+) -> None:
+    times = {0: 0.3, **{8 << power: 10 + (8 << power) / 10e3 for power in range(0, 21, 3)}}
+    cells = [by_hand.make_cell("latency", us, x=x, buffers=buffers) for x, us in times.items()]
+    assert fit(cells, [], by_hand.BENCHMARKS)[0].smallest_bytes == least

@@ -5,12 +5,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from nearpeak.identity import CEILING, Curve, Place, Who
+from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Fit
 from nearpeak.statistics.fits import by_protocol
 from nearpeak.study.benchmarks import Benchmark
+from nearpeak.study.buffers import in_gpu
 
 _RATES = ("us", "GB/s")  # units of what a time of one message follows from
 Points = dict[tuple[Who, Place, Curve], list[tuple[int, float]]]  # size in bytes, us
@@ -21,17 +22,18 @@ def fit(
 ) -> list[Fit]:
     """Of each curve one fit, or one for each protocol; none where the model does not describe it.
 
-    A rate that counts both ways is one of twice the bytes. A library's fit that comes to more than
-    the ceiling carries describes nothing: too few sizes say how fast large messages are.
+    A rate that counts both ways is one of twice the bytes. An empty message touches no device's
+    memory: it is no part of a curve of that. A library's fit that comes to more than the ceiling
+    carries describes nothing: too few sizes say how fast large messages are.
     """
     ways = {one.name: one.moves.ways for one in benchmarks}
     curves: Points = defaultdict(list)
     for cell in cells:
-        if cell.median is not None and cell.unit in _RATES:
+        if cell.median is not None and cell.unit in _RATES and _moves(cell.case):
             points = curves[cell.who, cell.place, cell.case.curve]
             _add(points, cell.case.x, cell.median, cell.better, ways[cell.case.benchmark])
     for point in ceilings:
-        if point.unit in _RATES:
+        if point.unit in _RATES and _moves(point.case):
             points = curves[CEILING, point.place, point.case.curve]
             both = ways.get(point.case.benchmark, 1)
             _add(points, point.case.x, point.value, point.better, both)
@@ -48,6 +50,10 @@ def fit(
         if one.who == CEILING
         or one.asymptotic_gbs <= ABOVE * limits.get(_ceiling(index, one), math.inf)
     ]
+
+
+def _moves(case: Case) -> bool:
+    return case.x > 0 or not in_gpu(case.buffers)
 
 
 def _ceiling(index: Ceilings, found: Fit) -> tuple[Place, Curve] | None:
