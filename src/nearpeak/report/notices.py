@@ -69,9 +69,7 @@ def _incomplete(results: Results) -> Iterator[Notice]:
 
 def _unaware(results: Results) -> Iterator[Notice]:
     if found := awareness.sentences(results.awareness):
-        text = (
-            "Operations with GPU buffers failed, alone or after others, or were not tried."
-        )
+        text = "Operations with GPU buffers failed, alone or after others, or were not tried."
         yield Notice(text, tuple(found), tone="note", details="aware")
 
 
