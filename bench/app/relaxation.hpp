@@ -31,8 +31,6 @@ struct Field {
     return row < 0 || row >= rows || column < 0 || column >= columns;
   }
   double at(std::int64_t row, std::int64_t column) const;
-  double once(std::int64_t row, std::int64_t column) const;  // after one step
-  double twice(std::int64_t row, std::int64_t column) const;
 };
 
 inline double Field::at(std::int64_t row, std::int64_t column) const {
@@ -45,19 +43,8 @@ inline double Field::at(std::int64_t row, std::int64_t column) const {
   return static_cast<double>((x ^ (x >> 15)) % 64);
 }
 
-inline double Field::once(std::int64_t row, std::int64_t column) const {
-  if (outside(row, column)) return at(row, column);
-  return 0.25 *
-         (at(row, column - 1) + at(row, column + 1) + at(row - 1, column) + at(row + 1, column));
-}
-
-inline double Field::twice(std::int64_t row, std::int64_t column) const {
-  if (outside(row, column)) return at(row, column);
-  return 0.25 * (once(row, column - 1) + once(row, column + 1) + once(row - 1, column) +
-                 once(row + 1, column));
-}
-
-// Rows of a field, one after the other, so that each value is worked out once.
+// Rows of a field, one after the other, so that each value is worked out once: what it begins with,
+// and what it is after one step and after two.
 class FieldRows {
  public:
   // From `row` on, `count` cells from `column` on.

@@ -118,7 +118,8 @@ class OnDevice final : public Relaxation {
                 .column = static_cast<std::int64_t>(*first % wide) - 1,
                 .expected = 0,
                 .got = 0};
-    wrong.expected = field.twice(tile_.row + wrong.row, tile_.column + wrong.column);
+    wrong.expected =
+        *FieldRows(field, tile_.row + wrong.row, tile_.column + wrong.column, 1).twice();
     wrong.got = value_at(wrong.row, wrong.column);
     return wrong;
   }

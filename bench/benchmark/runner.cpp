@@ -40,7 +40,7 @@ std::optional<Work> work_of(const Case& made, Group& group) {
   auto work = made.work();
   if (!work) return work;
   const auto counts = group.gather(work->messages.size());
-  const std::size_t most = group.largest(work->messages.size());
+  const std::size_t most = *std::max_element(counts.begin(), counts.end());
   std::vector<double> own(work->messages.begin(), work->messages.end());
   own.resize(most);
   const auto all = group.gather(own);
