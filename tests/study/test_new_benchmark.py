@@ -73,10 +73,15 @@ def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     assert {one["status"] for one in cells} <= {"ok", "above ceiling"}
     assert {one["ceiling"]["kind"] for one in cells} == {"bound"}
     assert all(one["launches"] == 2 and one["fraction"] > 0 for one in cells)
-    latency = {
-        one["case"]["x"]: one["value"]
+    names = {8: "latency 8 B, ", 65536: "latency 64 KiB, "}
+    assert all(one["ceiling"]["method"].startswith(names[one["case"]["x"]]) for one in cells)
+    # Not of blocks in which a hypervisor put the ranks far apart: it need not be the median of all.
+    ranges = {
+        one["case"]["x"]: one["range"]
         for one in results["ceilings"]
         if one["case"]["benchmark"] == "latency"
     }
-    assert all(one["ceiling"]["value"] == latency[one["case"]["x"]] for one in cells)
+    for one in cells:
+        low, high = ranges[one["case"]["x"]]
+        assert low <= one["ceiling"]["value"] <= high
     assert "red_black" in (study / "report.html").read_text()
