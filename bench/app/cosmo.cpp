@@ -5,9 +5,10 @@
 #include <exception>
 #include <vector>
 
-#include "app/check_memory.hpp"
 #include "app/cosmo_fields.hpp"
 #include "app/exchange.hpp"
+#include "app/phase_clock.hpp"
+#include "benchmark/check_memory.hpp"
 
 namespace nearpeak {
 namespace {
@@ -15,11 +16,11 @@ namespace {
 using cosmo::Fields;
 using cosmo::Patch;
 
-enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kPhases };
+enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack };
 
-Patch patch_of(const CaseContext& context) {
+Patch patch_of(const CaseContext& context, std::size_t side) {
   // As many exchanges go on as updates are in flight, and one update is computed meanwhile.
-  return {.side = context.bytes,
+  return {.side = side,
           .fields = std::stoull(context.axis("fields")),
           .sets = std::stoull(context.axis("updates")) + 1,
           .grid = near_square(context.group.size()),
@@ -28,9 +29,9 @@ Patch patch_of(const CaseContext& context) {
 
 // Throws Unfit on all ranks.
 Patch own_patch(const CaseContext& context) {
-  const Patch patch = patch_of(context);
-  check_memory(context, cosmo::bytes_of(patch), "the fields");
-  return patch;
+  check_memory(context, "the fields",
+               [&](std::size_t side) { return cosmo::bytes_of(patch_of(context, side)); });
+  return patch_of(context, context.bytes);
 }
 
 // A rank that is a neighbour at both sides takes at one what goes out at the other, and the order
@@ -71,7 +72,7 @@ class Updates {
   bool computes() const { return computes_; }
   bool exchanges() const { return exchanges_; }
   Fields& fields() { return *fields_; }
-  std::vector<double>& phases_ns() { return phases_ns_; }
+  PhaseClock& clock() { return clock_; }
 
   // Of one update; of messages those that it waits for.
   Work work() {
@@ -91,22 +92,22 @@ class Updates {
 
   void update() {
     const std::size_t set = begun_ % patch_.sets;
-    mark_ = now_ns();
+    clock_.start();
     if (computes_) fields_->update(set);
-    lap(kCompute);
+    clock_.lap(kCompute);
     if (!exchanges_) {
       fields_->finish_update();
       ++begun_;
-      return lap(kCompute);
+      return clock_.lap(kCompute);
     }
     if (!waits_after_) finish_but(in_flight_ == 0 ? 0 : in_flight_ - 1);
     if (computes_) fields_->finish_update();
-    lap(kCompute);
+    clock_.lap(kCompute);
     fields_->pack(set);
-    lap(kPack);
+    clock_.lap(kPack);
     links_[set]->begin();
     ++begun_;
-    lap(kCommunicate);
+    clock_.lap(kCommunicate);
     if (waits_after_ || in_flight_ == 0) finish_but(in_flight_);
   }
 
@@ -121,16 +122,10 @@ class Updates {
     while (begun_ - finished_ > so_many) {
       const std::size_t set = finished_++ % patch_.sets;
       links_[set]->finish();
-      lap(kCommunicate);
+      clock_.lap(kCommunicate);
       fields_->unpack(set);
-      lap(kUnpack);
+      clock_.lap(kUnpack);
     }
-  }
-
-  void lap(Phase phase) {
-    const std::int64_t now = now_ns();
-    phases_ns_[phase] += static_cast<double>(now - mark_);
-    mark_ = now;
   }
 
   const Patch patch_;
@@ -142,8 +137,7 @@ class Updates {
   std::vector<std::unique_ptr<Exchange>> links_;
   std::uint64_t begun_ = 0;  // updates
   std::uint64_t finished_ = 0;
-  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
-  std::int64_t mark_ = 0;
+  PhaseClock clock_{{"compute", "pack", "communicate", "unpack"}};
 };
 
 // An iteration updates every set once.
@@ -154,30 +148,32 @@ class Cosmo final : public Case {
         cells_(static_cast<double>(patch_.cells()) * context.group.size()),
         updates_(std::make_unique<Updates>(context, patch_)) {}
 
-  std::vector<std::string> phases() const override {
-    return {"compute", "pack", "communicate", "unpack"};
-  }
-  const std::vector<double>& phases_ns() const override { return updates_->phases_ns(); }
+  std::vector<std::string> phases() const override { return updates_->clock().names(); }
+  const std::vector<double>& phases_ns() const override { return updates_->clock().ns(); }
   std::optional<Work> work() const override { return updates_->work(); }
   std::vector<double> values(const Times& times) const override {
     const double us = times.us / static_cast<double>(patch_.sets);
     return {us, cells_ / us / 1e3};
   }
 
-  void begin_round(std::uint64_t round, Part) override { updates_->begin_round(round); }
+  void begin_round(std::uint64_t round, Part) override {
+    round_ = round;
+    updates_->begin_round(round);
+  }
 
   void run(std::uint64_t n) override {
-    auto& phases = updates_->phases_ns();
-    std::fill(phases.begin(), phases.end(), 0.0);
+    if (round_ != 0) n = looked_at_after();
+    updates_->clock().clear();
     for (std::uint64_t i = 0; i < n * patch_.sets; ++i) updates_->update();
     // Of one update, as the metric is.
-    for (double& phase : phases) phase /= static_cast<double>(patch_.sets);
+    updates_->clock().divide(static_cast<double>(patch_.sets));
   }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
     updates_->settle();
     for (std::size_t set = 0; set < patch_.sets; ++set) {
-      const auto values = cosmo::values_of(patch_, set, round, updates_->computes());
+      const int updates = updates_->computes() ? looked_at_after() : 0;
+      const auto values = cosmo::values_of(patch_, set, round, updates);
       const auto found = updates_->fields().find_wrong(set, values, updates_->exchanges());
       if (!found) continue;
       return Mismatch{.slot = set,
@@ -190,12 +186,17 @@ class Cosmo final : public Case {
   }
 
  private:
+  // Iterations of a round. Whether an update reads what was received after the one before, only a
+  // second one shows.
+  int looked_at_after() const { return updates_->computes() && updates_->exchanges() ? 2 : 1; }
+
   static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(32 * value) & 0xFF);
+    return static_cast<unsigned>(static_cast<std::int64_t>(1024 * value) & 0xFF);
   }
 
   const Patch patch_;
   const double cells_;  // of an update, of all ranks
+  std::uint64_t round_ = 0;
   const std::unique_ptr<Updates> updates_;
 };
 

@@ -19,6 +19,16 @@ double drawn(std::uint64_t round, std::uint32_t set, Kind kind, std::uint64_t in
   return static_cast<double>((x ^ (x >> 15)) % 128);
 }
 
+// Those of a line that have three neighbours at each side, after one more update.
+std::vector<double> updated(const std::vector<double>& line) {
+  std::vector<double> values;
+  for (std::size_t i = kHalo; i + kHalo < line.size(); ++i)
+    values.push_back((18 * line[i] + 4 * (line[i - 1] + line[i + 1]) +
+                      2 * (line[i - 2] + line[i + 2]) + (line[i - 3] + line[i + 3])) /
+                     32);
+  return values;
+}
+
 std::uint64_t message_cells(const Patch& patch) { return patch.planes() * patch.side * kHalo; }
 
 }  // namespace
@@ -60,24 +70,19 @@ Face face_of(const Patch& patch, const Layout& layout, Side side, bool around) {
   }
 }
 
-Values values_of(const Patch& patch, std::size_t set, std::uint64_t round, bool updated) {
+Values values_of(const Patch& patch, std::size_t set, std::uint64_t round, int updates) {
   const auto number = static_cast<std::uint32_t>(set);
-  // Of the row or column `first + i` of the whole, which has `all` of them.
+  const auto side = static_cast<std::int64_t>(patch.side);
+  // Of the rows or columns of the rank at `position`, and of three more at each end.
   const auto line = [&](Kind kind, int position, int ranks) {
-    const auto first = static_cast<std::int64_t>(static_cast<std::uint64_t>(position) * patch.side);
-    const auto all = static_cast<std::int64_t>(static_cast<std::uint64_t>(ranks) * patch.side);
-    const auto at = [&](std::int64_t i) {
-      if (round == 0) return 0.0;
-      return drawn(round, number, kind,
-                   static_cast<std::uint64_t>(((first + i) % all + all) % all));
-    };
+    const auto halo = static_cast<std::int64_t>(kHalo) * (1 + updates);
+    const std::int64_t all = ranks * side;  // of the whole
     std::vector<double> values;
-    const auto halo = static_cast<std::int64_t>(kHalo);
-    for (std::int64_t i = -halo; i < static_cast<std::int64_t>(patch.side) + halo; ++i)
-      values.push_back(updated ? (18 * at(i) + 4 * (at(i - 1) + at(i + 1)) +
-                                  2 * (at(i - 2) + at(i + 2)) + (at(i - 3) + at(i + 3))) /
-                                     32
-                               : at(i));
+    for (std::int64_t i = position * side - halo; i < (position + 1) * side + halo; ++i)
+      values.push_back(round == 0 ? 0.0
+                                  : drawn(round, number, kind,
+                                          static_cast<std::uint64_t>((i % all + all) % all)));
+    for (int update = 0; update < updates; ++update) values = updated(values);
     return values;
   };
   Values values;
@@ -105,12 +110,12 @@ void Fields::update(std::size_t set) {
 }
 
 void Fields::set(std::uint64_t round, bool given) {
-  Values spoiled = values_of(patch_, 0, 0, false);
+  Values spoiled = values_of(patch_, 0, 0, 0);
   // Round 0 without messages needs cells around that stay right.
   if (round != 0) std::fill(spoiled.planes.begin(), spoiled.planes.end(), -0.5);
   write(array_of_.back(), spoiled, true);
   for (std::size_t set = 0; set < patch_.sets; ++set)
-    write(array_of_[set], values_of(patch_, set, round, false), given);
+    write(array_of_[set], values_of(patch_, set, round, 0), given);
 }
 
 std::uint64_t bytes_of(const Patch& patch) {

@@ -51,17 +51,17 @@ struct Face {
 // What the neighbour at a side needs, or what it has sent.
 Face face_of(const Patch& patch, const Layout& layout, Side side, bool around);
 
-// What cells hold: the sum of three whole numbers, or quotients of 32, by row, by column and by
-// plane, of which the first two begin three before the rank's own. A stencil of which the weights
-// add up to one makes another such sum of it.
+// What cells hold: the sum of three numbers, by row, by column and by plane, of which the first two
+// begin three before the rank's own. They are whole; each update, a stencil of which the weights
+// add up to one, makes another such sum of quotients of 32 times more.
 struct Values {
   std::vector<double> rows;
   std::vector<double> columns;
   std::vector<double> planes;
 };
-// In round 0 all cells of a plane are alike, so that they stay as they are; in others they look
-// drawn. `updated`: after one update.
-Values values_of(const Patch& patch, std::size_t set, std::uint64_t round, bool updated);
+// After so many updates. In round 0 all cells of a plane are alike, so that they stay as they are;
+// in others they look drawn.
+Values values_of(const Patch& patch, std::size_t set, std::uint64_t round, int updates);
 
 // Each set has an array, and there is one more, which an update writes.
 class Fields {

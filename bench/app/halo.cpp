@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "app/check_memory.hpp"
 #include "app/exchange.hpp"
 #include "app/halo_cells.hpp"
 #include "app/halo_transfer.hpp"
+#include "app/phase_clock.hpp"
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
 #include "payload/numbers.hpp"
@@ -15,7 +16,7 @@
 namespace nearpeak {
 namespace {
 
-enum Phase : std::size_t { kPack, kCommunicate, kUnpack, kPhases };
+enum Phase : std::size_t { kPack, kCommunicate, kUnpack };
 
 constexpr const char* kFused = "fused";
 constexpr const char* kDirect = "direct";
@@ -23,26 +24,54 @@ constexpr const char* kByMpi = "mpi";
 constexpr const char* kMock = "mock";
 constexpr const char* kIsend = "isend";
 
-// Throws Unfit on all ranks, as all below do.
-HaloBlock block_of(const CaseContext& context, bool plane) {
-  const auto side = static_cast<std::int64_t>(context.bytes);
+HaloBlock block_of(const CaseContext& context, bool plane, std::size_t size) {
+  const auto side = static_cast<std::int64_t>(size);
   const auto part = [side](std::int64_t quarters) {
     return std::max<std::int64_t>(1, side * quarters / 4);
   };
   Triple cells{plane ? 1 : side, side, side};
   if (!plane && context.axis("block") == "flat") cells = {part(2), part(3), side};
-  const std::int64_t radius = std::stoll(context.axis("radius"));
-  if (*std::min_element(cells.begin() + (plane ? 1 : 0), cells.end()) < radius)
-    throw Unfit("the block has fewer cells along a side than the halo of radius " +
-                std::to_string(radius));
   const int ranks = context.group.size();
   const Grid square = near_square(ranks);
   const BlockGrid grid =
       plane ? BlockGrid{.planes = 1, .rows = square.rows, .columns = square.columns}
             : near_cube(ranks);
   const bool edges = context.axis("neighbours") == (plane ? "8" : "26");
-  return {cells, radius, std::stoll(context.axis("fields")), edges, grid, context.group.rank(),
+  return {cells,
+          std::stoll(context.axis("radius")),
+          std::stoll(context.axis("fields")),
+          edges,
+          grid,
+          context.group.rank(),
           plane};
+}
+
+std::vector<HaloMessage> messages_of(const CaseContext& context, const HaloBlock& block) {
+  return halo_messages(block, context.axis("messages") == "each");
+}
+
+// Bytes of the cells, and of messages both ways: of those that MPI packs it may want some more.
+std::uint64_t bytes_of(const CaseContext& context, const HaloBlock& block) {
+  const std::size_t cell_bytes = number_type(context.axis("type")).bytes;
+  const std::string& pack = context.axis("pack");
+  std::vector<std::size_t> messages;
+  if (pack != kDirect)
+    for (const HaloMessage& one : messages_of(context, block))
+      messages.push_back(static_cast<std::size_t>(one.cells) * cell_bytes);
+  const auto cells = static_cast<std::uint64_t>(block.cells_of_all()) * cell_bytes;
+  return (pack == kMock ? 0 : cells) + 2 * MessageBuffers::bytes_of_all(messages);
+}
+
+// Throws Unfit on all ranks, as all below do.
+HaloBlock own_block(const CaseContext& context, bool plane) {
+  HaloBlock block = block_of(context, plane, context.bytes);
+  const std::int64_t radius = block.halo[2];
+  if (*std::min_element(block.cells.begin() + (plane ? 1 : 0), block.cells.end()) < radius)
+    throw Unfit("the block has fewer cells along a side than the halo of radius " +
+                std::to_string(radius));
+  check_memory(context, "the cells and messages",
+               [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); });
+  return block;
 }
 
 void check_axes(const CaseContext& context, std::size_t cell_bytes) {
@@ -62,26 +91,21 @@ class Halo final : public Case {
   Halo(const CaseContext& context, bool plane)
       : group_(context.group),
         type_(number_type(context.axis("type"))),
-        block_(block_of(context, plane)),
-        messages_(halo_messages(block_, context.axis("messages") == "each")),
+        block_(own_block(context, plane)),
+        messages_(messages_of(context, block_)),
         pack_(context.axis("pack")),
         packed_bytes_(pack_ == kByMpi ? messages_.size() : 0),
-        phases_ns_(packs() ? std::size_t{kPhases} : 0) {
+        clock_(phase_names(pack_)) {
     check_axes(context, type_.bytes);
     make_types();
-    const auto bytes = message_bytes();
     for (const HaloMessage& message : messages_)
       sent_bytes_ += static_cast<double>(message.cells) * static_cast<double>(type_.bytes);
-    check_memory(context, bytes_of_all(bytes), "the cells and messages");
-    on_every_rank(group_, [&] { make_buffers(context, bytes); });
+    on_every_rank(group_, [&] { make_buffers(context); });
     connect(context);
   }
 
-  std::vector<std::string> phases() const override {
-    if (!packs()) return {};
-    return {"pack", "communicate", "unpack"};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  std::vector<std::string> phases() const override { return clock_.names(); }
+  const std::vector<double>& phases_ns() const override { return clock_.ns(); }
   std::optional<Work> work() const override {
     Work work;
     for (const HaloMessage& message : messages_)
@@ -103,7 +127,7 @@ class Halo final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+    clock_.clear();
     for (std::uint64_t i = 0; i < n; ++i) iterate();
   }
 
@@ -119,7 +143,12 @@ class Halo final : public Case {
   }
 
  private:
-  bool packs() const { return pack_ != kDirect && pack_ != kMock; }
+  bool packs() const { return packs(pack_); }
+  static bool packs(const std::string& pack) { return pack != kDirect && pack != kMock; }
+  static std::vector<std::string> phase_names(const std::string& pack) {
+    if (!packs(pack)) return {};
+    return {"pack", "communicate", "unpack"};
+  }
 
   void make_types() {
     if (pack_ != kDirect && pack_ != kByMpi) return;
@@ -133,7 +162,6 @@ class Halo final : public Case {
   // Of the buffers of packed messages.
   std::vector<std::size_t> message_bytes() const {
     std::vector<std::size_t> all;
-    if (pack_ == kDirect) return all;
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       int packed = 0;
       if (pack_ == kByMpi) MPI_Pack_size(1, out_types_[i].get(), comm(), &packed);
@@ -143,13 +171,8 @@ class Halo final : public Case {
     return all;
   }
 
-  std::uint64_t bytes_of_all(const std::vector<std::size_t>& messages) const {
-    const auto cells = static_cast<std::uint64_t>(block_.cells_of_all()) * type_.bytes;
-    return (pack_ == kMock ? 0 : cells) + 2 * MessageBuffers::bytes_of_all(messages);
-  }
-
-  void make_buffers(const CaseContext& context, const std::vector<std::size_t>& bytes) {
-    if (pack_ != kDirect) packed_.emplace(context, bytes);
+  void make_buffers(const CaseContext& context) {
+    if (pack_ != kDirect) packed_.emplace(context, message_bytes());
     if (pack_ == kMock) return;
     const PackedHalo* const packed = packed_ ? &*packed_ : nullptr;
     cells_ = on_device(context.kind)
@@ -195,18 +218,18 @@ class Halo final : public Case {
   }
 
   void iterate() {
-    mark_ = packs() ? now_ns() : 0;
+    clock_.start();
     pack();
-    lap(kPack);
+    clock_.lap(kPack);
     if (staged_) {
       staged_->begin();
       staged_->finish();
     } else {
       transfer_->run();
     }
-    lap(kCommunicate);
+    clock_.lap(kCommunicate);
     unpack();
-    lap(kUnpack);
+    clock_.lap(kUnpack);
   }
 
   void pack() {
@@ -232,13 +255,6 @@ class Halo final : public Case {
       MPI_Unpack(packed_->in[i].slot(0), packed_bytes_[i], &place, cells_->data(), 1,
                  in_types_[i].get(), comm());
     }
-  }
-
-  void lap(Phase phase) {
-    if (!packs()) return;
-    const std::int64_t now = now_ns();
-    phases_ns_[phase] += static_cast<double>(now - mark_);
-    mark_ = now;
   }
 
   MPI_Comm comm() const { return comm_of(group_); }
@@ -283,8 +299,7 @@ class Halo final : public Case {
   std::unique_ptr<HaloCells> cells_;
   std::unique_ptr<Transfer> transfer_;
   std::unique_ptr<Exchange> staged_;
-  std::vector<double> phases_ns_;
-  std::int64_t mark_ = 0;
+  PhaseClock clock_;
 };
 
 using Sizes = std::vector<std::size_t>;

@@ -10,15 +10,16 @@
 #include <numbers>
 #include <vector>
 
-#include "app/check_memory.hpp"
 #include "app/exchange.hpp"
+#include "app/phase_clock.hpp"
 #include "app/relaxation.hpp"
+#include "benchmark/check_memory.hpp"
 #include "payload/numbers.hpp"
 
 namespace nearpeak {
 namespace {
 
-enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kNorm, kPhases };
+enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kNorm };
 
 Grid grid_of(const CaseContext& context) {
   const int ranks = context.group.size();
@@ -31,12 +32,13 @@ struct Whole {
   std::uint64_t columns;
   double cells() const { return static_cast<double>(rows) * static_cast<double>(columns); }
 };
-Whole whole_of(const CaseContext& context) {
+Whole whole_of(const CaseContext& context, std::size_t side) {
   const Grid grid = grid_of(context);
-  if (context.axis("scaling") == "strong") return {context.bytes, context.bytes};
-  return {context.bytes * static_cast<std::uint64_t>(grid.rows),
-          context.bytes * static_cast<std::uint64_t>(grid.columns)};
+  if (context.axis("scaling") == "strong") return {side, side};
+  return {side * static_cast<std::uint64_t>(grid.rows),
+          side * static_cast<std::uint64_t>(grid.columns)};
 }
+Whole whole_of(const CaseContext& context) { return whole_of(context, context.bytes); }
 
 // After how many iterations the norm is taken; 0: never.
 std::uint64_t norm_every(const CaseContext& context) {
@@ -51,9 +53,13 @@ Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
   if (whole.rows < static_cast<std::uint64_t>(grid.rows) ||
       whole.columns < static_cast<std::uint64_t>(grid.columns))
     throw Unfit("there are fewer rows or columns of cells than of ranks");
-  const Tile tile = tile_of(grid, context.group.rank(), whole.rows, whole.columns);
-  check_memory(context, relaxation_bytes(tile, cell_bytes), "the cells");
-  return tile;
+  const auto tile_at = [&](std::size_t side) {
+    const Whole at = whole_of(context, side);
+    return tile_of(grid, context.group.rank(), at.rows, at.columns);
+  };
+  check_memory(context, "the cells",
+               [&](std::size_t side) { return relaxation_bytes(tile_at(side), cell_bytes); });
+  return tile_at(context.bytes);
 }
 
 // Its iterations on this rank.
@@ -77,58 +83,50 @@ class Iterations {
   const Tile& tile() const { return tile_; }
   const NumberType& type() const { return type_; }
   Relaxation& cells() const { return *relaxation_; }
-  // What the parts of all iterations since clear() took.
-  const std::vector<double>& phases_ns() const { return phases_ns_; }
-  void clear() { std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0); }
+  const PhaseClock& clock() const { return clock_; }
+  void clear() { clock_.clear(); }
 
   // One of them; where it is `summed`, the sum of the squares of all changes on all ranks.
   std::optional<double> iterate(bool summed) {
     std::optional<double> sum;
-    mark_ = now_ns();
+    clock_.start();
     relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
     relaxation_->finish_first();
-    lap(kCompute);
+    clock_.lap(kCompute);
     relaxation_->pack();
-    lap(kPack);
+    clock_.lap(kPack);
     exchange_->begin();
-    lap(kCommunicate);
+    clock_.lap(kCommunicate);
     if (overlaps_) relaxation_->compute_inside();
-    lap(kCompute);
+    clock_.lap(kCompute);
     exchange_->finish();
-    lap(kCommunicate);
+    clock_.lap(kCommunicate);
     relaxation_->unpack();
-    lap(kUnpack);
+    clock_.lap(kUnpack);
     if (summed) {
       sum = 0;
       for (const double one : group_.gather(relaxation_->sum())) *sum += one;
     }
-    lap(kNorm);
+    clock_.lap(kNorm);
     relaxation_->turn();
     return sum;
   }
 
   // What iterations have begun and not needed yet, as cells inside.
   void finish() {
-    mark_ = now_ns();
+    clock_.start();
     relaxation_->finish();
-    lap(kCompute);
+    clock_.lap(kCompute);
   }
 
  private:
-  void lap(Phase phase) {
-    const std::int64_t now = now_ns();
-    phases_ns_[phase] += static_cast<double>(now - mark_);
-    mark_ = now;
-  }
-
   Group& group_;
   const NumberType& type_;
   const Tile tile_;
   const bool overlaps_;
   std::unique_ptr<Relaxation> relaxation_;
   std::unique_ptr<Exchange> exchange_;
-  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
-  std::int64_t mark_ = 0;
+  PhaseClock clock_{{"compute", "pack", "communicate", "unpack", "norm"}};
 };
 
 class Jacobi final : public Case {
@@ -139,10 +137,8 @@ class Jacobi final : public Case {
         iterations_(context),
         plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
 
-  std::vector<std::string> phases() const override {
-    return {"compute", "pack", "communicate", "unpack", "norm"};
-  }
-  const std::vector<double>& phases_ns() const override { return iterations_.phases_ns(); }
+  std::vector<std::string> phases() const override { return iterations_.clock().names(); }
+  const std::vector<double>& phases_ns() const override { return iterations_.clock().ns(); }
   std::optional<Work> work() const override {
     const Tile& tile = iterations_.tile();
     Work work{.copied_bytes = tile.rows * tile.columns * iterations_.type().bytes};

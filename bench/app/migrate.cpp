@@ -8,8 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "app/check_memory.hpp"
 #include "app/particles.hpp"
+#include "app/phase_clock.hpp"
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
 
@@ -21,7 +22,7 @@ using particles::kDirections;
 using particles::Motion;
 using particles::Particles;
 
-enum Phase : std::size_t { kCount, kPack, kCommunicate, kUnpack, kPhases };
+enum Phase : std::size_t { kCount, kPack, kCommunicate, kUnpack };
 
 // Messages of a step: one to each partner, of those that go in some of the directions, and one from
 // each.
@@ -203,15 +204,19 @@ std::uint64_t record_bytes_of(const CaseContext& context) {
 
 // Throws Unfit on all ranks.
 Motion motion_of(const CaseContext& context) {
-  Motion motion(context.bytes, std::stod(context.axis("share")), context.axis("skew") == "10to1");
+  const auto motion_at = [&](std::size_t particles) {
+    return Motion(particles, std::stod(context.axis("share")), context.axis("skew") == "10to1");
+  };
+  Motion motion = motion_at(context.bytes);
   if (context.axis(kStaging) == "pipelined")
     throw Unfit("the particles of a step are staged as a whole: no --staging pipelined");
   const std::uint64_t moving = motion.room() * record_bytes_of(context);
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
-  const std::uint64_t bytes =
-      (motion.count() + motion.moving() + motion.room()) * record_bytes_of(context);
-  check_memory(context, bytes, "the particles");
+  check_memory(context, "the particles", [&](std::size_t particles) {
+    const Motion at = motion_at(particles);
+    return (at.count() + at.moving() + at.room()) * record_bytes_of(context);
+  });
   return motion;
 }
 
@@ -234,10 +239,8 @@ class Migrate final : public Case {
     partners_ = make_partners(context.axis("exchange"));
   }
 
-  std::vector<std::string> phases() const override {
-    return {"count", "pack", "communicate", "unpack"};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  std::vector<std::string> phases() const override { return clock_.names(); }
+  const std::vector<double>& phases_ns() const override { return clock_.ns(); }
   std::optional<Work> work() const override {
     Work work{.announced_bytes = sizeof(int)};
     std::vector<std::uint64_t> leaving(by_rank_ ? static_cast<std::size_t>(group_.size())
@@ -265,7 +268,7 @@ class Migrate final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+    clock_.clear();
     for (std::uint64_t i = 0; i < n; ++i) step();
   }
 
@@ -302,16 +305,16 @@ class Migrate final : public Case {
   }
 
   void step() {
-    mark_ = now_ns();
+    clock_.start();
     const auto leaving = particles_->find_leaving(motion_.shift(step_));
-    lap(kCount);
+    clock_.lap(kCount);
     particles_->pack(partners_->order());
-    lap(kPack);
+    clock_.lap(kPack);
     const std::uint64_t come = exchange(leaving);
-    lap(kCommunicate);
+    clock_.lap(kCommunicate);
     const std::uint64_t gone = std::accumulate(leaving.begin(), leaving.end(), std::uint64_t{0});
     particles_->unpack(std::min(come, gone));
-    lap(kUnpack);
+    clock_.lap(kUnpack);
     ++step_;
   }
 
@@ -337,12 +340,6 @@ class Migrate final : public Case {
     return static_cast<int>(all);
   }
 
-  void lap(Phase phase) {
-    const std::int64_t now = now_ns();
-    phases_ns_[phase] += static_cast<double>(now - mark_);
-    mark_ = now;
-  }
-
   // The first byte that differs, of the word at `byte`.
   Mismatch mismatch(std::uint64_t byte, std::uint64_t expected, std::uint64_t got) const {
     unsigned first = 0;
@@ -364,8 +361,7 @@ class Migrate final : public Case {
   std::optional<SlotBuffer> staged_in_;
   bool by_rank_ = false;  // partners are ranks, not directions
   std::unique_ptr<Partners> partners_;
-  std::vector<double> phases_ns_ = std::vector<double>(kPhases);
-  std::int64_t mark_ = 0;
+  PhaseClock clock_{{"count", "pack", "communicate", "unpack"}};
   std::uint64_t first_step_ = 0;
   std::uint64_t step_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "benchmark/check_memory.hpp"
 #include "group/host_memory.hpp"
 
 namespace nearpeak {
@@ -31,12 +32,7 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
       context.group.largest(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  if (const auto most = context.group.largest(needed); most > context.most_bytes)
-    throw Unfit("the buffers of a rank take " + bytes_text_up(most) +
-                ": more than --memory-limit " + bytes_text(context.most_bytes));
-  const bool on_host = !on_device(context.kind);
-  const std::string why = why_too_much(context.group, on_host ? slots * needed : 0);
-  if (!why.empty()) throw Unfit(why);
+  check_memory(context, "the buffers", {needed, on_device(context.kind) ? 0 : slots * needed});
   return slots;
 }
 

@@ -33,24 +33,26 @@ std::uint64_t host_hash() {
   return std::hash<std::string>()(name);
 }
 
-std::string why_too_much(const std::vector<MemoryNeed>& ranks) {
-  std::map<std::uint64_t, MemoryNeed> hosts;
+std::string why_too_much(const std::vector<MemoryNeed>& ranks, const std::string& owner,
+                         double share) {
+  std::map<std::uint64_t, MemoryNeed> memories;
   for (const MemoryNeed& one : ranks) {
-    const auto [host, first] = hosts.emplace(one.host, one);
+    const auto [memory, first] = memories.emplace(one.shared, one);
     if (first) continue;
-    host->second.bytes += one.bytes;
-    host->second.available = std::min(host->second.available, one.available);
+    memory->second.bytes += one.bytes;
+    memory->second.available = std::min(memory->second.available, one.available);
   }
-  for (const auto& [_, all] : hosts)
-    if (static_cast<double>(all.bytes) > kMostMemory * static_cast<double>(all.available))
-      return "the buffers of all ranks of a host are " + std::to_string(all.bytes >> 20) +
+  for (const auto& [_, all] : memories)
+    if (static_cast<double>(all.bytes) > share * static_cast<double>(all.available))
+      return "the buffers of all ranks of a " + owner + " are " + std::to_string(all.bytes >> 20) +
              " MiB, and it has " + std::to_string(all.available >> 20) +
              " MiB available: choose smaller sizes or fewer ranks";
   return "";
 }
 
 std::string why_too_much(Group& group, std::uint64_t bytes) {
-  return why_too_much(group.gather(MemoryNeed{host_hash(), bytes, available_memory()}));
+  return why_too_much(group.gather(MemoryNeed{host_hash(), bytes, available_memory()}), "host",
+                      kMostMemory);
 }
 
 }  // namespace nearpeak

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the buffers of all ranks fit into the memory of their hosts: said before any is touched,
+// Whether the buffers of all ranks fit into the memory that they share: said before any is touched,
 // as the kernel would end some process later.
 #pragma once
 
@@ -11,17 +11,19 @@
 
 namespace nearpeak {
 
-// What a rank is about to take, and what its host has left.
+// What a rank is about to take, and what there is left.
 struct MemoryNeed {
-  std::uint64_t host;  // the same for all ranks of a host
+  std::uint64_t shared;  // the same for all ranks of a host, or of a device
   std::uint64_t bytes;
   std::uint64_t available;
 };
 
 std::uint64_t host_hash();  // of the name of this host
 
-// Why these ranks' memory does not fit; empty where it does.
-std::string why_too_much(const std::vector<MemoryNeed>& ranks);
+// Why it does not fit into the given share of what is available; empty where it does. `owner`: what
+// has the memory, "host".
+std::string why_too_much(const std::vector<MemoryNeed>& ranks, const std::string& owner,
+                         double share);
 
 // The same for `bytes` of host memory of every rank. Collective; known to all.
 std::string why_too_much(Group& group, std::uint64_t bytes);

@@ -91,6 +91,47 @@ def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
 
 
 @one_library
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("jacobi2d", "--sizes", "2000"),
+        ("jacobi2d", "--scaling", "strong", "--type", "float", "--sizes", "2000"),
+        ("halo2d", "--sizes", "2000"),
+        ("halo3d", "--sizes", "200", "--radius", "2", "--block", "flat", "--pack", "direct"),
+        ("halo3d", "--sizes", "400", "--pack", "mock", "--neighbours", "26"),
+        ("cosmo", "--sizes", "200"),
+        ("migrate", "--sizes", "1M"),
+    ],
+)
+def test_the_size_that_fits_is_told(launcher: Any, words: tuple[str, ...]) -> None:
+    limit = ("--memory-limit", "5M", *QUICK)
+    [told] = [one["message"] for one in launcher.run(*words, *limit).of("problem")]
+    found = re.search(r"take [\d.]+M: more than --memory-limit 5M; sizes up to (\d+) fit$", told)
+    assert found, told
+    fits = int(found[1])
+    at = words.index("--sizes") + 1
+    words = (*words[:at], f"{fits},{fits + 1}", *words[at + 1 :])
+    done = launcher.run(*words, *limit)
+    assert {one["size_bytes"] for one in done.of("samples")} == {fits}
+    assert [one["size_bytes"] for one in done.of("problem")] == [fits + 1]
+    done = launcher.run("jacobi2d", "--sizes", "1", "--memory-limit", "1", *QUICK)
+    assert done.of("problem")[0]["message"].endswith("; no size fits")
+
+
+@one_library
+def test_what_a_device_has_is_asked_for(launcher: Any, fake_nvrtc: Path) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    limit = ("--memory-limit", "1000G", "--buffers", "D", *QUICK)
+    done = launcher.run("jacobi2d", "--sizes", "65536", *limit, env=env, fake="reachable=1")
+    [told] = [one["message"] for one in done.of("problem")]
+    assert re.search(
+        r"^the buffers of all ranks of a device are \d+ MiB, and it has \d+ MiB available: "
+        r"choose smaller sizes or fewer ranks; sizes up to \d+ fit$",
+        told,
+    )
+
+
+@one_library
 def test_what_does_not_fit_is_said(launcher: Any) -> None:
     done = launcher.run("jacobi2d", "--sizes", "1,9000", "--scaling", "strong", *QUICK)
     assert done.code == 0, done.err

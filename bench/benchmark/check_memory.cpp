@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/check_memory.hpp"
+
+#include <limits>
+
+#include "group/host_memory.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr double kMostOfDevice = 0.95;  // of what is free: drivers and kernels take some, too
+
+std::uint64_t device_hash(const DeviceInfo& info) {
+  return host_hash() ^ std::hash<std::string>()(info.uuid + info.pci + std::to_string(info.index));
+}
+
+// What a rank takes of its device.
+MemoryNeed need_of_device(const CaseContext& context, std::uint64_t bytes) {
+  constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+  if (context.device == nullptr || !on_device(context.kind)) return {0, 0, kUnknown};
+  const DeviceInfo& info = context.device->info();
+  const std::uint64_t used = context.device->used_bytes();
+  return {device_hash(info), bytes, info.memory_bytes > used ? info.memory_bytes - used : kUnknown};
+}
+
+// The same on all ranks; empty: it fits.
+std::string why_not(const CaseContext& context, const std::string& what, const Taken& taken) {
+  if (const auto most = context.group.largest(taken.bytes); most > context.most_bytes)
+    return what + " of a rank take " + bytes_text_up(most) + ": more than --memory-limit " +
+           bytes_text(context.most_bytes);
+  std::string why = why_too_much(context.group, taken.host_bytes);
+  if (!why.empty()) return why;
+  return why_too_much(context.group.gather(need_of_device(context, taken.bytes)), "device",
+                      kMostOfDevice);
+}
+
+}  // namespace
+
+void check_memory(const CaseContext& context, const std::string& what, const Taken& taken) {
+  const std::string why = why_not(context, what, taken);
+  if (!why.empty()) throw Unfit(why);
+}
+
+void check_memory(const CaseContext& context, const std::string& what,
+                  const std::function<std::uint64_t(std::size_t size)>& bytes_at) {
+  const auto why_not_at = [&](std::size_t size) {
+    const std::uint64_t bytes = bytes_at(size);
+    return why_not(context, what, {bytes, on_device(context.kind) ? 0 : bytes});
+  };
+  const std::string why = why_not_at(context.bytes);
+  if (why.empty()) return;
+  std::size_t fits = 0;
+  for (std::size_t larger = context.bytes; larger - fits > 1;) {
+    const std::size_t middle = fits + (larger - fits) / 2;
+    (why_not_at(middle).empty() ? fits : larger) = middle;
+  }
+  throw Unfit(why +
+              (fits == 0 ? "; no size fits" : "; sizes up to " + std::to_string(fits) + " fit"));
+}
+
+}  // namespace nearpeak
