@@ -103,10 +103,7 @@ class Iterations {
     clock_.lap(kCommunicate);
     relaxation_->unpack();
     clock_.lap(kUnpack);
-    if (summed) {
-      sum = 0;
-      for (const double one : group_.gather(relaxation_->sum())) *sum += one;
-    }
+    if (summed) sum = group_.total(relaxation_->sum());
     clock_.lap(kNorm);
     relaxation_->turn();
     return sum;
@@ -186,10 +183,7 @@ class Jacobi final : public Case {
   // Few bits after the point, which add up exactly. Collective.
   double expected_sum() const {
     if (field_.round == 0) return 0;
-    double all = 0;
-    const double mine = iterations_.cells().expected_sum(field_, summed_step_);
-    for (const double one : iterations_.group().gather(mine)) all += one;
-    return all;
+    return iterations_.group().total(iterations_.cells().expected_sum(field_, summed_step_));
   }
 
   Mismatch mismatch(const Relaxation::Wrong& wrong) const {
@@ -290,9 +284,8 @@ Errors errors_of(const Iterations& iterations, const Laplace& exact, const Whole
       squares += error * error;
     }
   }
-  double all = 0;
-  for (const double one : iterations.group().gather(squares)) all += one;
-  return {std::sqrt(all / whole.cells()), iterations.group().largest(most)};
+  return {std::sqrt(iterations.group().total(squares) / whole.cells()),
+          iterations.group().largest(most)};
 }
 
 // Some points of the solution, each the value of one cell. Collective; throws std::runtime_error.

@@ -275,13 +275,12 @@ class Migrate final : public Case {
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
     const auto homes = motion_.homes(blocks_, group_.rank(), first_step_, step_ - first_step_);
     const Particles::Look look = particles_->look(homes, round);
-    const auto sums = group_.gather(look.ids);
+    const std::uint64_t sum = group_.total(look.ids);
     if (look.wrong)
       return mismatch(look.wrong->place * record_bytes_ + look.wrong->word * sizeof(std::uint64_t),
                       look.wrong->expected, look.wrong->got);
     const std::uint64_t ids = motion_.count() * static_cast<std::uint64_t>(group_.size());
     const std::uint64_t expected = ids % 2 == 0 ? ids / 2 * (ids - 1) : (ids - 1) / 2 * ids;
-    const std::uint64_t sum = std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
     if (sum != expected) return mismatch(0, expected, sum);
     if (step_ == first_step_) return std::nullopt;
     const std::vector<int>& come = partners_->come();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -45,6 +46,12 @@ class Group {
   T largest(const T& mine) {
     const std::vector<T> all = gather(mine);
     return *std::max_element(all.begin(), all.end());
+  }
+  // Added up in the order of the ranks.
+  template <class T>
+  T total(const T& mine) {
+    const std::vector<T> all = gather(mine);
+    return std::accumulate(all.begin(), all.end(), T{});
   }
   // As many values of every member, one member after the other.
   std::vector<double> gather(const std::vector<double>& mine);

@@ -24,7 +24,7 @@ from nearpeak.study.records import Work
 
 ALPHA = Who("alpha")
 BLOCKS = 6
-AXES = {"scaling": "weak", "overlap": "no"}
+AXES = {"scaling": "weak", "overlap": "no", "mode": "sync"}
 BENCHMARKS = [
     Benchmark(
         "latency", [Metric("latency", "us", "lower")], RankRule("exactly", 2), ceiling="measured"
@@ -51,6 +51,7 @@ BENCHMARKS = [
         axes=[
             Axis("scaling", ["weak", "strong"], "weak"),
             Axis("overlap", ["no", "yes"], "no"),
+            Axis("mode", ["sync", "async", "nocomm", "nocomp"], "sync"),
         ],
         x=X("side", "cells", [64]),
         summary="invented",

@@ -64,6 +64,32 @@ def test_ratios_are_of_blocks_that_have_both(made_applications: Any) -> None:
     assert one.speedup.ci95 is None
 
 
+def test_what_is_hidden_is_of_blocks_with_each_alone(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 1100.0)
+    made.plane(made_applications.TWO, [900.0, 800.0, 900.0], mode="async")
+    made.plane(made_applications.TWO, 800.0, mode="nocomm")
+    made.plane(made_applications.TWO, [200.0, 200.0], mode="nocomp")
+    results = made.results()
+    sync, both, *alone = results.applications
+    # No logarithm could be taken of it.
+    assert sync.hidden.value == pytest.approx(-0.5)
+    assert both.hidden.range == pytest.approx((0.5, 1.0))
+    assert both.hidden.value == pytest.approx(0.75)
+    assert [(one.hidden, one.beside) for one in alone] == [(None, []), (None, [])]
+    [against] = both.beside
+    assert (against.axis, against.value) == ("mode", "sync")
+    [section] = sections(results)
+    assert "Hidden" in [column.title for column in section.table.columns]
+
+
+def test_nothing_is_known_to_be_hidden_without_each_alone(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 900.0, mode="async")
+    made.plane(made_applications.TWO, 800.0, mode="nocomm")
+    assert [one.hidden for one in made.results().applications] == [None, None]
+
+
 def test_the_roofline_is_that_of_the_memory_all_ranks_share(made_applications: Any) -> None:
     made = made_applications.Made()
     made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)

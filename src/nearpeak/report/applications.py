@@ -24,8 +24,9 @@ ABOUT = (
     " ranks could copy what an iteration must, by the ceiling of their memory, of a host's by all"
     " cores of the node, over the measured one. Not computing: what is left of an iteration but its"
     " computation on the rank that computes longest. Efficiency: against the fewest ranks, of weak"
-    " scaling t / t', of strong scaling over the ratio of the ranks. Predicted: the time of its"
-    " messages by the latency and the rate of the same library's messages in this study, beside"
+    " scaling t / t', of strong scaling over the ratio of the ranks. Hidden: of the shorter of"
+    " communication and computation, each measured alone, what went on beside the other."
+    " Predicted: the time of its messages by the latency and the rate of the same library's messages in this study, beside"
     " what they took on the rank that waits least for others; not of what is hidden by computation"
     " or staged. Ratios are medians of those of single blocks."
 )
@@ -235,6 +236,7 @@ def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]
         Column("roofline", "Roofline", "%"): any(one.roofline for one in found),
         Column("share", "Not computing", "%"): any(COMPUTE in one.phases for one in found),
         Column("efficiency", "Efficiency", "%"): any(one.scaled for one in found),
+        Column("hidden", "Hidden", "%"): any(one.hidden for one in found),
         Column("messages", "Messages", "µs"): any(one.messages_us for one in found),
         Column("predicted", "Predicted", "µs"): any(one.predicted_us for one in found),
         Column("beside", "Beside", figure=False): any(one.beside for one in found),
@@ -265,6 +267,8 @@ def _row(one: Application, head: str) -> Row:
         values["roofline"] = _roofline(one.roofline.fraction)
     if one.scaled:
         values["efficiency"] = _percent(one.scaled.efficiency, one.scaled.scaling)
+    if one.hidden:
+        values["hidden"] = _percent(one.hidden)
     if (share := not_computing(one)) is not None:
         values["share"] = Value(share, "percent")
     if one.messages_us is not None:

@@ -190,6 +190,7 @@ def _application(one: Application, unit: str) -> Columns:
         "phases_us": ";".join(f"{name}={us}" for name, us in one.phases.items()),
         "messages_us": one.messages_us,
         "predicted_us": one.predicted_us,
+        **_estimated("overlap", one.hidden),
         "scaling": one.scaled.scaling if one.scaled else None,
         **_estimated("efficiency", one.scaled.efficiency if one.scaled else None),
         **_estimated("roofline", one.roofline.fraction if one.roofline else None),

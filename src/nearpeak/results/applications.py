@@ -15,6 +15,7 @@ import numpy as np
 from nearpeak.identity import Axes, Case, Place, Who
 from nearpeak.machine.model import Path
 from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.results import overlap
 from nearpeak.results.model import (
     Application,
     Beside,
@@ -31,6 +32,8 @@ from nearpeak.study.model import staging
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
 OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
+# An axis, and where only one of the two is done.
+MODE, ONLY_COMPUTES, ONLY_COMMUNICATES = "mode", "nocomm", "nocomp"
 COMPUTE, COMMUNICATE = "compute", "communicate"  # parts of an iteration, as bench/app names them
 GPU_CACHED_BYTES = 128 << 20  # no GPU's caches are larger (60 MB of an H200)
 BEYOND = 2  # times its caches: of so much hardly anything stays in them
@@ -90,6 +93,7 @@ def _application(
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
         scaled=_scaled(key, cells) if COMPUTE in phases else None,
+        hidden=_hidden(key, cells),
         beside=list(_beside(key, cells, benchmark)),
         predicted_us=messages.of(who, place, case.buffers, work) if work and _waits(case) else None,
     )
@@ -133,15 +137,31 @@ def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
     return Scaled(place=base, scaling="strong" if strong else "weak", efficiency=efficiency)
 
 
+def _with(key: Key, axis: str, value: str) -> Key:
+    """The same with another value of an axis."""
+    who, place, case = key
+    return who, place, msgspec.structs.replace(case, axes=Axes({**case.axes, axis: value}))
+
+
+def _hidden(key: Key, cells: Mapping[Key, Cell]) -> Estimated | None:
+    """In the blocks that have the same computed alone, and communicated alone."""
+    mode = key[2].axes.get(MODE)
+    alone = [cells.get(_with(key, MODE, one)) for one in (ONLY_COMMUNICATES, ONLY_COMPUTES)]
+    if mode is None or mode in (ONLY_COMPUTES, ONLY_COMMUNICATES) or None in alone:
+        return None
+    communicate, compute, both = (one.by_block for one in (*alone, cells[key]) if one)
+    blocks = sorted(communicate.keys() & compute.keys() & both.keys())
+    shares = [overlap.hidden(communicate[one], compute[one], both[one]) for one in blocks]
+    return overlap.estimated(shares, [one.session for one in blocks]) if blocks else None
+
+
 def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
     """Against the same with the default of one axis; of how it is scaled there is no better."""
-    who, place, case = key
     for axis in benchmark.axes:
-        if axis.name == SCALING or case.axes.get(axis.name, axis.default) == axis.default:
+        value = key[2].axes.get(axis.name, axis.default)
+        if axis.name == SCALING or value in (axis.default, ONLY_COMPUTES, ONLY_COMMUNICATES):
             continue
-        axes = Axes({**case.axes, axis.name: axis.default})
-        usual = msgspec.structs.replace(case, axes=axes)
-        if other := cells.get((who, place, usual)):
+        if other := cells.get(_with(key, axis.name, axis.default)):
             speedup = _estimated(better_in(cells[key].by_block, other.by_block, "lower"))
             if speedup is not None:
                 yield Beside(axis=axis.name, value=axis.default, speedup=speedup)
@@ -154,6 +174,10 @@ def _estimated(values: ByBlock) -> Estimated | None:
     return Estimated(
         value=ratio.value, ci95=ratio.bounds, range=(min(values.values()), max(values.values()))
     )
+
+
+def _in_gpus(path: Path) -> bool:
+    return {end.memory for end in path.ends} == {"gpu"}
 
 
 class _Memories:
@@ -189,7 +213,7 @@ class _Memories:
 
     def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
         """The memory of its ranks, and how many of them share it; None: it was not measured."""
-        if {end.memory for end in path.ends} == {"gpu"}:
+        if _in_gpus(path):
             return (None if path.shares_gpu else self._gpu), 1
         nodes = {end.numa_node for end in path.ends}
         point = self._host.get(path.ends[0].numa_node)
@@ -199,8 +223,7 @@ class _Memories:
         """None where what its ranks share was not measured, or where cells may stay in caches."""
         path = self._paths[cell.place]
         point, sharing = self._shared(path)
-        in_gpu = {end.memory for end in path.ends} == {"gpu"}
-        cached = GPU_CACHED_BYTES if in_gpu else self._cached(path)
+        cached = GPU_CACHED_BYTES if _in_gpus(path) else self._cached(path)
         all_bytes = sharing * copied_bytes
         if point is None or point.value <= 0 or 2 * all_bytes < BEYOND * cached:
             return None

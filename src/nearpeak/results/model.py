@@ -145,6 +145,8 @@ class Application(msgspec.Struct, kw_only=True):
     work: Work | None
     roofline: Roofline | None = None
     scaled: Scaled | None = None
+    # Of the shorter of communication and computation, by the same with each of them alone.
+    hidden: Estimated | None = None
     beside: list[Beside] = []
     # Of its messages, by the times of messages in the same study (prediction.py); without
     # those of a rank to itself (`work`).

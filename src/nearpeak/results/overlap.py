@@ -29,22 +29,24 @@ def overlap(launches: Sequence[Observation]) -> Overlap | None:
         one[DEVICE_BESIDE] / one[DEVICE_ALONE] for one in times if one.get(DEVICE_ALONE, 0.0) > 0
     ]
     return Overlap(
-        hidden=_estimated([hidden(one) for one in times], sessions),
+        hidden=estimated(
+            [hidden(one[COMMUNICATE], one[COMPUTE], one[BOTH]) for one in times], sessions
+        ),
         communicate_us=float(np.median([one[COMMUNICATE] for one in times])),
         compute_us=float(np.median([one[COMPUTE] for one in times])),
         both_us=float(np.median([one[BOTH] for one in times])),
-        device_slowdown=_estimated(slowdowns, sessions) if len(slowdowns) == len(times) else None,
+        device_slowdown=estimated(slowdowns, sessions) if len(slowdowns) == len(times) else None,
     )
 
 
-def hidden(times: dict[str, float]) -> float:
+def hidden(communicate: float, compute: float, both: float) -> float:
     """The share of the shorter time that went on beside the longer: 1 all of it, 0 nothing, below 0
     where both at once take longer than one after the other."""
-    communicate, compute = times[COMMUNICATE], times[COMPUTE]
-    return (communicate + compute - times[BOTH]) / min(communicate, compute)
+    return (communicate + compute - both) / min(communicate, compute)
 
 
-def _estimated(values: list[float], sessions: list[int]) -> Estimated:
+def estimated(values: Sequence[float], sessions: Sequence[int]) -> Estimated:
+    """The median of the values of single launches, or blocks, and their sessions."""
     return Estimated(
         value=float(np.median(values)),
         ci95=interval(values, sessions=sessions),
