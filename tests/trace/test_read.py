@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.report.traced import print_trace, problems
-from nearpeak.trace.ceilings import ceilings
+from nearpeak.trace.ceilings import ceilings, unblocked
 from nearpeak.trace.model import SCHEMA, Entry, Rank, Trace
 from nearpeak.trace.read import CELL, HEADER, NAME_BYTES, Unreadable, merge, read, smallest
 
@@ -130,21 +130,23 @@ def trace(*entries: Entry, **more: Any) -> Trace:
     )
 
 
-def results(*points: tuple[str, int, float]) -> Any:
-    """A study with these ceilings: path, size and microseconds."""
+def results(*points: tuple[str, int, float], benchmark: str = "message") -> Any:
+    """A study with these ceilings: path, size and microseconds, or of "rate" GB/s."""
     made = [
         SimpleNamespace(
-            unit="us",
             kind="measured",
             fact=False,
             value=value,
             place=SimpleNamespace(path=path, hosts=1, transport="memory", ends=("host", "host")),
-            case=SimpleNamespace(benchmark="message", buffers="H,H", x=size),
+            case=SimpleNamespace(benchmark=benchmark, buffers="H,H", x=size),
         )
         for path, size, value in points
     ]
-    benchmark = SimpleNamespace(name="message", one_message=True)
-    return SimpleNamespace(study="s", benchmarks=[benchmark], ceilings=made)
+    known = [
+        SimpleNamespace(name="message", one_message=True, one_way=False),
+        SimpleNamespace(name="rate", one_message=False, one_way=True),
+    ]
+    return SimpleNamespace(study="s", benchmarks=known, ceilings=made)
 
 
 def test_a_ceiling_stands_beside_what_it_fits() -> None:
@@ -161,6 +163,27 @@ def test_a_ceiling_stands_beside_what_it_fits() -> None:
     assert (one.entry, one.path, one.size_bytes) == (0, "near", 8)
     assert one.seconds == pytest.approx(1e-6)
     assert one.saved_seconds == pytest.approx(1e-4 - 1e-5)
+
+
+def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
+    found = trace(
+        entry("MPI_Isend"),  # 10 calls, 100 B and 0.1 ms as all of them
+        entry("MPI_Isend", size=64),  # the study has no such size
+        entry("MPI_Irecv"),
+        entry("MPI_Waitall", None, peer="none", bytes=0),
+        entry("MPI_Test", None, peer="none", bytes=0),
+        entry("MPI_Send"),
+        entry("MPI_Ibcast", peer="none"),
+    )
+    study = results(("near", 8, 0.004), ("far", 8, 0.002), ("near", 16, 9.0), benchmark="rate")
+    one = unblocked(found, study)
+    assert one is not None
+    assert (one.messages, one.known) == (20, 10)
+    assert one.seconds == pytest.approx(5e-4)
+    assert one.least_seconds == pytest.approx(100 / 0.004e9)
+    assert one.saved_seconds == pytest.approx(4.75e-4)
+    assert unblocked(trace(entry("MPI_Waitall", None)), study) is None
+    assert unblocked(found, results(("near", 8, 1.0))) is None
 
 
 def test_a_study_without_ceilings_is_refused() -> None:
@@ -183,6 +206,20 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert barrier.split()[1] == "10"
     saved = "At most 9.00e-05 s would be saved (all ranks together) if each"
     assert any(line.startswith(saved) for line in lines)
+
+
+def test_what_is_told_of_messages_that_nobody_waits_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = trace(entry("MPI_Isend"), entry("MPI_Isend", size=64))
+    found.unblocked = unblocked(found, results(("near", 8, 0.004), benchmark="rate"))
+    print_trace(found)
+    told = (
+        "20 messages by calls that do not wait took 0.000200 s with the waiting for them (all ranks"
+        " together); without MPI 2.50e-05 s at least (10 of them known): at most 0.000175 s would"
+        " be saved."
+    )
+    assert told in capsys.readouterr().out.replace("\n", " ")
 
 
 def test_many_rows_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:

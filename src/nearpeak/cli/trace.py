@@ -62,7 +62,7 @@ def trace(
     from nearpeak.libraries.discover import resolve
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
-    from nearpeak.trace.ceilings import ceilings
+    from nearpeak.trace.ceilings import ceilings, unblocked
     from nearpeak.trace.run import run
 
     if output:
@@ -72,6 +72,7 @@ def trace(
     found = run(command, library)
     if results:
         found.ceilings = ceilings(found, results)
+        found.unblocked = unblocked(found, results)
     print_trace(found, show_all=show_all)  # before the file: it stays where that cannot be written
     if output:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()

@@ -26,9 +26,9 @@ ABOUT = (
     " computation on the rank that computes longest. Efficiency: against the fewest ranks, of weak"
     " scaling t / t', of strong scaling over the ratio of the ranks. Hidden: of the shorter of"
     " communication and computation, each measured alone, what went on beside the other."
-    " Predicted: the time of its messages by the latency and the rate of the same library's messages in this study, beside"
-    " what they took on the rank that waits least for others; not of what is hidden by computation"
-    " or staged. Ratios are medians of those of single blocks."
+    " Predicted: the time of its messages by the latency and the rate of the same library's"
+    " messages in this study, beside what they took on the rank that waits least for others; not"
+    " of what is hidden by computation or staged. Ratios are medians of those of single blocks."
 )
 
 

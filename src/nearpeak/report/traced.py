@@ -7,7 +7,7 @@ from rich.table import Table
 
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import NOTHING, count, number, percent, size
-from nearpeak.trace.model import Ceiling, Entry, Trace
+from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
@@ -40,7 +40,20 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
             f"At most {number(saved)} s would be saved ({TOGETHER}) if each of these messages took"
             " what its path carries without MPI."
         )
+    if trace.unblocked:
+        console.print(_told(trace.unblocked))
     console.print(WAITING, style="dim")
+
+
+def _told(found: Unblocked) -> str:
+    """`Messages whose calls do not wait took 0.20 s ...`."""
+    known = f" ({found.known} of them known)" if found.known < found.messages else ""
+    return (
+        f"{count(found.messages, 'message')} by calls that do not wait took"
+        f" {number(found.seconds)} s with the waiting for them ({TOGETHER}); without MPI"
+        f" {number(found.least_seconds)} s at least{known}: at most"
+        f" {number(found.saved_seconds)} s would be saved."
+    )
 
 
 def problems(trace: Trace) -> list[str]:

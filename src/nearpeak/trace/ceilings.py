@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study's ceilings make of the calls of an application."""
 
+import re
+from collections.abc import Iterable
+
 from nearpeak.errors import UserError
 from nearpeak.results.model import CeilingPoint, Results
-from nearpeak.trace.model import Ceiling, Entry, Trace
+from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
 
 BLOCKING = ("MPI_Send", "MPI_Recv", "MPI_Ssend", "MPI_Rsend", "MPI_Sendrecv")
+SENT = ("MPI_Isend", "MPI_Ibsend", "MPI_Issend", "MPI_Irsend")
+ABOUT_THEM = re.compile(r"MPI_(Irecv|Imrecv|(Wait|Test)(any|all|some)?)")
 ENDS = {"host": ("host", "host"), "device": ("gpu", "gpu")}
 BUFFERS = {"host": "H,H", "device": "D,D"}
 
@@ -13,18 +18,7 @@ BUFFERS = {"host": "H,H", "device": "D,D"}
 def ceilings(trace: Trace, results: Results) -> list[Ceiling]:
     """Of the calls that end with their message, to ranks of the same host, at sizes that the study
     measured between two ranks. UserError where it has none."""
-    pairs = {one.name for one in results.benchmarks if one.one_message}
-    points = [
-        one
-        for one in results.ceilings
-        if one.unit == "us"
-        and one.kind == "measured"
-        and not one.fact
-        and one.case.benchmark in pairs
-        and one.place.hosts == 1
-        and one.place.transport == "memory"
-        and len(one.place.ends) == 2
-    ]
+    points = _points(results, {one.name for one in results.benchmarks if one.one_message})
     if not points:
         raise UserError(
             f"the study {results.study} has no ceiling of the time of messages on one host: give "
@@ -32,8 +26,9 @@ def ceilings(trace: Trace, results: Results) -> list[Ceiling]:
         )
     found = []
     for place, entry in enumerate(trace.entries):
-        point = _nearest(entry, points)
-        if point:
+        fitting = _fitting(entry, points) if entry.operation in BLOCKING else []
+        if fitting:
+            point = _nearest(entry, fitting)
             seconds = point.value * 1e-6
             found.append(
                 Ceiling(
@@ -47,20 +42,60 @@ def ceilings(trace: Trace, results: Results) -> list[Ceiling]:
     return found
 
 
-def _nearest(entry: Entry, points: list[CeilingPoint]) -> CeilingPoint | None:
-    """Of the sizes in an entry's class the one nearest to its mean; the quickest path there."""
-    if entry.operation not in BLOCKING or entry.peer != "same host" or entry.size_bytes is None:
+def unblocked(trace: Trace, results: Results) -> Unblocked | None:
+    """Of the calls that do not end with their message; None without any that is known.
+
+    A rank can send and receive at once, and compute meanwhile: no less than the time in which
+    what is sent goes through a path is needed.
+    """
+    points = _points(results, {one.name for one in results.benchmarks if one.one_way})
+    sent = [one for one in trace.entries if one.operation in SENT]
+    about = [one for one in trace.entries if ABOUT_THEM.fullmatch(one.operation)]
+    known, least = 0, 0.0
+    for entry in sent:
+        if fitting := _fitting(entry, points):
+            known += entry.calls
+            least += entry.bytes / (1e9 * max(one.value for one in fitting))
+    if not known:
         return None
+    seconds = sum(one.seconds for one in sent + about)
+    return Unblocked(
+        messages=sum(one.calls for one in sent),
+        known=known,
+        seconds=seconds,
+        least_seconds=least,
+        saved_seconds=max(0.0, seconds - least),
+    )
+
+
+def _points(results: Results, benchmarks: Iterable[str]) -> list[CeilingPoint]:
+    """The measured ones of these benchmarks between two ranks of a host."""
+    return [
+        one
+        for one in results.ceilings
+        if one.kind == "measured"
+        and not one.fact
+        and one.case.benchmark in benchmarks
+        and one.place.hosts == 1
+        and one.place.transport == "memory"
+        and len(one.place.ends) == 2
+    ]
+
+
+def _fitting(entry: Entry, points: Iterable[CeilingPoint]) -> list[CeilingPoint]:
+    """Of the sizes in an entry's class."""
+    if entry.peer != "same host" or entry.size_bytes is None:
+        return []
     smallest, beyond = entry.size_bytes, max(1, 2 * entry.size_bytes)
-    fitting = [
+    return [
         one
         for one in points
         if one.place.ends == ENDS[entry.memory]
         and one.case.buffers == BUFFERS[entry.memory]
         and smallest <= one.case.x < beyond
     ]
-    return min(
-        fitting,
-        key=lambda one: (abs(one.case.x - entry.mean_bytes), one.value),
-        default=None,
-    )
+
+
+def _nearest(entry: Entry, points: Iterable[CeilingPoint]) -> CeilingPoint:
+    """The one nearest to its mean size; the quickest path there."""
+    return min(points, key=lambda one: (abs(one.case.x - entry.mean_bytes), one.value))

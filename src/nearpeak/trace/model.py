@@ -57,6 +57,17 @@ class Ceiling(msgspec.Struct, kw_only=True):
     saved_seconds: float  # of the entry's, if each of its calls took no longer
 
 
+class Unblocked(msgspec.Struct, kw_only=True):
+    """What a study says of messages whose calls do not wait: of all of them together, as it is
+    known of none when it arrives."""
+
+    messages: int  # of `MPI_Isend` and its like
+    known: int  # of these, to ranks of the same host and of sizes that the study measured
+    seconds: float  # of the calls that begin messages, wait for them and ask after them
+    least_seconds: float  # of the known ones, each at the highest rate of a path, without MPI
+    saved_seconds: float  # at most
+
+
 class Trace(msgspec.Struct, kw_only=True):
     """All of it."""
 
@@ -69,6 +80,7 @@ class Trace(msgspec.Struct, kw_only=True):
     ranks: list[Rank]
     entries: list[Entry]  # the one that took longest first
     ceilings: list[Ceiling] = []
+    unblocked: Unblocked | None = None
 
     @property
     def run_seconds(self) -> float:
