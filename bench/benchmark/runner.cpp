@@ -45,9 +45,7 @@ std::optional<Work> work_of(const Case& made, Group& group) {
   own.resize(most);
   const auto all = group.gather(own);
   const auto to_themselves = group.gather(work->own_bytes);
-  const auto copied = group.gather(work->copied_bytes);
-  work->copied_bytes =
-      std::accumulate(copied.begin(), copied.end(), std::uint64_t{0}) / copied.size();
+  work->copied_bytes = group.total(work->copied_bytes) / static_cast<std::uint64_t>(group.size());
   double busiest = 0;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * most);
