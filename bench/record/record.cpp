@@ -54,6 +54,13 @@ Json rounded(const std::vector<double>& values) {
   return out;
 }
 
+Json by_phase(const std::vector<std::string>& names,
+              const std::vector<std::vector<double>>& values) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < names.size(); ++i) out[names[i]] = rounded(values[i]);
+  return out;
+}
+
 }  // namespace
 
 RecordWriter::RecordWriter(const std::string& path) : path_(path) {
@@ -119,13 +126,10 @@ void RecordWriter::samples(const CaseResult& result) {
   out["cache_line_ns"] = Json::array();
   for (const auto& one : result.cache_line_ns)
     out["cache_line_ns"].push_back(one ? Json(std::round(*one)) : Json(nullptr));
-  out["phases"] = Json::object();
-  for (std::size_t i = 0; i < result.phases.size(); ++i)
-    out["phases"][result.phases[i]] = rounded(measured.phases_us[i]);
+  out["phases"] = by_phase(result.phases, measured.phases_us);
   if (!measured.shortest_phases_us.empty()) {
-    out["shortest_phases"] = Json::object();
-    for (std::size_t i = 0; i < result.phases.size(); ++i)
-      out["shortest_phases"][result.phases[i]] = rounded(measured.shortest_phases_us[i]);
+    out["shortest_phases"] = by_phase(result.phases, measured.shortest_phases_us);
+    out["mean_phases"] = by_phase(result.phases, measured.mean_phases_us);
   }
   if (result.work)
     out["work"] = {{"copied_bytes", result.work->copied_bytes},

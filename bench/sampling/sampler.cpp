@@ -236,11 +236,12 @@ class Sampler::Run {
       for (auto& phase : result_.phases_us) {
         const std::vector<double> all = group_.gather(phase);
         std::vector<double>& least = result_.shortest_phases_us.emplace_back(phase);
+        std::vector<double>& mean = result_.mean_phases_us.emplace_back(phase.size());
         for (std::size_t i = 0; i < all.size(); ++i) {
-          double& longest = phase[i % phase.size()];
-          double& shortest = least[i % phase.size()];
-          longest = std::max(longest, all[i]);
-          shortest = std::min(shortest, all[i]);
+          const std::size_t sample = i % phase.size();
+          phase[sample] = std::max(phase[sample], all[i]);
+          least[sample] = std::min(least[sample], all[i]);
+          mean[sample] += all[i] / group_.size();
         }
       }
     }

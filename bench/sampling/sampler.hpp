@@ -47,8 +47,10 @@ struct SamplingPolicy {
 struct Measurement {
   std::vector<double> samples_us;              // per iteration, in order; empty unless leading
   std::vector<std::vector<double>> phases_us;  // of each phase: as many, of the same rank
-  // Where samples are the longest of all ranks, and so phases: of the rank that took least.
+  // Where samples are the longest of all ranks, and so phases: of the rank that took least, and the
+  // mean of all.
   std::vector<std::vector<double>> shortest_phases_us;
+  std::vector<std::vector<double>> mean_phases_us;
   std::vector<std::vector<double>> ranks_us;  // of each rank, where they are kept
   std::uint64_t batch = 1;                    // iterations in one sample
   std::uint64_t kept_every = 1;

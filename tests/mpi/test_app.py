@@ -28,6 +28,12 @@ def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     for time, rate in zip(times, rates, strict=True):
         assert (time["unit"], rate["unit"]) == ("us", "GLUP/s")
         assert list(time["phases"]) == PHASES
+        for most, mean, least in zip(
+            *(time[name]["compute"] for name in ("phases", "mean_phases", "shortest_phases")),
+            strict=True,
+        ):
+            assert least <= mean + 1e-5  # rounded
+            assert mean <= most + 1e-5
         # Of a rank that has most neighbours: of six in 2 x 3 one of the two in the middle.
         messages = time["work"]["messages"]
         assert len(messages) == {1: 0, 2: 1, 3: 2, 4: 2, 6: 3}[ranks]

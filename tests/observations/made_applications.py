@@ -153,6 +153,7 @@ class Made:
             axes={**AXES, **axes},
             phases={"compute": 800.0, "communicate": 200.0},
             shortest_phases={"compute": 700.0, "communicate": 30.0},
+            mean_phases={"compute": 750.0, "communicate": 100.0},
             work=work or usual,
         )
 

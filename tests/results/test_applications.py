@@ -32,6 +32,7 @@ def test_what_the_time_is_made_of_and_no_cell_of_messages(made_applications: Any
     assert (one.cell.median, one.rate, one.rate_unit) == (1000.0, 2.0, "GLUP/s")
     assert one.phases == {"compute": 800.0, "communicate": 200.0}
     assert one.messages_us == 30.0
+    assert one.imbalance.value == pytest.approx(800 / 750)
     assert (one.roofline, one.scaled, one.beside, one.predicted_us) == (None, None, [], None)
 
 
@@ -45,6 +46,8 @@ def test_weak_and_strong_scaling_from_one_rank(made_applications: Any) -> None:
     assert weak.scaled
     assert strong.scaled
     assert (weak.scaled.place, weak.scaled.scaling) == (made_applications.ONE.place, "weak")
+    alone = [one for one in made.results().applications if len(one.cell.place.ends) == 1]
+    assert [one.imbalance for one in alone] == [None, None]
     assert weak.scaled.efficiency.value == pytest.approx(0.9)
     assert weak.scaled.efficiency.ci95 == pytest.approx((0.9, 0.9))
     assert strong.scaled.efficiency.value == pytest.approx(0.9)

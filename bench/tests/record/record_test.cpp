@@ -28,6 +28,8 @@ TEST_CASE("a samples record holds everything that was measured") {
   result.measurement.batch = 3;
   result.measurement.limited = "why";
   result.measurement.phases_us = {{0.5, 1.5}};
+  result.measurement.shortest_phases_us = {{0.25, 1.0}};
+  result.measurement.mean_phases_us = {{0.375, 1.25}};
   result.phases = {"overlap"};
   result.window = 64;
   result.offset = 5;
@@ -55,6 +57,8 @@ TEST_CASE("a samples record holds everything that was measured") {
   CHECK(record["together"] == true);
   CHECK(record["phases"]["overlap"].size() == 2);
   CHECK(record["phases"]["overlap"][1] == 1.5);
+  CHECK(record["shortest_phases"]["overlap"][1] == 1.0);
+  CHECK(record["mean_phases"]["overlap"][1] == 1.25);
   REQUIRE(record["ranks"].size() == 2);
   CHECK(record["ranks"][1][0] == 3);
 }

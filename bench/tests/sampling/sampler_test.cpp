@@ -202,6 +202,8 @@ TEST_CASE("where samples are those of the slowest rank, so are their phases") {
   CHECK(median(result.samples_us) >= 60);
   CHECK(median(result.phases_us[0]) == 20);
   CHECK(median(result.phases_us[1]) == 40);
+  CHECK(median(result.shortest_phases_us[1]) == 20);
+  CHECK(median(result.mean_phases_us[1]) == 30);
 }
 
 TEST_CASE("iterations that begin anew are timed alone, however short, and as often as prepared") {

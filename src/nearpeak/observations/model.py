@@ -112,6 +112,7 @@ class Observation:
     cache_line_ns: float | None = None
     phases: dict[str, float] = field(default_factory=dict)  # us, medians of parts of an iteration
     shortest_phases: dict[str, float] = field(default_factory=dict)  # on the quickest rank in each
+    mean_phases: dict[str, float] = field(default_factory=dict)  # of all ranks
     work: Work | None = None  # of an application
 
 

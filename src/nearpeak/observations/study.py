@@ -321,6 +321,7 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         work=record.work,
         phases=_medians(record.phases),
         shortest_phases=_medians(record.shortest_phases),
+        mean_phases=_medians(record.mean_phases),
     )
 
 

@@ -23,7 +23,8 @@ ABOUT = (
     "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
     " ranks could copy what an iteration must, by the ceiling of their memory, of a host's by all"
     " cores of the node, over the measured one. Not computing: what is left of an iteration but its"
-    " computation on the rank that computes longest. Efficiency: against the fewest ranks, of weak"
+    " computation on the rank that computes longest. Imbalance: the longest computation of a rank"
+    " over the mean of all. Efficiency: against the fewest ranks, of weak"
     " scaling t / t', of strong scaling over the ratio of the ranks. Hidden: of the shorter of"
     " communication and computation, each measured alone, what went on beside the other."
     " Predicted: the time of its messages by the latency and the rate of the same library's"
@@ -235,6 +236,7 @@ def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]
     optional = {
         Column("roofline", "Roofline", "%"): any(one.roofline for one in found),
         Column("share", "Not computing", "%"): any(COMPUTE in one.phases for one in found),
+        Column("imbalance", "Imbalance"): any(one.imbalance for one in found),
         Column("efficiency", "Efficiency", "%"): any(one.scaled for one in found),
         Column("hidden", "Hidden", "%"): any(one.hidden for one in found),
         Column("messages", "Messages", "µs"): any(one.messages_us for one in found),
@@ -267,6 +269,11 @@ def _row(one: Application, head: str) -> Row:
         values["roofline"] = _roofline(one.roofline.fraction)
     if one.scaled:
         values["efficiency"] = _percent(one.scaled.efficiency, one.scaled.scaling)
+    if one.imbalance:
+        imbalance = one.imbalance
+        values["imbalance"] = Value(
+            imbalance.value, ci95=imbalance.ci95, range=imbalance.range, few="blocks"
+        )
     if one.hidden:
         values["hidden"] = _percent(one.hidden)
     if (share := not_computing(one)) is not None:

@@ -93,6 +93,7 @@ def _application(
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
         scaled=_scaled(key, cells) if COMPUTE in phases else None,
+        imbalance=_imbalance(observed),
         hidden=_hidden(key, cells),
         beside=list(_beside(key, cells, benchmark)),
         predicted_us=messages.of(who, place, case.buffers, work) if work and _waits(case) else None,
@@ -111,6 +112,17 @@ def _medians(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {
         name: float(np.median([one[name] for one in launches if name in one])) for name in names
     }
+
+
+def _imbalance(observed: Sequence[Observation]) -> Estimated | None:
+    """None of one rank, and of what does not compute."""
+    return _estimated(
+        {
+            one.launch.block: one.phases[COMPUTE] / mean
+            for one in observed
+            if len(one.launch.place.ends) > 1 and (mean := one.mean_phases.get(COMPUTE, 0.0)) > 0
+        }
+    )
 
 
 def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:

@@ -145,6 +145,7 @@ class Application(msgspec.Struct, kw_only=True):
     work: Work | None
     roofline: Roofline | None = None
     scaled: Scaled | None = None
+    imbalance: Estimated | None = None  # of its computation: the longest over the mean of all ranks
     # Of the shorter of communication and computation, by the same with each of them alone.
     hidden: Estimated | None = None
     beside: list[Beside] = []

@@ -140,6 +140,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     cache_line_ns: list[float | None] = []
     phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
     shortest_phases: dict[str, list[float]] = {}  # of the rank that took least, of applications
+    mean_phases: dict[str, list[float]] = {}  # of all ranks, likewise
     work: Work | None = None  # of an application
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 
