@@ -171,6 +171,18 @@ def test_bytes_of_a_rank_to_itself_are_told_beside_a_prediction_that_is_off(
     assert section.sentences[-1].endswith(told)
 
 
+def test_cells_that_no_cache_holds_are_told_beside_a_prediction_that_is_off(
+    made_applications: Any,
+) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
+    made.plane(made_applications.TWO, 1000.0)
+    [section] = sections(made.results())
+    told = "its cells leave nothing in the caches of what messages use"
+    assert told in section.sentences[-1]
+
+
 def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:
     made = made_applications.Made()
     made.plane(made_applications.ONE, 900.0)

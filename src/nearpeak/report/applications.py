@@ -334,14 +334,22 @@ def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[s
         where = f"{one.cell.who.label} on {_title(one, benchmark)}"
         yield (
             f"{', '.join(filter(None, [where, way(one, benchmark)]))}: messages took"
-            f" {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs{_own(one)}."
+            f" {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs{_why(one)}."
         )
 
 
-def _own(one: Application) -> str:
+def _why(one: Application) -> str:
     """What a prediction does not know of."""
-    own = one.work.own_bytes if one.work else 0
-    return f"; a rank also sends itself {size(own)}, which is not predicted" if own else ""
+    why = ""
+    if one.work and one.work.own_bytes:
+        why += f"; a rank also sends itself {size(one.work.own_bytes)}, which is not predicted"
+    # It has a roofline where no caches hold its cells.
+    if one.roofline and "gpu" not in one.cell.place.ends:
+        why += (
+            "; its cells leave nothing in the caches of what messages use, and those of the study"
+            " find it there"
+        )
+    return why
 
 
 def _off(one: Application) -> float:
