@@ -29,7 +29,7 @@ Patch patch_of(const CaseContext& context, std::size_t side) {
 
 // Throws Unfit on all ranks.
 Patch own_patch(const CaseContext& context) {
-  check_memory(context, "the fields",
+  check_memory(context, "the fields", cosmo::kHalo,
                [&](std::size_t side) { return cosmo::bytes_of(patch_of(context, side)); });
   return patch_of(context, context.bytes);
 }
@@ -55,7 +55,8 @@ class Updates {
         computes_(context.axis("mode") != "nocomp"),
         exchanges_(context.axis("mode") != "nocomm"),
         waits_after_(context.axis("mode") == "deferred"),
-        in_flight_(context.axis("mode") == "sync" || !computes_ ? 0 : patch.sets - 1) {
+        in_flight_(context.axis("mode") == "sync" || !computes_ ? 0 : patch.sets - 1),
+        clock_(parts(computes_, exchanges_)) {
     on_every_rank(context.group, [&] {
       fields_ = on_device(context.kind) ? cosmo::fields_on_device(context, patch)
                                         : cosmo::fields_on_host(context, patch);
@@ -93,21 +94,24 @@ class Updates {
   void update() {
     const std::size_t set = begun_ % patch_.sets;
     clock_.start();
-    if (computes_) fields_->update(set);
-    clock_.lap(kCompute);
-    if (!exchanges_) {
-      fields_->finish_update();
-      ++begun_;
-      return clock_.lap(kCompute);
+    if (computes_) {
+      fields_->update(set);
+      lap(kCompute);
     }
-    if (!waits_after_) finish_but(in_flight_ == 0 ? 0 : in_flight_ - 1);
-    if (computes_) fields_->finish_update();
-    clock_.lap(kCompute);
+    if (exchanges_ && !waits_after_) finish_but(in_flight_ == 0 ? 0 : in_flight_ - 1);
+    if (computes_) {
+      fields_->finish_update();
+      lap(kCompute);
+    }
+    if (!exchanges_) {
+      ++begun_;
+      return;
+    }
     fields_->pack(set);
-    clock_.lap(kPack);
+    lap(kPack);
     links_[set]->begin();
     ++begun_;
-    clock_.lap(kCommunicate);
+    lap(kCommunicate);
     if (waits_after_ || in_flight_ == 0) finish_but(in_flight_);
   }
 
@@ -122,11 +126,19 @@ class Updates {
     while (begun_ - finished_ > so_many) {
       const std::size_t set = finished_++ % patch_.sets;
       links_[set]->finish();
-      clock_.lap(kCommunicate);
+      lap(kCommunicate);
       fields_->unpack(set);
-      clock_.lap(kUnpack);
+      lap(kUnpack);
     }
   }
+
+  // Those that a mode has, in the order of Phase.
+  static std::vector<std::string> parts(bool computes, bool exchanges) {
+    if (!exchanges) return {"compute"};
+    if (!computes) return {"pack", "communicate", "unpack"};
+    return {"compute", "pack", "communicate", "unpack"};
+  }
+  void lap(Phase phase) { clock_.lap(computes_ ? phase : phase - kPack); }
 
   const Patch patch_;
   const bool computes_;
@@ -137,7 +149,7 @@ class Updates {
   std::vector<std::unique_ptr<Exchange>> links_;
   std::uint64_t begun_ = 0;  // updates
   std::uint64_t finished_ = 0;
-  PhaseClock clock_{{"compute", "pack", "communicate", "unpack"}};
+  PhaseClock clock_;
 };
 
 // An iteration updates every set once.

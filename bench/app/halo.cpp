@@ -69,7 +69,9 @@ HaloBlock own_block(const CaseContext& context, bool plane) {
   if (*std::min_element(block.cells.begin() + (plane ? 1 : 0), block.cells.end()) < radius)
     throw Unfit("the block has fewer cells along a side than the halo of radius " +
                 std::to_string(radius));
-  check_memory(context, "the cells and messages",
+  const bool flat = !plane && context.axis("block") == "flat";
+  const auto smallest = static_cast<std::size_t>(flat ? 2 * radius : radius);
+  check_memory(context, "the cells and messages", smallest,
                [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); });
   return block;
 }

@@ -57,7 +57,9 @@ Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
     const Whole at = whole_of(context, side);
     return tile_of(grid, context.group.rank(), at.rows, at.columns);
   };
+  const bool strong = context.axis("scaling") == "strong";
   check_memory(context, "the cells",
+               strong ? static_cast<std::size_t>(std::max(grid.rows, grid.columns)) : 1,
                [&](std::size_t side) { return relaxation_bytes(tile_at(side), cell_bytes); });
   return tile_at(context.bytes);
 }

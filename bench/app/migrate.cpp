@@ -213,7 +213,7 @@ Motion motion_of(const CaseContext& context) {
   const std::uint64_t moving = motion.room() * record_bytes_of(context);
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
-  check_memory(context, "the particles", [&](std::size_t particles) {
+  check_memory(context, "the particles", 1, [&](std::size_t particles) {
     const Motion at = motion_at(particles);
     return (at.count() + at.moving() + at.room()) * record_bytes_of(context);
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmark/check_memory.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "group/host_memory.hpp"
@@ -19,18 +20,18 @@ MemoryNeed need_of_device(const CaseContext& context, std::uint64_t bytes) {
   constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
   if (context.device == nullptr || !on_device(context.kind)) return {0, 0, kUnknown};
   const DeviceInfo& info = context.device->info();
-  const std::uint64_t used = context.device->used_bytes();
-  return {device_hash(info), bytes, info.memory_bytes > used ? info.memory_bytes - used : kUnknown};
+  const std::uint64_t used = std::min(context.device->used_bytes(), info.memory_bytes);
+  return {device_hash(info), bytes, info.memory_bytes == 0 ? kUnknown : info.memory_bytes - used};
 }
 
 // The same on all ranks; empty: it fits.
 std::string why_not(const CaseContext& context, const std::string& what, const Taken& taken) {
-  if (const auto most = context.group.largest(taken.bytes); most > context.most_bytes)
+  if (const auto most = context.group.largest(taken.limited); most > context.most_bytes)
     return what + " of a rank take " + bytes_text_up(most) + ": more than --memory-limit " +
            bytes_text(context.most_bytes);
-  std::string why = why_too_much(context.group, taken.host_bytes);
+  std::string why = why_too_much(context.group, on_device(context.kind) ? 0 : taken.all);
   if (!why.empty()) return why;
-  return why_too_much(context.group.gather(need_of_device(context, taken.bytes)), "device",
+  return why_too_much(context.group.gather(need_of_device(context, taken.all)), "device",
                       kMostOfDevice);
 }
 
@@ -41,21 +42,24 @@ void check_memory(const CaseContext& context, const std::string& what, const Tak
   if (!why.empty()) throw Unfit(why);
 }
 
-void check_memory(const CaseContext& context, const std::string& what,
+void check_memory(const CaseContext& context, const std::string& what, std::size_t smallest,
                   const std::function<std::uint64_t(std::size_t size)>& bytes_at) {
   const auto why_not_at = [&](std::size_t size) {
     const std::uint64_t bytes = bytes_at(size);
-    return why_not(context, what, {bytes, on_device(context.kind) ? 0 : bytes});
+    return why_not(context, what, {bytes, bytes});
   };
   const std::string why = why_not_at(context.bytes);
   if (why.empty()) return;
-  std::size_t fits = 0;
-  for (std::size_t larger = context.bytes; larger - fits > 1;) {
-    const std::size_t middle = fits + (larger - fits) / 2;
-    (why_not_at(middle).empty() ? fits : larger) = middle;
+  std::size_t too_large = smallest;  // the first that is
+  for (std::size_t end = context.bytes; too_large < end;) {
+    const std::size_t middle = too_large + (end - too_large) / 2;
+    if (why_not_at(middle).empty())
+      too_large = middle + 1;
+    else
+      end = middle;
   }
-  throw Unfit(why +
-              (fits == 0 ? "; no size fits" : "; sizes up to " + std::to_string(fits) + " fit"));
+  if (too_large == smallest) throw Unfit(why + "; no size fits");
+  throw Unfit(why + "; sizes up to " + std::to_string(too_large - 1) + " fit");
 }
 
 }  // namespace nearpeak

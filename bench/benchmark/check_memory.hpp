@@ -10,18 +10,18 @@
 
 namespace nearpeak {
 
-// What a rank takes: of its buffers those that --memory-limit counts, and all in the host's memory.
+// Bytes of a rank's buffers, of the context's kind.
 struct Taken {
-  std::uint64_t bytes;
-  std::uint64_t host_bytes;
+  std::uint64_t limited;  // that --memory-limit counts
+  std::uint64_t all;
 };
 
 // Of `what`. Collective; throws Unfit on all ranks where it is too much for one of them.
 void check_memory(const CaseContext& context, const std::string& what, const Taken& taken);
 
-// Of buffers of the context's kind, of which the bytes grow with the size. What it throws also says
+// Of buffers that grow with the size, from the smallest that there can be. What it throws also says
 // the largest size that fits.
-void check_memory(const CaseContext& context, const std::string& what,
+void check_memory(const CaseContext& context, const std::string& what, std::size_t smallest,
                   const std::function<std::uint64_t(std::size_t size)>& bytes_at);
 
 }  // namespace nearpeak

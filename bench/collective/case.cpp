@@ -32,7 +32,7 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
       context.group.largest(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  check_memory(context, "the buffers", {needed, on_device(context.kind) ? 0 : slots * needed});
+  check_memory(context, "the buffers", {needed, slots * needed});
   return slots;
 }
 

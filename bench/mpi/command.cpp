@@ -87,6 +87,13 @@ std::string is_tolerance(const std::string& text) {
   return std::isfinite(value) && value > 0 ? "" : text + " is no finite number above 0";
 }
 
+std::string is_count(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits && text.find_first_not_of('0') != std::string::npos
+             ? ""
+             : text + " is no whole number from 1";
+}
+
 void add_solve(CLI::App& command, Given& given) {
   CLI::Option* const tolerance =
       command
@@ -97,7 +104,7 @@ void add_solve(CLI::App& command, Given& given) {
                           std::to_string(kSolved) + "]")
           ->check(is_tolerance);
   command.add_option("--most", given.solve.most, "iterations at most, with --solve")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(is_count, ""))
       ->capture_default_str()
       ->needs(tolerance);
   command

@@ -27,6 +27,10 @@ Nearpeak = Callable[..., tuple[int, str, str]]
             ("jacobi2d", "--tolerance", "1", "--plot", "no/x.html"),
             "cannot write no/x.html: No such",
         ),
+        (
+            ("jacobi2d", "--tolerance", "1", "--plot", "x.html", "--solution", "x.html"),
+            "--plot and --solution are both x.html: give each a file of its own",
+        ),
         (("jacobi2d", "--tolerance", "1", "--solution", "no/x"), "cannot write no/x: No such file"),
         (("jacobi2d", "--tolerance", "nan"), "--tolerance nan: give a number above 0, like 1e-6"),
         (("jacobi2d", "--tolerance", "inf"), "--tolerance inf: give a number above 0"),

@@ -106,6 +106,7 @@ def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
         ("halo3d", "--sizes", "200", "--radius", "2", "--block", "flat", "--pack", "direct"),
         ("halo3d", "--sizes", "400", "--pack", "mock", "--neighbours", "26"),
         ("cosmo", "--sizes", "200"),
+        ("cosmo", "--sizes", "200", "--mode", "nocomp"),
         ("migrate", "--sizes", "1M"),
     ],
 )
@@ -120,8 +121,20 @@ def test_the_size_that_fits_is_told(launcher: Any, words: tuple[str, ...]) -> No
     done = launcher.run(*words, *limit)
     assert {one["size_bytes"] for one in done.of("samples")} == {fits}
     assert [one["size_bytes"] for one in done.of("problem")] == [fits + 1]
-    done = launcher.run("jacobi2d", "--sizes", "1", "--memory-limit", "1", *QUICK)
-    assert done.of("problem")[0]["message"].endswith("; no size fits")
+
+
+@one_library
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        (("jacobi2d", "--sizes", "64"), "1"),
+        (("cosmo", "--sizes", "64"), "960K"),
+        (("halo3d", "--sizes", "64", "--radius", "3", "--block", "flat"), "15K"),
+    ],
+)
+def test_where_no_size_fits_that_is_told(launcher: Any, words: tuple[str, ...], limit: str) -> None:
+    done = launcher.run(*words, "--memory-limit", limit, *QUICK)
+    assert [one["message"][-14:] for one in done.of("problem")] == ["; no size fits"]
 
 
 @one_library

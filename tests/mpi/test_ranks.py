@@ -76,7 +76,10 @@ def test_pairs_of_ranks_give_a_bandwidth_and_a_rate(launcher: Any) -> None:
         (("mbw_mr",), 3, "mbw_mr runs on an even number of ranks, at least 2, not on 3: start it"),
         (("allreduce", "--buffers", "H,P"), 3, "--buffers H,P does not fit 3 ranks: give one"),
         (("latency", "--touch", "sender", "--buffers", "D"), 2, "--touch sender writes with the"),
-        (("allreduce", "--sizes", "1"), 2, "allreduce needs sizes of at least 4 byte"),
+        (("allreduce", "--sizes", "1"), 2, "allreduce needs sizes of at least 4 B"),
+        (("jacobi2d", "--solve", "1", "--most", "0"), 2, "--most: 0 is no whole number from 1"),
+        (("jacobi2d", "--solve", "1", "--most", "abc"), 2, "--most: abc is no whole number from 1"),
+        (("cosmo", "--sizes", "2"), 2, "cosmo needs sizes of at least 3 cells, and at most 1K"),
         (("latency", "--slot-ms", "nan"), 2, "--slot-ms: nan is not a number"),
     ],
 )

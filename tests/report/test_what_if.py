@@ -28,6 +28,15 @@ def test_its_messages_in_place_of_those_measured(made_applications: Any) -> None
     assert row.values["measured"].value is None
 
 
+def test_no_more_is_saved_than_messages_took(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 50.0)  # 30 of them of messages
+    made.add(made_applications.TWO, "latency", "latency", 100.0, 8000)
+    made.add(made_applications.TWO, "latency", "latency", 10.0, 8000, who=BETA)
+    with pytest.raises(UserError, match="no problem of plane with another library"):
+        what_if(made.results(), "plane", "beta@fast")
+
+
 def test_what_the_study_does_not_have_is_said(made_applications: Any) -> None:
     made = made_applications.Made()
     made.plane(made_applications.ONE, 1000.0)

@@ -32,8 +32,9 @@ def launches(*both_us: float, **others: float) -> Any:
 
 @pytest.mark.parametrize(("both", "share"), [(20, 1), (25, 0.5), (30, 0), (35, -0.5), (19, 1.1)])
 def test_the_share_of_the_shorter_that_is_hidden(both: float, share: float) -> None:
-    assert hidden(10.0, 20.0, both) == pytest.approx(share)
-    assert hidden(20.0, 10.0, both) == pytest.approx(share)
+    times = {"communicate": 10.0, "compute": 20.0, "both": both}
+    assert hidden(times) == pytest.approx(share)
+    assert hidden({**times, "communicate": 20.0, "compute": 10.0}) == pytest.approx(share)
 
 
 def test_launches_are_summed_up_as_they_are_and_not_by_logarithms() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.report.traced import print_trace, problems
-from nearpeak.trace.ceilings import ceilings, unblocked
+from nearpeak.trace.ceilings import ceilings, known, unblocked
 from nearpeak.trace.model import SCHEMA, Entry, Rank, Trace
 from nearpeak.trace.read import CELL, HEADER, NAME_BYTES, Unreadable, merge, read, smallest
 
@@ -159,7 +159,7 @@ def test_a_ceiling_stands_beside_what_it_fits() -> None:
         entry("MPI_Barrier", None),
     )
     study = results(("near", 8, 1.0), ("far", 8, 2.0), ("near", 16, 3.0), ("near", 0, 0.5))
-    [one] = ceilings(found, study)
+    [one] = ceilings(found, known(study).times)
     assert (one.entry, one.path, one.size_bytes) == (0, "near", 8)
     assert one.seconds == pytest.approx(1e-6)
     assert one.saved_seconds == pytest.approx(1e-4 - 1e-5)
@@ -176,24 +176,46 @@ def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
         entry("MPI_Ibcast", peer="none"),
     )
     study = results(("near", 8, 0.004), ("far", 8, 0.002), ("near", 16, 9.0), benchmark="rate")
-    one = unblocked(found, study)
+    points = known(study).rates
+    one = unblocked(found, points)
     assert one is not None
-    assert (one.messages, one.known) == (20, 10)
+    assert (one.messages, one.known, one.others) == (20, 10, 10)
     assert one.seconds == pytest.approx(5e-4)
     assert one.least_seconds == pytest.approx(100 / 0.004e9)
     assert one.saved_seconds == pytest.approx(4.75e-4)
-    assert unblocked(trace(entry("MPI_Waitall", None)), study) is None
-    assert unblocked(found, results(("near", 8, 1.0))) is None
+    assert unblocked(trace(entry("MPI_Waitall", None)), points) is None
+    assert unblocked(found, []) is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "messages", "others"),
+    [
+        ("MPI_Isendrecv", 20, 0),
+        ("MPI_Irecv", 10, 0),
+        ("MPI_Iprobe", 10, 0),
+        ("MPI_Improbe", 10, 0),
+        ("MPI_Ineighbor_alltoall", 10, 10),
+        ("MPI_Startall", 10, 10),
+        ("MPI_Rget_accumulate", 10, 10),
+        ("MPI_Reduce", 10, 0),
+    ],
+)
+def test_what_else_is_waited_for_is_counted(operation: str, messages: int, others: int) -> None:
+    found = trace(entry("MPI_Isend"), entry(operation))
+    one = unblocked(found, known(results(("near", 8, 1.0), benchmark="rate")).rates)
+    assert one is not None
+    assert (one.messages, one.others) == (messages, others)
 
 
 def test_a_study_without_ceilings_is_refused() -> None:
-    with pytest.raises(UserError, match="no ceiling of the time of messages"):
-        ceilings(trace(entry()), results())
+    with pytest.raises(UserError, match="no ceiling of messages on one host"):
+        known(results())
+    assert known(results(("near", 8, 1.0), benchmark="rate")).times == []
 
 
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     found = trace(entry(), entry("MPI_Barrier", None, peer="none", bytes=0))
-    found.ceilings = ceilings(found, results(("near", 8, 1.0)))
+    found.ceilings = ceilings(found, known(results(("near", 8, 1.0))).times)
     print_trace(found)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == (
@@ -212,14 +234,20 @@ def test_what_is_told_of_messages_that_nobody_waits_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = trace(entry("MPI_Isend"), entry("MPI_Isend", size=64))
-    found.unblocked = unblocked(found, results(("near", 8, 0.004), benchmark="rate"))
+    points = known(results(("near", 8, 0.004), benchmark="rate")).rates
+    found.unblocked = unblocked(found, points)
     print_trace(found)
     told = (
         "20 messages by calls that do not wait took 0.000200 s with the waiting for them (all ranks"
-        " together); without MPI 2.50e-05 s at least (10 of them known): at most 0.000175 s would"
+        " together). Without MPI a path carries 10 of them in 2.50e-05 s: at most 0.000175 s would"
         " be saved."
     )
     assert told in capsys.readouterr().out.replace("\n", " ")
+    found.unblocked.least_seconds, found.unblocked.others = 1.0, 3
+    print_trace(found)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "with the waiting for them, and for 3 other operations (all" in out
+    assert "in 1.00 s: they went on beside the application's own work." in out
 
 
 def test_many_rows_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,10 +13,11 @@ from nearpeak.errors import UserError
 HELP = """Solve an application's problem and draw the solution, or predict its time.
 
 With --tolerance the application solves its problem on the ranks of a
-library, one of 64 cells along a side unless --sizes gives another. It goes
-on until it is no farther than that from the solution. As it goes it prints
-a bound of that distance (root of the mean square) and the residue that the
-bound follows from, in the end how far it is from the closed form.
+library, one of 64 cells along a side of each rank's tile unless --sizes
+gives another (--scaling strong: of the whole). It goes on until it is no
+farther than that from the solution. As it goes it prints a bound of that
+distance (root of the mean square) and the residue that the bound follows
+from, in the end how far it is from the closed form.
 
 With --what-if it says from a study what an iteration would take with the
 messages of another library.
@@ -108,6 +109,8 @@ def application(
     distance = _distance(str(tolerance))
     if plot is not None:
         check(plot)
+    if plot is not None and plot == solution:
+        raise UserError(f"--plot and --solution are both {plot}: give each a file of its own")
     for target in filter(None, (plot, solution)):
         check_target(target)
     with tempfile.TemporaryDirectory() as folder:

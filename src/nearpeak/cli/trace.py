@@ -62,17 +62,17 @@ def trace(
     from nearpeak.libraries.discover import resolve
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
-    from nearpeak.trace.ceilings import ceilings, unblocked
+    from nearpeak.trace.ceilings import ceilings, known, unblocked
     from nearpeak.trace.run import run
 
     if output:
         check_target(output)
-    results = build_results(study) if study else None
+    points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     found = run(command, library)
-    if results:
-        found.ceilings = ceilings(found, results)
-        found.unblocked = unblocked(found, results)
+    if points:
+        found.ceilings = ceilings(found, points.times)
+        found.unblocked = unblocked(found, points.rates)
     print_trace(found, show_all=show_all)  # before the file: it stays where that cannot be written
     if output:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()

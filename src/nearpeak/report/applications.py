@@ -22,14 +22,15 @@ FAR = 0.2  # a prediction that is off by more is told, relative
 ABOUT = (
     "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
     " ranks could copy what an iteration must, by the ceiling of their memory, of a host's by all"
-    " cores of the node, over the measured one. Not computing: what is left of an iteration but its"
-    " computation on the rank that computes longest. Imbalance: the longest computation of a rank"
-    " over the mean of all. Efficiency: against the fewest ranks, of weak"
-    " scaling t / t', of strong scaling over the ratio of the ranks. Hidden: of the shorter of"
-    " communication and computation, each measured alone, what went on beside the other."
-    " Predicted: the time of its messages by the latency and the rate of the same library's"
-    " messages in this study, beside what they took on the rank that waits least for others; not"
-    " of what is hidden by computation or staged. Ratios are medians of those of single blocks."
+    " cores of the node, over the measured one. Not computing: what is left of an iteration but"
+    " its computation on the rank that computes longest. Imbalance: the longest computation of a"
+    " rank over the mean of all. Efficiency: against the fewest ranks, of weak scaling t / t', of"
+    " strong scaling over the ratio of the ranks. Hidden: by how much it is shorter than one"
+    " after the other, of the shorter of communication, with its packing, and computation, each"
+    " measured alone. Predicted: the time of its messages by the latency and the rate of the same"
+    " library's messages in this study, beside what they took on the rank that waits least for"
+    " others; not of what is hidden by computation or staged. Ratios are medians of those of"
+    " single blocks."
 )
 
 
@@ -133,10 +134,10 @@ def way(one: Application, benchmark: Benchmark) -> str:
 
 def _title(one: Application, benchmark: Benchmark) -> str:
     """Where, and of which size."""
-    return f"{one.cell.place.path} ({one.cell.case.buffers}), {_size(one, benchmark)}"
+    return f"{one.cell.place.path} ({one.cell.case.buffers}), {problem_size(one, benchmark)}"
 
 
-def _size(one: Application, benchmark: Benchmark) -> str:
+def problem_size(one: Application, benchmark: Benchmark) -> str:
     """`side 4096 cells`, `100000 particles`."""
     x, count = benchmark.x, one.cell.case.x
     return f"{count} {x.unit}" if x.name == x.unit else f"{x.name} {count} {x.unit}"
@@ -171,7 +172,9 @@ def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Gro
         case, ends = one.cell.case, set(one.cell.place.ends)
         if len(ends) == 1 and one.cell.median is not None:
             scaled = f", {scaling} scaling" if (scaling := case.axes.get(SCALING)) else ""
-            groups[f"{ends.pop()} ({case.buffers}), {_size(one, benchmark)}{scaled}"].append(one)
+            groups[f"{ends.pop()} ({case.buffers}), {problem_size(one, benchmark)}{scaled}"].append(
+                one
+            )
     for title, mine in groups.items():
         ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
         for one in sorted(mine, key=_ranks):

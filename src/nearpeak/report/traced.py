@@ -46,13 +46,19 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
 
 
 def _told(found: Unblocked) -> str:
-    """`Messages whose calls do not wait took 0.20 s ...`."""
-    known = f" ({found.known} of them known)" if found.known < found.messages else ""
+    """`20 messages by calls that do not wait took 0.20 s ...`."""
+    others = f", and for {count(found.others, 'other operation')}" if found.others else ""
+    known = f" {found.known} of them" if found.known < found.messages else " them"
+    beside = found.least_seconds > found.seconds
     return (
         f"{count(found.messages, 'message')} by calls that do not wait took"
-        f" {number(found.seconds)} s with the waiting for them ({TOGETHER}); without MPI"
-        f" {number(found.least_seconds)} s at least{known}: at most"
-        f" {number(found.saved_seconds)} s would be saved."
+        f" {number(found.seconds)} s with the waiting for them{others} ({TOGETHER}). Without MPI a"
+        f" path carries{known} in {number(found.least_seconds)} s: "
+        + (
+            "they went on beside the application's own work."
+            if beside
+            else f"at most {number(found.saved_seconds)} s would be saved."
+        )
     )
 
 

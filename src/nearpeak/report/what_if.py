@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from nearpeak.errors import UserError
 from nearpeak.identity import Case, Place, Who
 from nearpeak.numbers import unit
-from nearpeak.report.applications import way
+from nearpeak.report.applications import problem_size, way
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Application, Results
 from nearpeak.results.prediction import Messages
@@ -34,11 +34,11 @@ def what_if(results: Results, name: str, label: str) -> Table:
     who = labels[label]
     messages = Messages(results.cells, known, results.paths)
     by_case = {(one.cell.who, one.cell.place, one.cell.case): one for one in mine}
-    groups: dict[tuple[Place, int], list[Row]] = defaultdict(list)
+    groups: dict[tuple[Place, str], list[Row]] = defaultdict(list)
     for one in mine:
         if (us := _predicted(one, who, messages)) is not None:
             cell = one.cell
-            groups[cell.place, cell.case.x].append(
+            groups[cell.place, problem_size(one, known[name])].append(
                 _row(one, known[name], us, _measured(by_case, who, one))
             )
     if not groups:
@@ -62,8 +62,7 @@ def what_if(results: Results, name: str, label: str) -> Table:
             Column("measured", "measured", unit(mine[0].cell.unit), over=f"with {label}"),
         ],
         groups=[
-            Rows(f"{place.path}, {known[name].x.name} {x} {known[name].x.unit}", rows)
-            for (place, x), rows in groups.items()
+            Rows(f"{place.path}, {size_of}", rows) for (place, size_of), rows in groups.items()
         ],
     )
 
@@ -73,7 +72,12 @@ def _predicted(one: Application, who: Who, messages: Messages) -> float | None:
     if cell.who == who or cell.median is None or one.work is None or one.predicted_us is None:
         return None
     other = messages.of(who, cell.place, cell.case.buffers, one.work)
-    return None if other is None else cell.median - one.predicted_us + other
+    if other is None:
+        return None
+    # Of messages that took less than was predicted no more can be saved than they took.
+    took = cell.median if one.messages_us is None else one.messages_us
+    change = other - one.predicted_us
+    return cell.median + change if change > -took else None
 
 
 def _measured(

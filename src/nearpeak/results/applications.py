@@ -86,7 +86,8 @@ def _application(
     phases = _medians([one.phases for one in observed])
     return Application(
         cell=cell,
-        rate=rates[0].median if rates else None,
+        # It updates nothing.
+        rate=rates[0].median if rates and case.axes.get(MODE) != ONLY_COMMUNICATES else None,
         rate_unit=rates[0].unit if rates else "",
         phases=phases,
         messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
@@ -94,7 +95,7 @@ def _application(
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
         scaled=_scaled(key, cells) if COMPUTE in phases else None,
         imbalance=_imbalance(observed),
-        hidden=_hidden(key, cells),
+        hidden=_hidden(key, cells, benchmark),
         beside=list(_beside(key, cells, benchmark)),
         predicted_us=messages.of(who, place, case.buffers, work) if work and _waits(case) else None,
     )
@@ -155,15 +156,21 @@ def _with(key: Key, axis: str, value: str) -> Key:
     return who, place, msgspec.structs.replace(case, axes=Axes({**case.axes, axis: value}))
 
 
-def _hidden(key: Key, cells: Mapping[Key, Cell]) -> Estimated | None:
-    """In the blocks that have the same computed alone, and communicated alone."""
-    mode = key[2].axes.get(MODE)
-    alone = [cells.get(_with(key, MODE, one)) for one in (ONLY_COMMUNICATES, ONLY_COMPUTES)]
-    if mode is None or mode in (ONLY_COMPUTES, ONLY_COMMUNICATES) or None in alone:
+def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estimated | None:
+    """Against one after the other, in the blocks that have that and each of them alone.
+
+    Not against the sum of both: what goes on alone keeps in caches what the other drives out.
+    """
+    usual = next((axis.default for axis in benchmark.axes if axis.name == MODE), None)
+    if usual is None or key[2].axes.get(MODE, usual) in (usual, ONLY_COMPUTES, ONLY_COMMUNICATES):
         return None
-    communicate, compute, both = (one.by_block for one in (*alone, cells[key]) if one)
-    blocks = sorted(communicate.keys() & compute.keys() & both.keys())
-    shares = [overlap.hidden(communicate[one], compute[one], both[one]) for one in blocks]
+    modes = (usual, ONLY_COMMUNICATES, ONLY_COMPUTES)
+    others = [found for one in modes if (found := cells.get(_with(key, MODE, one)))]
+    if len(others) < len(modes):
+        return None
+    turns, communicate, compute, both = (one.by_block for one in (*others, cells[key]))
+    blocks = sorted(turns.keys() & communicate.keys() & compute.keys() & both.keys())
+    shares = [(turns[one] - both[one]) / min(communicate[one], compute[one]) for one in blocks]
     return overlap.estimated(shares, [one.session for one in blocks]) if blocks else None
 
 

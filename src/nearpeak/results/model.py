@@ -146,7 +146,7 @@ class Application(msgspec.Struct, kw_only=True):
     roofline: Roofline | None = None
     scaled: Scaled | None = None
     imbalance: Estimated | None = None  # of its computation: the longest over the mean of all ranks
-    # Of the shorter of communication and computation, by the same with each of them alone.
+    # Of the shorter of communication and computation, against one after the other.
     hidden: Estimated | None = None
     beside: list[Beside] = []
     # Of its messages, by the times of messages in the same study (prediction.py); without

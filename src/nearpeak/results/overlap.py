@@ -29,9 +29,7 @@ def overlap(launches: Sequence[Observation]) -> Overlap | None:
         one[DEVICE_BESIDE] / one[DEVICE_ALONE] for one in times if one.get(DEVICE_ALONE, 0.0) > 0
     ]
     return Overlap(
-        hidden=estimated(
-            [hidden(one[COMMUNICATE], one[COMPUTE], one[BOTH]) for one in times], sessions
-        ),
+        hidden=estimated([hidden(one) for one in times], sessions),
         communicate_us=float(np.median([one[COMMUNICATE] for one in times])),
         compute_us=float(np.median([one[COMPUTE] for one in times])),
         both_us=float(np.median([one[BOTH] for one in times])),
@@ -39,10 +37,11 @@ def overlap(launches: Sequence[Observation]) -> Overlap | None:
     )
 
 
-def hidden(communicate: float, compute: float, both: float) -> float:
+def hidden(times: dict[str, float]) -> float:
     """The share of the shorter time that went on beside the longer: 1 all of it, 0 nothing, below 0
     where both at once take longer than one after the other."""
-    return (communicate + compute - both) / min(communicate, compute)
+    communicate, compute = times[COMMUNICATE], times[COMPUTE]
+    return (communicate + compute - times[BOTH]) / min(communicate, compute)
 
 
 def estimated(values: Sequence[float], sessions: Sequence[int]) -> Estimated:

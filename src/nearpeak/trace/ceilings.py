@@ -3,27 +3,47 @@
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.results.model import CeilingPoint, Results
 from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
 
 BLOCKING = ("MPI_Send", "MPI_Recv", "MPI_Ssend", "MPI_Rsend", "MPI_Sendrecv")
-SENT = ("MPI_Isend", "MPI_Ibsend", "MPI_Issend", "MPI_Irsend")
+SENT = re.compile(r"MPI_I([bsr]?send|sendrecv|sendrecv_replace)")
 ABOUT_THEM = re.compile(r"MPI_(Irecv|Imrecv|(Wait|Test)(any|all|some)?)")
+# What begins other operations, that the same calls wait for.
+OTHERS = re.compile(
+    r"MPI_(I(?!send|recv|mrecv|probe|mprobe)[a-z_]+|Start(all)?|R(put|get|accumulate|get_accumulate))"
+)
 ENDS = {"host": ("host", "host"), "device": ("gpu", "gpu")}
 BUFFERS = {"host": "H,H", "device": "D,D"}
 
 
-def ceilings(trace: Trace, results: Results) -> list[Ceiling]:
-    """Of the calls that end with their message, to ranks of the same host, at sizes that the study
-    measured between two ranks. UserError where it has none."""
-    points = _points(results, {one.name for one in results.benchmarks if one.one_message})
-    if not points:
+class Known(NamedTuple):
+    """The ceilings of a study between two ranks of a host."""
+
+    times: list[CeilingPoint]  # of one message
+    rates: list[CeilingPoint]  # of messages that are in flight together
+
+
+def known(results: Results) -> Known:
+    """UserError where there are none."""
+    found = Known(
+        _points(results, {one.name for one in results.benchmarks if one.one_message}),
+        _points(results, {one.name for one in results.benchmarks if one.one_way}),
+    )
+    if not any(found):
         raise UserError(
-            f"the study {results.study} has no ceiling of the time of messages on one host: give "
-            "one with it"
+            "the study of --study has no ceiling of messages on one host: give one that measured"
+            " latency and bw there"
         )
+    return found
+
+
+def ceilings(trace: Trace, points: Iterable[CeilingPoint]) -> list[Ceiling]:
+    """Of the calls that end with their message, to ranks of the same host, at sizes of `points`:
+    the times of one message."""
     found = []
     for place, entry in enumerate(trace.entries):
         fitting = _fitting(entry, points) if entry.operation in BLOCKING else []
@@ -42,26 +62,26 @@ def ceilings(trace: Trace, results: Results) -> list[Ceiling]:
     return found
 
 
-def unblocked(trace: Trace, results: Results) -> Unblocked | None:
-    """Of the calls that do not end with their message; None without any that is known.
+def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
+    """Of the calls that do not end with their message, by rates of messages in flight together;
+    None without any that is known.
 
-    A rank can send and receive at once, and compute meanwhile: no less than the time in which
-    what is sent goes through a path is needed.
+    A rank sends and receives at once: what is sent is counted alone.
     """
-    points = _points(results, {one.name for one in results.benchmarks if one.one_way})
-    sent = [one for one in trace.entries if one.operation in SENT]
+    sent = [one for one in trace.entries if SENT.fullmatch(one.operation)]
     about = [one for one in trace.entries if ABOUT_THEM.fullmatch(one.operation)]
-    known, least = 0, 0.0
+    messages, least = 0, 0.0
     for entry in sent:
         if fitting := _fitting(entry, points):
-            known += entry.calls
+            messages += entry.calls
             least += entry.bytes / (1e9 * max(one.value for one in fitting))
-    if not known:
+    if not messages:
         return None
     seconds = sum(one.seconds for one in sent + about)
     return Unblocked(
         messages=sum(one.calls for one in sent),
-        known=known,
+        known=messages,
+        others=sum(one.calls for one in trace.entries if OTHERS.fullmatch(one.operation)),
         seconds=seconds,
         least_seconds=least,
         saved_seconds=max(0.0, seconds - least),

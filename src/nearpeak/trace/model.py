@@ -63,8 +63,11 @@ class Unblocked(msgspec.Struct, kw_only=True):
 
     messages: int  # of `MPI_Isend` and its like
     known: int  # of these, to ranks of the same host and of sizes that the study measured
+    others: int  # operations that were begun beside them, and are waited for by the same calls
     seconds: float  # of the calls that begin messages, wait for them and ask after them
-    least_seconds: float  # of the known ones, each at the highest rate of a path, without MPI
+    # In which a path carries the known ones without MPI; more than `seconds` where they went on
+    # beside the application's own work.
+    least_seconds: float
     saved_seconds: float  # at most
 
 
