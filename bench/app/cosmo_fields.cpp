@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "app/scrambled.hpp"
+
 namespace nearpeak::cosmo {
 namespace {
 
@@ -12,11 +14,9 @@ namespace {
 enum Kind : std::uint32_t { kRow, kColumn, kPlane };
 
 double drawn(std::uint64_t round, std::uint32_t set, Kind kind, std::uint64_t index) {
-  auto x = static_cast<std::uint32_t>(index) * 0x9E3779B1u + kind * 0x85EBCA77u +
-           set * 0x27D4EB2Fu + static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
-  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
-  x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return static_cast<double>((x ^ (x >> 15)) % 128);
+  const auto x = static_cast<std::uint32_t>(index) * 0x9E3779B1u + kind * 0x85EBCA77u +
+                 set * 0x27D4EB2Fu + static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
+  return static_cast<double>(scrambled(x) % 128);
 }
 
 // Those of a line that have three neighbours at each side, after one more update.

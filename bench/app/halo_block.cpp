@@ -3,17 +3,17 @@
 
 #include <algorithm>
 
+#include "app/scrambled.hpp"
+
 namespace nearpeak {
 
 double halo_value(const Triple& place, std::int64_t field, std::uint64_t round) {
-  auto x = static_cast<std::uint32_t>(place[0]) * 0x9E3779B1u +
-           static_cast<std::uint32_t>(place[1]) * 0x85EBCA77u +
-           static_cast<std::uint32_t>(place[2]) * 0xC2B2AE3Du +
-           static_cast<std::uint32_t>(field) * 0x27D4EB2Fu +
-           static_cast<std::uint32_t>(round) * 0x165667B1u;
-  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
-  x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return static_cast<double>((x ^ (x >> 15)) >> 9);
+  const auto x = static_cast<std::uint32_t>(place[0]) * 0x9E3779B1u +
+                 static_cast<std::uint32_t>(place[1]) * 0x85EBCA77u +
+                 static_cast<std::uint32_t>(place[2]) * 0xC2B2AE3Du +
+                 static_cast<std::uint32_t>(field) * 0x27D4EB2Fu +
+                 static_cast<std::uint32_t>(round) * 0x165667B1u;
+  return static_cast<double>(scrambled(x) >> 9);
 }
 
 HaloBlock::HaloBlock(const Triple& cells_of_block, std::int64_t radius,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/scrambled.hpp"
 #include "app/tiles.hpp"
 #include "benchmark/benchmark.hpp"
 
@@ -35,12 +36,10 @@ struct Field {
 
 inline double Field::at(std::int64_t row, std::int64_t column) const {
   if (round == 0) return static_cast<double>(down * row + across * column);
-  auto x = static_cast<std::uint32_t>(row) * 0x9E3779B1u +
-           static_cast<std::uint32_t>(column) * 0x85EBCA77u +
-           static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
-  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
-  x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return static_cast<double>((x ^ (x >> 15)) % 64);
+  const auto x = static_cast<std::uint32_t>(row) * 0x9E3779B1u +
+                 static_cast<std::uint32_t>(column) * 0x85EBCA77u +
+                 static_cast<std::uint32_t>(round) * 0xC2B2AE3Du;
+  return static_cast<double>(scrambled(x) % 64);
 }
 
 // Rows of a field, one after the other, so that each value is worked out once: what it begins with,

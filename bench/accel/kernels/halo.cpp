@@ -46,12 +46,10 @@ KERNEL unpack_boxes(GLOBAL REAL* UNALIASED cells, GLOBAL const REAL* UNALIASED p
     cells[place_in(box, (u32)i)] = packed[box[0] + i];
 }
 
-FUNCTION u32 mixed(i64 plane, i64 row, i64 column, i64 field, u64 round) {
-  u32 x = (u32)plane * 0x9E3779B1u + (u32)row * 0x85EBCA77u + (u32)column * 0xC2B2AE3Du +
-          (u32)field * 0x27D4EB2Fu + (u32)round * 0x165667B1u;
-  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
-  x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return (x ^ (x >> 15)) >> 9;
+FUNCTION u32 value_at(i64 plane, i64 row, i64 column, i64 field, u64 round) {
+  const u32 x = (u32)plane * 0x9E3779B1u + (u32)row * 0x85EBCA77u + (u32)column * 0xC2B2AE3Du +
+                (u32)field * 0x27D4EB2Fu + (u32)round * 0x165667B1u;
+  return scrambled(x) >> 9;
 }
 
 // How many dimensions a cell of the array is outside of the block along; -1: it is inside, no
@@ -73,9 +71,9 @@ FUNCTION i64 outside(GLOBAL const i64* block, i64 number, i64* plane, i64* row, 
 
 FUNCTION REAL value(GLOBAL const i64* block, i64 plane, i64 row, i64 column, i64 field,
                     u64 round) {
-  return (REAL)mixed((block[6] + plane + block[9]) % block[9],
-                     (block[7] + row + block[10]) % block[10],
-                     (block[8] + column + block[11]) % block[11], field, round);
+  return (REAL)value_at((block[6] + plane + block[9]) % block[9],
+                        (block[7] + row + block[10]) % block[10],
+                        (block[8] + column + block[11]) % block[11], field, round);
 }
 
 KERNEL set_cells(GLOBAL REAL* cells, GLOBAL const i64* block, u64 count, u64 round, u64 all) {

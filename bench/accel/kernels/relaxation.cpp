@@ -122,10 +122,8 @@ FUNCTION bool outside(const Field* field, i64 row, i64 column) {
 
 FUNCTION REAL value(const Field* field, i64 row, i64 column) {
   if (field->round == 0) return (REAL)(field->down * row + field->across * column);
-  u32 x = (u32)row * 0x9E3779B1u + (u32)column * 0x85EBCA77u + (u32)field->round * 0xC2B2AE3Du;
-  x = (x ^ (x >> 15)) * 0x2C1B3C6Du;
-  x = (x ^ (x >> 12)) * 0x297A2D39u;
-  return (REAL)((x ^ (x >> 15)) % 64);
+  const u32 x = (u32)row * 0x9E3779B1u + (u32)column * 0x85EBCA77u + (u32)field->round * 0xC2B2AE3Du;
+  return (REAL)(scrambled(x) % 64);
 }
 
 FUNCTION REAL once(const Field* field, i64 row, i64 column) {
