@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The halo exchange of a weather model beside its computation: several sets of fields are updated
 // in turn, and what one needs of its neighbours goes on its way while others are updated.
-#include <algorithm>
 #include <exception>
 #include <vector>
 

@@ -24,13 +24,17 @@ constexpr const char* kByMpi = "mpi";
 constexpr const char* kMock = "mock";
 constexpr const char* kIsend = "isend";
 
+bool is_flat(const CaseContext& context, bool plane) {
+  return !plane && context.axis("block") == "flat";
+}
+
 HaloBlock block_of(const CaseContext& context, bool plane, std::size_t size) {
   const auto side = static_cast<std::int64_t>(size);
   const auto part = [side](std::int64_t quarters) {
     return std::max<std::int64_t>(1, side * quarters / 4);
   };
   Triple cells{plane ? 1 : side, side, side};
-  if (!plane && context.axis("block") == "flat") cells = {part(2), part(3), side};
+  if (is_flat(context, plane)) cells = {part(2), part(3), side};
   const int ranks = context.group.size();
   const Grid square = near_square(ranks);
   const BlockGrid grid =
@@ -69,8 +73,7 @@ HaloBlock own_block(const CaseContext& context, bool plane) {
   if (*std::min_element(block.cells.begin() + (plane ? 1 : 0), block.cells.end()) < radius)
     throw Unfit("the block has fewer cells along a side than the halo of radius " +
                 std::to_string(radius));
-  const bool flat = !plane && context.axis("block") == "flat";
-  const auto smallest = static_cast<std::size_t>(flat ? 2 * radius : radius);
+  const auto smallest = static_cast<std::size_t>(is_flat(context, plane) ? 2 * radius : radius);
   check_memory(context, "the cells and messages", smallest,
                [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); });
   return block;

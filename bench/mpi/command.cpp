@@ -104,7 +104,7 @@ void add_solve(CLI::App& command, Given& given) {
                           std::to_string(kSolved) + "]")
           ->check(is_tolerance);
   command.add_option("--most", given.solve.most, "iterations at most, with --solve")
-      ->check(CLI::Validator(is_count, ""))
+      ->check(is_count)
       ->capture_default_str()
       ->needs(tolerance);
   command

@@ -134,6 +134,7 @@ def results(*points: tuple[str, int, float], benchmark: str = "message") -> Any:
     """A study with these ceilings: path, size and microseconds, or of "rate" GB/s."""
     made = [
         SimpleNamespace(
+            unit="us" if benchmark == "message" else "GB/s",
             kind="measured",
             fact=False,
             value=value,

@@ -273,10 +273,7 @@ def _row(one: Application, head: str) -> Row:
     if one.scaled:
         values["efficiency"] = _percent(one.scaled.efficiency, one.scaled.scaling)
     if one.imbalance:
-        imbalance = one.imbalance
-        values["imbalance"] = Value(
-            imbalance.value, ci95=imbalance.ci95, range=imbalance.range, few="blocks"
-        )
+        values["imbalance"] = _ratio(one.imbalance)
     if one.hidden:
         values["hidden"] = _percent(one.hidden)
     if (share := not_computing(one)) is not None:
@@ -294,9 +291,11 @@ def _words(axes: Mapping[str, str]) -> str:
 
 
 def _percent(found: Estimated, detail: str = "") -> Value:
-    return Value(
-        found.value, "percent", ci95=found.ci95, range=found.range, few="blocks", detail=detail
-    )
+    return replace(_ratio(found), kind="percent", detail=detail)
+
+
+def _ratio(found: Estimated) -> Value:
+    return Value(found.value, ci95=found.ci95, range=found.range, few="blocks")
 
 
 def _roofline(found: Estimated) -> Value:

@@ -30,8 +30,8 @@ class Known(NamedTuple):
 def known(results: Results) -> Known:
     """UserError where there are none."""
     found = Known(
-        _points(results, {one.name for one in results.benchmarks if one.one_message}),
-        _points(results, {one.name for one in results.benchmarks if one.one_way}),
+        _points(results, {one.name for one in results.benchmarks if one.one_message}, "us"),
+        _points(results, {one.name for one in results.benchmarks if one.one_way}, "GB/s"),
     )
     if not any(found):
         raise UserError(
@@ -88,12 +88,13 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
     )
 
 
-def _points(results: Results, benchmarks: Iterable[str]) -> list[CeilingPoint]:
+def _points(results: Results, benchmarks: set[str], unit: str) -> list[CeilingPoint]:
     """The measured ones of these benchmarks between two ranks of a host."""
     return [
         one
         for one in results.ceilings
-        if one.kind == "measured"
+        if one.unit == unit
+        and one.kind == "measured"
         and not one.fact
         and one.case.benchmark in benchmarks
         and one.place.hosts == 1
