@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for the measuring programs: answers at once with records that it makes up.
 
-NEARPEAK_FAKE says how it fails: crash, hang, orphan (hang with a child in a session of its own),
-lie, wrong, half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
-nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END` lets
-that trial end so; `probe KINDS OPERATION END later` does where others were tried before it.
+NEARPEAK_FAKE says how it fails: crash, abort 3 (as a library may, with our exit status for
+wrong data), hang, orphan (hang with a child in a session of its own), lie, wrong, half (of a line),
+some (of the sizes), twice, skip (a size), misplaced (and then hang), nowhere, other device; noisy
+(each launch measures something else); `probe KINDS OPERATION END` lets that trial end so; `probe
+KINDS OPERATION END later` does where others were tried before it.
 NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
 """
 
@@ -257,6 +258,10 @@ def main() -> int:
                 os.kill(os.getpid(), signal.SIGSEGV)
         if mode == "skip":
             write(problem(benchmark, axes, int(options["--sizes"].split(",")[-1]), "skipped"))
+    if mode == "abort 3":  # as a library may end its ranks, by the class of the error
+        os.truncate(options["--jsonl"], 0)
+        print("check(107): Invalid datatype", file=sys.stderr)
+        return 3
     if mode == "crash":
         os.truncate(options["--jsonl"], 0)
         os.kill(os.getpid(), signal.SIGSEGV)
