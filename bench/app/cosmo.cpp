@@ -55,7 +55,7 @@ class Updates {
         exchanges_(context.axis("mode") != "nocomm"),
         waits_after_(context.axis("mode") == "deferred"),
         in_flight_(context.axis("mode") == "sync" || !computes_ ? 0 : patch.sets - 1),
-        clock_(parts(computes_, exchanges_)) {
+        clock_(parts(computes_, exchanges_, on_device(context.kind) && in_flight_ > 0)) {
     on_every_rank(context.group, [&] {
       fields_ = on_device(context.kind) ? cosmo::fields_on_device(context, patch)
                                         : cosmo::fields_on_host(context, patch);
@@ -132,10 +132,10 @@ class Updates {
   }
 
   // Those that a mode has, in the order of Phase.
-  static std::vector<std::string> parts(bool computes, bool exchanges) {
+  static std::vector<std::string> parts(bool computes, bool exchanges, bool beside) {
     if (!exchanges) return {"compute"};
     if (!computes) return {"pack", "communicate", "unpack"};
-    return {"compute", "pack", "communicate", "unpack"};
+    return {beside ? kExposedCompute : "compute", "pack", "communicate", "unpack"};
   }
   void lap(Phase phase) { clock_.lap(computes_ ? phase : phase - kPack); }
 

@@ -19,6 +19,10 @@
 namespace nearpeak {
 namespace {
 
+// Iterations of a sample where nobody waits between them: waiting at last is then a percent of
+// them.
+constexpr std::uint64_t kUnwaited = 20;
+
 enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kNorm };
 
 Grid grid_of(const CaseContext& context) {
@@ -72,7 +76,10 @@ class Iterations {
       : group_(context.group),
         type_(number_type(context.axis("type"))),
         tile_(own_tile(context, type_.bytes)),
-        overlaps_(context.axis("overlap") == "yes") {
+        overlaps_(context.axis("overlap") == "yes"),
+        on_device_(nearpeak::on_device(context.kind)),
+        clock_({overlaps_ && on_device_ ? kExposedCompute : "compute", "pack", "communicate",
+                "unpack", "norm"}) {
     on_every_rank(group_, [&] { relaxation_ = make_relaxation(context, tile_, type_.name); });
     std::vector<Link> links;
     for (const Side side : kSides)
@@ -85,6 +92,7 @@ class Iterations {
   const Tile& tile() const { return tile_; }
   const NumberType& type() const { return type_; }
   Relaxation& cells() const { return *relaxation_; }
+  bool on_device() const { return on_device_; }
   const PhaseClock& clock() const { return clock_; }
   void clear() { clock_.clear(); }
 
@@ -105,7 +113,11 @@ class Iterations {
     clock_.lap(kCommunicate);
     relaxation_->unpack();
     clock_.lap(kUnpack);
-    if (summed) sum = group_.total(relaxation_->sum());
+    if (summed) {
+      const double mine = relaxation_->sum();
+      if (overlaps_) clock_.lap(kCompute);  // on a device it is of the cells inside, too
+      sum = group_.total(mine);
+    }
     clock_.lap(kNorm);
     relaxation_->turn();
     return sum;
@@ -123,9 +135,10 @@ class Iterations {
   const NumberType& type_;
   const Tile tile_;
   const bool overlaps_;
+  const bool on_device_;
   std::unique_ptr<Relaxation> relaxation_;
   std::unique_ptr<Exchange> exchange_;
-  PhaseClock clock_{{"compute", "pack", "communicate", "unpack", "norm"}};
+  PhaseClock clock_;
 };
 
 class Jacobi final : public Case {
@@ -148,6 +161,12 @@ class Jacobi final : public Case {
   }
   std::vector<double> values(const Times& times) const override {
     return {times.us, whole_.cells() / times.us / 1e3};
+  }
+
+  // A device goes from one iteration into the next where no neighbour and no norm needs its cells.
+  std::uint64_t least_batch() const override {
+    return iterations_.on_device() && iterations_.tile().alone() && norm_every_ != 1 ? kUnwaited
+                                                                                     : 1;
   }
 
   void begin_round(std::uint64_t round, Part) override {

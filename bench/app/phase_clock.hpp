@@ -9,6 +9,9 @@
 
 namespace nearpeak {
 
+// Computation that kernels do while messages are on their way: the CPU sees what is left of it.
+inline constexpr const char* kExposedCompute = "exposed compute";
+
 // What the parts of iterations take, one after the other. It reads no clock where it has none.
 class PhaseClock {
  public:

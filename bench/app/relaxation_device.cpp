@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -61,7 +60,7 @@ class OnDevice final : public Relaxation {
     for (const Side side : kSides)
       if (tile_.neighbours[side])
         copy_line(out(side).slot(0), {0, 1}, to_, line_of(tile_, layout_, side, false), side);
-    stream_->synchronize();
+    if (!tile_.alone()) stream_->synchronize();
   }
   void unpack() override {
     for (const Side side : kSides)
@@ -71,10 +70,7 @@ class OnDevice final : public Relaxation {
   void compute_inside() override {}
   // Nobody waits for cells that no neighbour needs and no norm is taken of.
   void finish_first() override {
-    const auto& next_to = tile_.neighbours;
-    if (summed_ ||
-        std::any_of(next_to.begin(), next_to.end(), [](const auto& one) { return !!one; }))
-      stream_->synchronize();
+    if (summed_ || !tile_.alone()) stream_->synchronize();
   }
   void finish() override {
     stream_->synchronize();

@@ -2,6 +2,7 @@
 // Cells, cut into one piece for each rank: rectangles of rows and columns, and blocks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,10 @@ struct Tile {
   std::array<std::optional<int>, 4> neighbours;  // by side: the rank there
 
   std::uint64_t cells() const { return rows * columns; }
+  bool alone() const {
+    return std::none_of(neighbours.begin(), neighbours.end(),
+                        [](const auto& one) { return !!one; });
+  }
   // Cells along a side.
   std::uint64_t length(Side side) const { return side == kUp || side == kDown ? columns : rows; }
 };

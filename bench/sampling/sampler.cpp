@@ -136,7 +136,8 @@ class Sampler::Run {
   // How many iterations a sample takes, and which samples are kept, by the time per iteration that
   // the leader knows now.
   void set_batch() {
-    result_.batch = group_.broadcast(at_least_one(shortest_ns_ / per_iteration_ns_));
+    result_.batch = group_.broadcast(
+        std::max(at_least_one(shortest_ns_ / per_iteration_ns_), sampled_.least_batch()));
     falls_in_step_ = group_.broadcast(per_iteration_ns_ < policy_.slot_s * kNs ? 1 : 0) != 0;
     const double fit = policy_.slot_s * kNs / sample_ns();
     result_.kept_every =

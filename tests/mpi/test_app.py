@@ -81,6 +81,9 @@ def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str, ahead: 
             *words, *more, "--buffers", buffers, fake=f"reachable=1,{ahead}", env=env, ranks=4
         )
         assert done.verified_sizes("jacobi2d") == list(SIDES)
+        hidden = overlap == "yes" and buffers != "H,D"  # of which rank 0 computes itself
+        parts = {tuple(one["phases"]) for one in done.of("samples")}
+        assert parts == {("exposed compute" if hidden else "compute", *PHASES[1:])}
     # The library dies of an address of these devices.
     for staging in launcher.axis("jacobi2d", "staging")[1:]:
         done = launcher.run(*words, "--staging", staging, "--buffers", "D", fake=ahead, env=env)

@@ -62,6 +62,8 @@ def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
         words = ("cosmo", "--mode", mode, "--buffers", buffers, *SIZES, *QUICK)
         done = launcher.run(*words, fake="reachable=1", env=env, ranks=ranks)
         assert done.verified_sizes("cosmo") == list(SIDES)
+        computes = {"async": "exposed compute", "nocomp": "pack"}.get(mode, "compute")
+        assert all(next(iter(one["phases"])) == computes for one in done.of("samples"))
     # The library dies of an address of these devices.
     for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async")):
         more = ("--updates", "2", "--staging", staging, "--buffers", "D")

@@ -57,6 +57,17 @@ TEST_CASE("iterations that are too short for the clock are timed in batches") {
   CHECK(calls < result.iterations);
 }
 
+TEST_CASE("samples have as many iterations as what is sampled asks for") {
+  struct Unwaited final : Sampled {
+    std::uint64_t least_batch() const override { return 3; }
+    void run(std::uint64_t n) override { spend(static_cast<double>(100 * n)); }
+  } unwaited;
+  Alone alone;
+  const auto result = Sampler(alone, ClockQuality{1, 20}).measure(short_policy(), unwaited);
+  CHECK(result.batch == 3);
+  for (const double us : result.samples_us) CHECK(us >= 100);
+}
+
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {
   int calls = 0;
   const ClockQuality coarse{1000, 20};
