@@ -59,17 +59,18 @@ BENCHMARKS = [
 ]
 
 
-def end(cpu: int, memory: str = "host") -> machine.Endpoint:
-    return machine.Endpoint(memory=memory, cpus=[cpu], numa_node=0)
+def end(cpu: int, gpu: str | None = None) -> machine.Endpoint:
+    return machine.Endpoint(memory="gpu" if gpu else "host", cpus=[cpu], numa_node=0, gpu=gpu)
 
 
-def path(name: str, ranks: int, transport: str = "memory") -> machine.Path:
-    ends = tuple(end(cpu) for cpu in range(ranks))
+def path(name: str, ranks: int, transport: str = "memory", gpu: str | None = None) -> machine.Path:
+    ends = tuple(end(cpu, gpu) for cpu in range(ranks))
     return machine.Path(id=name, summary=name, transport=transport, ends=ends)
 
 
 ONE, TWO = path("host x1", 1), path("host-host same-numa", 2)
 MEMORY = path("host-memory node0", 2, "local")
+GPU, SAME_GPU = path("gpu x1", 1, gpu="GPU-0"), path("gpu-gpu same-gpu", 2, gpu="GPU-0")
 
 
 class Made:
@@ -80,7 +81,7 @@ class Made:
         self._observed: list[Observation] = []
         self._curves: dict[Curve, None] = {}
         self._cache_bytes = cache_bytes
-        self.paths = [TWO, ONE, MEMORY]
+        self.paths = [TWO, ONE, MEMORY, GPU, SAME_GPU]
 
     def add(
         self,
@@ -140,6 +141,7 @@ class Made:
         where: machine.Path,
         us: float | list[float],
         work: Work | None = None,
+        parts: dict[str, float] | None = None,
         **axes: str,
     ) -> None:
         """An application of 1000 x 1000 doubles on each rank."""
@@ -151,9 +153,9 @@ class Made:
             us,
             1000,
             axes={**AXES, **axes},
-            phases={"compute": 800.0, "communicate": 200.0},
-            shortest_phases={"compute": 700.0, "communicate": 30.0},
-            mean_phases={"compute": 750.0, "communicate": 100.0},
+            phases=parts or {"compute": 800.0, "communicate": 200.0},
+            shortest_phases=parts or {"compute": 700.0, "communicate": 30.0},
+            mean_phases=parts or {"compute": 750.0, "communicate": 100.0},
             work=work or usual,
         )
 

@@ -96,6 +96,16 @@ def test_an_application_has_launches_and_sizes_of_its_own(standins: ModuleType) 
     assert "problems:   solver of 64, 256 cells" in summary(plan)
 
 
+def test_an_application_is_measured_on_any_named_path_between_memories_that_are_alike(
+    standins: ModuleType,
+) -> None:
+    network = standins.data_path("host-host tcp-loopback", "network")
+    mixed = standins.gpu_path("host-gpu near")
+    named = [msgspec.structs.replace(one, named=True) for one in (network, mixed)]
+    plan = solver_plan(standins, named, sizes=[8])
+    assert [one.path for one in plan.launches if plan.application(one)] == [network.id]
+
+
 def test_the_sizes_of_a_problem_can_be_chosen(standins: ModuleType) -> None:
     plan = solver_plan(standins, [standins.data_path()], problem_sizes=["solver=1K,4K"])
     assert plan.problem_sizes == {"solver": [1024, 4096]}

@@ -159,6 +159,7 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     adapter: str | None = None
     variant_of: str = ""  # the id of the path that differs from it in `mps` alone
     pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
+    named: bool = False  # by whoever asked for the study
     # No library is measured on it: what it carries bounds what one of more ends can do.
     ceilings_only: bool = False
 

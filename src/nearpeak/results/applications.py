@@ -34,7 +34,8 @@ SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value 
 OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
 # An axis, and where only one of the two is done.
 MODE, ONLY_COMPUTES, ONLY_COMMUNICATES = "mode", "nocomm", "nocomp"
-COMPUTE, COMMUNICATE = "compute", "communicate"  # parts of an iteration, as bench/app names them
+# Parts of an iteration, as bench/app names them; what kernels compute beside messages has another.
+COMPUTE, COMMUNICATE = "compute", "communicate"
 GPU_CACHED_BYTES = 128 << 20  # no GPU's caches are larger (60 MB of an H200)
 BEYOND = 2  # times its caches: of so much hardly anything stays in them
 COPY = "copy"  # as nearpeak-native calls what a host's memory carries: each byte counted once
@@ -93,7 +94,7 @@ def _application(
         messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
-        scaled=_scaled(key, cells) if COMPUTE in phases else None,
+        scaled=_scaled(key, cells) if copied and not place.shared else None,
         imbalance=_imbalance(observed),
         hidden=_hidden(key, cells, benchmark),
         beside=list(_beside(key, cells, benchmark)),
@@ -233,7 +234,7 @@ class _Memories:
     def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
         """The memory of its ranks, and how many of them share it; None: it was not measured."""
         if _in_gpus(path):
-            return (None if path.shares_gpu else self._gpu), 1
+            return self._gpu, len(path.ends) if path.shares_gpu else 1
         nodes = {end.numa_node for end in path.ends}
         point = self._host.get(path.ends[0].numa_node)
         return (point if len(nodes) == 1 and not path.two_hosts else None), len(path.ends)

@@ -92,9 +92,14 @@ def fits(path: Path, benchmark: Benchmark, buffers: str) -> bool:
 
 
 def is_measured_on(path: Path, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether a study measures it there, where it is asked for: applications where it is usual."""
-    there = benchmark.over_bytes or is_usual(path, benchmark)
+    """Whether a study measures it there, where it is asked for: applications where it is usual, and
+    on paths that were named, between memories that are alike."""
+    there = benchmark.over_bytes or is_usual(path, benchmark) or (path.named and _alike(path))
     return there and fits(path, benchmark, buffers)
+
+
+def _alike(path: Path) -> bool:
+    return len({end.memory for end in path.ends}) == 1
 
 
 def is_usual(path: Path, benchmark: Benchmark) -> bool:
@@ -105,8 +110,8 @@ def is_usual(path: Path, benchmark: Benchmark) -> bool:
     """
     if benchmark.ceiling == "measured":
         return True
-    alike = len({end.memory for end in path.ends}) == 1
-    return alike and not path.shares_gpu and (path.transport == "memory" or path.two_hosts)
+    direct = not path.shares_gpu and (path.transport == "memory" or path.two_hosts)
+    return direct and _alike(path)
 
 
 def all_run(_contender: Contender, _variant: Variant) -> bool:

@@ -145,10 +145,11 @@ def for_ceilings(
         found |= {one.id: msgspec.structs.replace(one, ceilings_only=True) for one in inside[:1]}
     if any(not in_gpu(v.buffers) for v in applications):
         used = [end for path in paths for end in path.ends if end.memory == "host"]
+        measured = {path.id for path in paths}
         for one in known:
             nodes = {end.numa_node for end in one.ends}
             own = one.transport == "local" and len(nodes) == 1
-            if own and one not in paths and any(end.numa_node in nodes for end in used):
+            if own and one.id not in measured and any(end.numa_node in nodes for end in used):
                 found[one.id] = one
     return list(found.values())
 
@@ -294,8 +295,8 @@ def select_paths(
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
     if any(one not in known for one in wanted):  # one of all pairs, or of a number of ranks
-        named = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
-        ranks = Ranks([*ranks.counts, *named], ranks.oversubscribe)
+        counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
+        ranks = Ranks([*ranks.counts, *counts], ranks.oversubscribe)
         paths, lacking = discover_paths(machine, list(hosts), True, ranks)
         known |= {path.id: path for path in paths}
         missing += [reason for reason in lacking if reason not in missing]
@@ -310,7 +311,8 @@ def select_paths(
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
-    chosen = [known[one] for one in wanted] or _of_so_many(chosen, ranks.counts, missing)
+    named = [msgspec.structs.replace(known[one], named=True) for one in wanted]
+    chosen = named or _of_so_many(chosen, ranks.counts, missing)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
         raise UserError(
