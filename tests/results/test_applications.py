@@ -112,6 +112,40 @@ def test_the_roofline_is_that_of_the_memory_all_ranks_share(made_applications: A
     assert two.roofline.place == made_applications.MEMORY.place
 
 
+def test_ranks_that_share_a_gpu_share_its_roofline_and_are_no_scaling(
+    made_applications: Any,
+) -> None:
+    made = made_applications.Made()
+    work = Work(copied_bytes=200_000_000)
+    made.add(made_applications.SAME_GPU, "bw", "bw", 1000.0, 1 << 30, who=CEILING)
+    made.plane(made_applications.GPU, 250.0, work=work)
+    made.plane(made_applications.SAME_GPU, 500.0, work=work)
+    alone, sharing = sorted(made.results().applications, key=lambda one: one.cell.median)
+    for one in (alone, sharing):
+        assert one.roofline
+        assert one.roofline.fraction.value == pytest.approx(0.8)
+        assert one.scaled is None
+
+
+def test_what_kernels_compute_beside_messages_is_not_taken_for_all_of_it(
+    made_applications: Any,
+) -> None:
+    made = made_applications.Made()
+    parts = {"exposed compute": 100.0, "communicate": 800.0}
+    made.plane(made_applications.ONE, 900.0)
+    made.plane(made_applications.TWO, 1000.0, parts=parts, mode="async")
+    made.plane(made_applications.ONE, 1000.0, parts=parts, mode="async")
+    results = made.results()
+    [section] = sections(results)
+    rows = [row for group in section.table.groups for row in group.rows]
+    told = {row.head: (row.values.get("share"), row.values.get("efficiency")) for row in rows}
+    assert told["1 x alpha"][0].value == pytest.approx(1 - 800 / 900)
+    assert told["1 x alpha mode=async"] == (None, None)
+    share, efficiency = told["2 x alpha mode=async"]
+    assert share is None
+    assert efficiency.value == pytest.approx(1.0)
+
+
 def test_cells_that_may_stay_in_caches_have_no_roofline(made_applications: Any) -> None:
     made = made_applications.Made(cache_bytes=32 << 20)
     made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
@@ -187,6 +221,17 @@ def test_cells_that_no_cache_holds_are_told_beside_a_prediction_that_is_off(
     [section] = sections(made.results())
     told = "its cells leave nothing in the caches of what messages use"
     assert told in section.sentences[-1]
+
+
+@pytest.mark.parametrize(("us", "told"), [(1030.0, True), (500.0, False)])
+def test_a_pause_between_messages_of_device_memory_is_told_beside_a_prediction_that_is_off(
+    made_applications: Any, us: float, told: bool
+) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.SAME_GPU, "latency", "latency", 10.0, 8000)
+    made.plane(made_applications.SAME_GPU, us)
+    [section] = sections(made.results())
+    assert ("1000 µs go by between them" in section.sentences[-1]) == told
 
 
 def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:

@@ -18,6 +18,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.plan import USUAL_STATE
 
 FAR = 0.2  # a prediction that is off by more is told, relative
+PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
 
 ABOUT = (
     "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
@@ -212,7 +213,7 @@ def _ranks(one: Application) -> int:
 
 def _efficiency(one: Application) -> Value | None:
     """That of the fewest ranks is 1: it is what the others are held against."""
-    if COMPUTE not in one.phases:
+    if not one.work or not one.work.copied_bytes or one.cell.place.shared:
         return None
     return _percent(one.scaled.efficiency) if one.scaled else Value(1.0, "percent")
 
@@ -238,7 +239,7 @@ def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]
     rates = [metric.unit for metric in benchmark.metrics[1:2]]
     optional = {
         Column("roofline", "Roofline", "%"): any(one.roofline for one in found),
-        Column("share", "Not computing", "%"): any(COMPUTE in one.phases for one in found),
+        Column("share", "Not computing", "%"): any(not_computing(one) is not None for one in found),
         Column("imbalance", "Imbalance"): any(one.imbalance for one in found),
         Column("efficiency", "Efficiency", "%"): any(one.scaled for one in found),
         Column("hidden", "Hidden", "%"): any(one.hidden for one in found),
@@ -307,7 +308,8 @@ def _roofline(found: Estimated) -> Value:
 
 
 def not_computing(one: Application) -> float | None:
-    """The share of an iteration that is no computation; None where it has none.
+    """The share of an iteration that is no computation; None where it has none, and where kernels
+    compute while the CPU does the rest.
 
     Not of the sum of its parts: each is that of the rank that is slowest in it.
     """
@@ -345,6 +347,12 @@ def _why(one: Application) -> str:
     why = ""
     if one.work and one.work.own_bytes:
         why += f"; a rank also sends itself {size(one.work.own_bytes)}, which is not predicted"
+    pause = (one.cell.median or 0.0) - (one.messages_us or 0.0)
+    if "gpu" in one.cell.place.ends and pause >= PAUSE_US:
+        why += (
+            f"; {number(pause)} µs go by between them, and those of the study follow each other at"
+            " once"
+        )
     # It has a roofline where no caches hold its cells.
     if one.roofline and "gpu" not in one.cell.place.ends:
         why += (
