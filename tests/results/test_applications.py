@@ -223,6 +223,24 @@ def test_cells_that_no_cache_holds_are_told_beside_a_prediction_that_is_off(
     assert told in section.sentences[-1]
 
 
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ([1000, 9000], "predicted 10.0 µs; the study has no messages of 8000 B, but of 1000 B and"),
+        ([1000, 8000, 9000], "predicted 10.0 µs."),
+    ],
+)
+def test_that_a_size_was_not_measured_is_told_beside_a_prediction_that_is_off(
+    made_applications: Any, there: list[int], told: str
+) -> None:
+    made = made_applications.Made()
+    for size in there:
+        made.add(made_applications.TWO, "latency", "latency", 10.0, size)
+    made.plane(made_applications.TWO, 1000.0)
+    [section] = sections(made.results())
+    assert told in section.sentences[-1]
+
+
 @pytest.mark.parametrize(("us", "told"), [(1030.0, True), (500.0, False)])
 def test_a_pause_between_messages_of_device_memory_is_told_beside_a_prediction_that_is_off(
     made_applications: Any, us: float, told: bool

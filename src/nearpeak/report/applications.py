@@ -3,6 +3,7 @@
 study's own messages say."""
 
 import math
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -93,10 +94,15 @@ def sections(results: Results) -> list[Section]:
     found: dict[str, list[Application]] = defaultdict(list)
     for one in results.applications:
         found[one.cell.case.benchmark].append(one)
-    return [_section(named(results.benchmarks, name), mine) for name, mine in found.items()]
+    alone = {one.name for one in results.benchmarks if one.one_message}
+    sizes = {cell.case.x for cell in results.cells if cell.case.benchmark in alone}
+    return [
+        _section(named(results.benchmarks, name), mine, sorted(sizes))
+        for name, mine in found.items()
+    ]
 
 
-def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
+def _section(benchmark: Benchmark, found: Sequence[Application], sizes: Sequence[int]) -> Section:
     groups: dict[str, list[Row]] = defaultdict(list)
     for one in found:
         groups[_title(one, benchmark)].append(_row(one, _label(one, benchmark)))
@@ -110,7 +116,7 @@ def _section(benchmark: Benchmark, found: Sequence[Application]) -> Section:
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
         ),
-        sentences=list(_sentences(found, benchmark)),
+        sentences=list(_sentences(found, benchmark, sizes)),
         bars=_bars(found, benchmark),
         growths=list(_growths(found, benchmark)),
     )
@@ -325,8 +331,10 @@ def _beside(one: Beside) -> str:
     return f"{number(speedup.value)} times as fast as {one.axis}={one.value} {told}"
 
 
-def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[str]:
-    """Where the messages took another time than those of the study."""
+def _sentences(
+    found: Sequence[Application], benchmark: Benchmark, sizes: Sequence[int]
+) -> Iterator[str]:
+    """Where the messages took another time than those of the study, which has these sizes."""
     known = [one for one in found if one.predicted_us and one.messages_us]
     far = [one for one in known if abs(_off(one)) > FAR]
     if known:
@@ -336,30 +344,34 @@ def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[s
         )
     for one in sorted(far, key=lambda each: -abs(_off(each))):
         where = f"{one.cell.who.label} on {_title(one, benchmark)}"
-        yield (
-            f"{', '.join(filter(None, [where, way(one, benchmark)]))}: messages took"
-            f" {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs{_why(one)}."
+        took = (
+            f"messages took {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs"
         )
+        told = "; ".join([took, *_reasons(one, sizes)])
+        yield f"{', '.join(filter(None, [where, way(one, benchmark)]))}: {told}."
 
 
-def _why(one: Application) -> str:
+def _reasons(one: Application, sizes: Sequence[int]) -> Iterator[str]:
     """What a prediction does not know of."""
-    why = ""
+    largest = max(one.work.messages, default=0) if one.work else 0
+    if largest not in sizes:
+        at = bisect(sizes, largest)
+        around = " and ".join(map(size, sizes[max(0, at - 1) : at + 1]))
+        yield f"the study has no messages of {size(largest)}, but of {around}"
     if one.work and one.work.own_bytes:
-        why += f"; a rank also sends itself {size(one.work.own_bytes)}, which is not predicted"
+        yield f"a rank also sends itself {size(one.work.own_bytes)}, which is not predicted"
     pause = (one.cell.median or 0.0) - (one.messages_us or 0.0)
     if "gpu" in one.cell.place.ends and pause >= PAUSE_US:
-        why += (
-            f"; {number(pause)} µs go by between them, and those of the study follow each other at"
+        yield (
+            f"{number(pause)} µs go by between them, and those of the study follow each other at"
             " once"
         )
     # It has a roofline where no caches hold its cells.
     if one.roofline and "gpu" not in one.cell.place.ends:
-        why += (
-            "; its cells leave nothing in the caches of what messages use, and those of the study"
+        yield (
+            "its cells leave nothing in the caches of what messages use, and those of the study"
             " find it there"
         )
-    return why
 
 
 def _off(one: Application) -> float:
