@@ -55,7 +55,8 @@ class Updates {
         exchanges_(context.axis("mode") != "nocomm"),
         waits_after_(context.axis("mode") == "deferred"),
         in_flight_(context.axis("mode") == "sync" || !computes_ ? 0 : patch.sets - 1),
-        clock_(parts(computes_, exchanges_, on_device(context.kind) && in_flight_ > 0)) {
+        clock_(parts(computes_, exchanges_,
+                     on_device(context.kind) && in_flight_ > 0 && !waits_after_)) {
     on_every_rank(context.group, [&] {
       fields_ = on_device(context.kind) ? cosmo::fields_on_device(context, patch)
                                         : cosmo::fields_on_host(context, patch);

@@ -19,9 +19,9 @@
 namespace nearpeak {
 namespace {
 
-// Iterations of a sample where nobody waits between them: waiting at last is then a percent of
-// them.
-constexpr std::uint64_t kUnwaited = 20;
+// Of a sample of iterations between which nobody waits: about a hundred times what it takes to wait
+// for an H200 at last.
+constexpr double kUnwaitedNs = 1e6;
 
 enum Phase : std::size_t { kCompute, kPack, kCommunicate, kUnpack, kNorm };
 
@@ -164,9 +164,9 @@ class Jacobi final : public Case {
   }
 
   // A device goes from one iteration into the next where no neighbour and no norm needs its cells.
-  std::uint64_t least_batch() const override {
-    return iterations_.on_device() && iterations_.tile().alone() && norm_every_ != 1 ? kUnwaited
-                                                                                     : 1;
+  double least_sample_ns() const override {
+    return iterations_.on_device() && iterations_.tile().alone() && norm_every_ != 1 ? kUnwaitedNs
+                                                                                     : 0;
   }
 
   void begin_round(std::uint64_t round, Part) override {

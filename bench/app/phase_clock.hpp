@@ -9,7 +9,8 @@
 
 namespace nearpeak {
 
-// Computation that kernels do while messages are on their way: the CPU sees what is left of it.
+// Of computation that kernels do while messages are on their way: for how long the CPU does nothing
+// but wait for it.
 inline constexpr const char* kExposedCompute = "exposed compute";
 
 // What the parts of iterations take, one after the other. It reads no clock where it has none.

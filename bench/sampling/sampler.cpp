@@ -38,8 +38,10 @@ class Sampler::Run {
         common_(common),
         phases_ns_(sampled.phases_ns().size()),
         // Of what is timed: each phase is.
-        shortest_ns_(static_cast<double>(std::max<std::size_t>(1, phases_ns_.size())) *
-                     std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare)),
+        shortest_ns_(
+            std::max(sampled.least_sample_ns(),
+                     static_cast<double>(std::max<std::size_t>(1, phases_ns_.size())) *
+                         std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare))),
         keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
         apart_(policy.sync != Sync::kNone || sampled.prepares()) {}
 
@@ -136,8 +138,7 @@ class Sampler::Run {
   // How many iterations a sample takes, and which samples are kept, by the time per iteration that
   // the leader knows now.
   void set_batch() {
-    result_.batch = group_.broadcast(
-        std::max(at_least_one(shortest_ns_ / per_iteration_ns_), sampled_.least_batch()));
+    result_.batch = group_.broadcast(at_least_one(shortest_ns_ / per_iteration_ns_));
     falls_in_step_ = group_.broadcast(per_iteration_ns_ < policy_.slot_s * kNs ? 1 : 0) != 0;
     const double fit = policy_.slot_s * kNs / sample_ns();
     result_.kept_every =
@@ -273,7 +274,7 @@ class Sampler::Run {
   Sampled& sampled_;
   const std::optional<CommonClock>& common_;
   std::vector<double> phases_ns_;  // of iterations that begin anew
-  const double shortest_ns_;       // of a sample, for the clock
+  const double shortest_ns_;       // of a sample
   const bool keeps_;
   const bool apart_;  // iterations do not follow each other at once
   Measurement result_;

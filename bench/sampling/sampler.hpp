@@ -69,8 +69,8 @@ class Sampled {
   virtual ~Sampled() = default;
   // All ranks run the same n.
   virtual void run(std::uint64_t n) = 0;
-  // Iterations of a sample. More than one where nobody waits between them, but a run waits at last.
-  virtual std::uint64_t least_batch() const { return 1; }
+  // Of a sample: of iterations between which nobody waits, but at last.
+  virtual double least_sample_ns() const { return 0; }
   // Untimed, before every iteration, where there is something to be done.
   virtual bool prepares() const { return false; }
   virtual void prepare() {}

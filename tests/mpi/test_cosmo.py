@@ -56,6 +56,7 @@ def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
         ("sync", "D", 2),
         ("async", "M", 4),
         ("deferred", "H,D", 2),
+        ("deferred", "D", 2),
         ("nocomm", "D", 1),
         ("nocomp", "D", 3),
     ):

@@ -64,7 +64,8 @@ def end(cpu: int, gpu: str | None = None) -> machine.Endpoint:
 
 
 def path(name: str, ranks: int, transport: str = "memory", gpu: str | None = None) -> machine.Path:
-    ends = tuple(end(cpu, gpu) for cpu in range(ranks))
+    """`gpu`: of all ranks; empty: one of each."""
+    ends = tuple(end(cpu, f"GPU-{cpu}" if gpu == "" else gpu) for cpu in range(ranks))
     return machine.Path(id=name, summary=name, transport=transport, ends=ends)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -117,14 +118,27 @@ def test_ranks_that_share_a_gpu_share_its_roofline_and_are_no_scaling(
 ) -> None:
     made = made_applications.Made()
     work = Work(copied_bytes=200_000_000)
+    sharing = msgspec.structs.replace(
+        made_applications.SAME_GPU, id="gpu-gpu same-gpu mps", mps=True
+    )
+    made.paths.append(sharing)
     made.add(made_applications.SAME_GPU, "bw", "bw", 1000.0, 1 << 30, who=CEILING)
     made.plane(made_applications.GPU, 250.0, work=work)
-    made.plane(made_applications.SAME_GPU, 500.0, work=work)
-    alone, sharing = sorted(made.results().applications, key=lambda one: one.cell.median)
-    for one in (alone, sharing):
+    made.plane(sharing, 500.0, work=work)
+    by_path = {one.cell.place.path: one for one in made.results().applications}
+    for one in by_path.values():
         assert one.roofline
         assert one.roofline.fraction.value == pytest.approx(0.8)
-        assert one.scaled is None
+        assert (one.scaled, one.imbalance) == (None, None)
+
+
+def test_ranks_that_share_a_gpu_are_no_base_of_scaling(made_applications: Any) -> None:
+    made = made_applications.Made()
+    many = made_applications.path("gpu x4", 4, gpu="")
+    made.paths.append(many)
+    made.plane(made_applications.SAME_GPU, 500.0)
+    made.plane(many, 250.0)
+    assert [one.scaled for one in made.results().applications] == [None, None]
 
 
 def test_what_kernels_compute_beside_messages_is_not_taken_for_all_of_it(
@@ -226,27 +240,36 @@ def test_cells_that_no_cache_holds_are_told_beside_a_prediction_that_is_off(
 @pytest.mark.parametrize(
     ("there", "told"),
     [
-        ([1000, 9000], "predicted 10.0 µs; the study has no messages of 8000 B, but of 1000 B and"),
-        ([1000, 8000, 9000], "predicted 10.0 µs."),
+        (
+            {1000: 5.0, 9000: 10.0},
+            "; its 8000 B are between 1000 B (5.00 µs) and 9000 B (10.0 µs) of",
+        ),
+        ({1000: 9.0, 9000: 10.0}, "predicted 9.94 µs."),
+        ({1000: 5.0, 8000: 10.0}, "predicted 10.0 µs."),
     ],
 )
-def test_that_a_size_was_not_measured_is_told_beside_a_prediction_that_is_off(
-    made_applications: Any, there: list[int], told: str
+def test_what_lies_between_sizes_that_differ_is_told_beside_a_prediction_that_is_off(
+    made_applications: Any, there: dict[int, float], told: str
 ) -> None:
     made = made_applications.Made()
-    for size in there:
-        made.add(made_applications.TWO, "latency", "latency", 10.0, size)
+    for size, us in there.items():
+        made.add(made_applications.TWO, "latency", "latency", us, size)
+    other = made_applications.path("host-host tcp-loopback", 2, "network")
+    made.paths.append(other)
+    made.add(other, "latency", "latency", 50.0, 7000)
     made.plane(made_applications.TWO, 1000.0)
     [section] = sections(made.results())
     assert told in section.sentences[-1]
 
 
-@pytest.mark.parametrize(("us", "told"), [(1030.0, True), (500.0, False)])
-def test_a_pause_between_messages_of_device_memory_is_told_beside_a_prediction_that_is_off(
-    made_applications: Any, us: float, told: bool
+@pytest.mark.parametrize(
+    ("us", "predicted", "told"), [(1030.0, 10.0, True), (500.0, 10.0, False), (1030.0, 50.0, False)]
+)
+def test_a_pause_between_messages_of_device_memory_is_told_where_they_take_longer_than_predicted(
+    made_applications: Any, us: float, predicted: float, told: bool
 ) -> None:
     made = made_applications.Made()
-    made.add(made_applications.SAME_GPU, "latency", "latency", 10.0, 8000)
+    made.add(made_applications.SAME_GPU, "latency", "latency", predicted, 8000)
     made.plane(made_applications.SAME_GPU, us)
     [section] = sections(made.results())
     assert ("1000 µs go by between them" in section.sentences[-1]) == told

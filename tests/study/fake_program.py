@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for the measuring programs: answers at once with records that it makes up.
 
-NEARPEAK_FAKE says how it fails: crash, abort 3 (as a library may, with our exit status for
-wrong data), hang, orphan (hang with a child in a session of its own), lie, wrong, half (of a line),
-some (of the sizes), twice, skip (a size), misplaced (and then hang), nowhere, other device; noisy
-(each launch measures something else); `probe KINDS OPERATION END` lets that trial end so; `probe
-KINDS OPERATION END later` does where others were tried before it.
+NEARPEAK_FAKE says how it fails: crash, abort 3 (as a library may, with our exit status for wrong
+data), hang, orphan (hang with a child in a session of its own), lie, wrong, wrong half (of its
+record), half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
+nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END`
+lets that trial end so; `probe KINDS OPERATION END later` does where others were tried before it.
 NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
 """
 
@@ -274,6 +274,9 @@ def main() -> int:
         return 1
     if mode == "half":
         out.write('{"record": "samp')
+    if mode == "wrong half":
+        out.write('{"record": "problem", "status": "wrong da')
+        return 3
     if mode == "wrong":
         size = int(options["--sizes"].split(",")[0])
         write(problem(*benchmarks[0], size, "wrong data"))

@@ -61,6 +61,7 @@ def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -
         ("crash", "crashed", "ended by SIGSEGV"),
         ("abort 3", "crashed", "exit status 3: check(107): Invalid datatype"),
         ("wrong", "wrong data", "latency 8 bytes: rank 1 got 7 for 8 at byte 3"),
+        ("wrong half", "wrong data", ""),
         ("lie", "failed", "4 of its records were not understood: size 77 was not asked for"),
         ("half", "failed", "1 of its records were not understood"),
         ("some", "failed", "1 of the 2 cases that it was to measure are missing, latency latency"),

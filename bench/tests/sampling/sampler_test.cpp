@@ -57,15 +57,15 @@ TEST_CASE("iterations that are too short for the clock are timed in batches") {
   CHECK(calls < result.iterations);
 }
 
-TEST_CASE("samples have as many iterations as what is sampled asks for") {
+TEST_CASE("samples last as long as what is sampled asks for") {
   struct Unwaited final : Sampled {
-    std::uint64_t least_batch() const override { return 3; }
+    double least_sample_ns() const override { return 1e6; }
     void run(std::uint64_t n) override { spend(static_cast<double>(100 * n)); }
   } unwaited;
   Alone alone;
   const auto result = Sampler(alone, ClockQuality{1, 20}).measure(short_policy(), unwaited);
-  CHECK(result.batch == 3);
-  for (const double us : result.samples_us) CHECK(us >= 100);
+  CHECK(result.batch >= 2);
+  CHECK(result.batch <= 10);
 }
 
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {

@@ -3,12 +3,11 @@
 study's own messages say."""
 
 import math
-from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearpeak.identity import Who
+from nearpeak.identity import Place, Who
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import COMPUTE, SCALING
@@ -18,18 +17,22 @@ from nearpeak.results.names import axes_words, loses, status
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.plan import USUAL_STATE
 
+Times = dict[tuple[Who, Place], dict[int, float]]  # us of single messages, by their bytes
 FAR = 0.2  # a prediction that is off by more is told, relative
 PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
 
 ABOUT = (
-    "The time of an iteration is that of the slowest rank. Roofline: the least time in which its"
-    " ranks could copy what an iteration must, by the ceiling of their memory, of a host's by all"
-    " cores of the node, over the measured one. Not computing: what is left of an iteration but"
-    " its computation on the rank that computes longest. Imbalance: the longest computation of a"
-    " rank over the mean of all. Efficiency: against the fewest ranks, of weak scaling t / t', of"
-    " strong scaling over the ratio of the ranks. Hidden: by how much it is shorter than one"
-    " after the other, of the shorter of communication, with its packing, and computation, each"
-    " measured alone. Predicted: the time of its messages by the latency and the rate of the same"
+    "The time of an iteration is that of the slowest rank. Roofline: the least time in which"
+    " its ranks could copy what an iteration must, by the ceiling of their memory, of a host's"
+    " by all cores of the node, of a GPU's for all ranks that share it, over the measured one."
+    " Not computing: what is left of an iteration but its computation on the rank that computes"
+    " longest; not where kernels go on beside messages (exposed compute: the CPU does nothing"
+    " but wait for them). Imbalance: the longest computation of a rank over the mean of all;"
+    " ranks that share a GPU have none and no efficiency, as one's kernels wait for the other's,"
+    " in all parts. Efficiency: against the fewest ranks, of weak scaling t / t', of strong"
+    " scaling over the ratio of the ranks. Hidden: by how much it is shorter than one after the"
+    " other, of the shorter of communication, with its packing, and computation, each measured"
+    " alone. Predicted: the time of its messages by the latency and the rate of the same"
     " library's messages in this study, beside what they took on the rank that waits least for"
     " others; not of what is hidden by computation or staged. Ratios are medians of those of"
     " single blocks."
@@ -95,14 +98,14 @@ def sections(results: Results) -> list[Section]:
     for one in results.applications:
         found[one.cell.case.benchmark].append(one)
     alone = {one.name for one in results.benchmarks if one.one_message}
-    sizes = {cell.case.x for cell in results.cells if cell.case.benchmark in alone}
-    return [
-        _section(named(results.benchmarks, name), mine, sorted(sizes))
-        for name, mine in found.items()
-    ]
+    times: Times = defaultdict(dict)
+    for cell in results.cells:
+        if cell.case.benchmark in alone and cell.median:
+            times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
+    return [_section(named(results.benchmarks, name), mine, times) for name, mine in found.items()]
 
 
-def _section(benchmark: Benchmark, found: Sequence[Application], sizes: Sequence[int]) -> Section:
+def _section(benchmark: Benchmark, found: Sequence[Application], times: Times) -> Section:
     groups: dict[str, list[Row]] = defaultdict(list)
     for one in found:
         groups[_title(one, benchmark)].append(_row(one, _label(one, benchmark)))
@@ -116,7 +119,7 @@ def _section(benchmark: Benchmark, found: Sequence[Application], sizes: Sequence
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
         ),
-        sentences=list(_sentences(found, benchmark, sizes)),
+        sentences=list(_sentences(found, benchmark, times)),
         bars=_bars(found, benchmark),
         growths=list(_growths(found, benchmark)),
     )
@@ -331,10 +334,8 @@ def _beside(one: Beside) -> str:
     return f"{number(speedup.value)} times as fast as {one.axis}={one.value} {told}"
 
 
-def _sentences(
-    found: Sequence[Application], benchmark: Benchmark, sizes: Sequence[int]
-) -> Iterator[str]:
-    """Where the messages took another time than those of the study, which has these sizes."""
+def _sentences(found: Sequence[Application], benchmark: Benchmark, times: Times) -> Iterator[str]:
+    """Where the messages took another time than those of the study, which are `times`."""
     known = [one for one in found if one.predicted_us and one.messages_us]
     far = [one for one in known if abs(_off(one)) > FAR]
     if known:
@@ -347,17 +348,20 @@ def _sentences(
         took = (
             f"messages took {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs"
         )
-        told = "; ".join([took, *_reasons(one, sizes)])
+        told = "; ".join([took, *_reasons(one, times[one.cell.who, one.cell.place])])
         yield f"{', '.join(filter(None, [where, way(one, benchmark)]))}: {told}."
 
 
-def _reasons(one: Application, sizes: Sequence[int]) -> Iterator[str]:
-    """What a prediction does not know of."""
+def _reasons(one: Application, times: Mapping[int, float]) -> Iterator[str]:
+    """What a prediction does not know of; `times` in us of messages, by their bytes."""
     largest = max(one.work.messages, default=0) if one.work else 0
-    if largest not in sizes:
-        at = bisect(sizes, largest)
-        around = " and ".join(map(size, sizes[max(0, at - 1) : at + 1]))
-        yield f"the study has no messages of {size(largest)}, but of {around}"
+    below = max((x for x in times if x <= largest), default=largest)
+    above = min((x for x in times if x >= largest), default=largest)
+    around = [f"{size(x)} ({number(times[x])} µs)" for x in (below, above) if x in times]
+    if len(around) == 2 and abs(times[below] / times[above] - 1) > FAR:
+        yield f"its {size(largest)} are between {' and '.join(around)} of the study"
+    if _off(one) < 0:  # the rest makes messages slower
+        return
     if one.work and one.work.own_bytes:
         yield f"a rank also sends itself {size(one.work.own_bytes)}, which is not predicted"
     pause = (one.cell.median or 0.0) - (one.messages_us or 0.0)

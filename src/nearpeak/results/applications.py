@@ -6,7 +6,7 @@ Their cells are those of the study, in the same blocks; they are held against no
 docs/methodology.md says what is compared with what.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -95,7 +95,8 @@ def _application(
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
         scaled=_scaled(key, cells) if copied and not place.shared else None,
-        imbalance=_imbalance(observed),
+        # One GPU computes for one rank after the other.
+        imbalance=_imbalance(observed) if not place.shared else None,
         hidden=_hidden(key, cells, benchmark),
         beside=list(_beside(key, cells, benchmark)),
         predicted_us=messages.of(who, place, case.buffers, work) if work and _waits(case) else None,
@@ -137,6 +138,8 @@ def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
         for library, other, problem in cells
         if (library, problem) == (who, case)
         and set(other.ends) == set(place.ends)
+        and other.transport == place.transport
+        and not other.shared
         and len(other.ends) < len(place.ends)
     ]
     if not fewer:
@@ -221,7 +224,8 @@ class _Memories:
             if path.transport == "local" and point.case.metric == COPY and len(nodes) == 1:
                 self._host[path.ends[0].numa_node] = point
             rate = known.get(point.case.benchmark)
-            if path.shares_gpu and not path.mps and rate is not None and rate.one_way:
+            both = rate is not None and rate.is_pair and rate.main.unit == "GB/s"  # or one way
+            if path.shares_gpu and both:
                 self._gpu = max(filter(None, [self._gpu, point]), key=lambda one: one.value)
 
     def _cached(self, path: Path) -> int:
@@ -234,7 +238,7 @@ class _Memories:
     def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
         """The memory of its ranks, and how many of them share it; None: it was not measured."""
         if _in_gpus(path):
-            return self._gpu, len(path.ends) if path.shares_gpu else 1
+            return self._gpu, max(Counter(end.gpu for end in path.ends).values())
         nodes = {end.numa_node for end in path.ends}
         point = self._host.get(path.ends[0].numa_node)
         return (point if len(nodes) == 1 and not path.two_hosts else None), len(path.ends)

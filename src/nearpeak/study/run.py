@@ -44,6 +44,7 @@ from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
 from nearpeak.study.state import GIVE_UP_AFTER, GIVEN_UP
 
+WRONG_DATA_EXIT = 3  # of the measuring programs, which say in a record what was wrong
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
 _MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
@@ -348,6 +349,8 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[En
     code = outcome.exit_status
     if wrong := reader.wrong_data:
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
+    if code == WRONG_DATA_EXIT and reader.rejected:
+        return "wrong data", last_words(log)
     if code in _REFUSALS and not reader.samples:
         return "failed", last_words(log)
     if code != 0:
