@@ -224,8 +224,9 @@ class _Memories:
             if path.transport == "local" and point.case.metric == COPY and len(nodes) == 1:
                 self._host[path.ends[0].numa_node] = point
             rate = known.get(point.case.benchmark)
-            both = rate is not None and rate.is_pair and rate.main.unit == "GB/s"  # or one way
-            if path.shares_gpu and both:
+            # One way or both: each byte that arrives was copied once.
+            copies = rate is not None and rate.is_pair and rate.main.unit == "GB/s"
+            if path.shares_gpu and copies:
                 self._gpu = max(filter(None, [self._gpu, point]), key=lambda one: one.value)
 
     def _cached(self, path: Path) -> int:
@@ -238,7 +239,7 @@ class _Memories:
     def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
         """The memory of its ranks, and how many of them share it; None: it was not measured."""
         if _in_gpus(path):
-            return self._gpu, max(Counter(end.gpu for end in path.ends).values())
+            return self._gpu, max(Counter((end.host, end.gpu) for end in path.ends).values())
         nodes = {end.numa_node for end in path.ends}
         point = self._host.get(path.ends[0].numa_node)
         return (point if len(nodes) == 1 and not path.two_hosts else None), len(path.ends)
