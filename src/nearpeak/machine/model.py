@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a machine is made of, and its data paths. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
 
+from collections import Counter
+
 import msgspec
 
 from nearpeak.identity import Place
@@ -187,8 +189,13 @@ class Path(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def shares_gpu(self) -> bool:
         """Whether several ends are in one GPU, or take the same one."""
-        gpus = [(end.host, end.gpu) for end in self.ends if end.gpu]
-        return len(set(gpus)) < len(gpus)
+        return self.ranks_per_gpu > 1
+
+    @property
+    def ranks_per_gpu(self) -> int:
+        """The most ends that are in one GPU, or take the same one; 0: none does."""
+        gpus = Counter((end.host, end.gpu) for end in self.ends if end.gpu)
+        return max(gpus.values(), default=0)
 
     @property
     def place(self) -> Place:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from nearpeak.identity import Place, Who
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.applications import COMPUTE, SCALING
+from nearpeak.results.applications import COMPUTE, SCALING, scales
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import Application, Beside, Estimated, Results
 from nearpeak.results.names import axes_words, loses, status
@@ -222,7 +222,7 @@ def _ranks(one: Application) -> int:
 
 def _efficiency(one: Application) -> Value | None:
     """That of the fewest ranks is 1: it is what the others are held against."""
-    if not one.work or not one.work.copied_bytes or one.cell.place.shared:
+    if not scales(one.work, one.cell.place):
         return None
     return _percent(one.scaled.efficiency) if one.scaled else Value(1.0, "percent")
 

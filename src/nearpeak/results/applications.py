@@ -6,7 +6,7 @@ Their cells are those of the study, in the same blocks; they are held against no
 docs/methodology.md says what is compared with what.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -29,6 +29,7 @@ from nearpeak.results.prediction import Messages
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import staging
+from nearpeak.study.records import Work
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
 OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
@@ -94,7 +95,7 @@ def _application(
         messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
-        scaled=_scaled(key, cells) if copied and not place.shared else None,
+        scaled=_scaled(key, cells) if scales(work, place) else None,
         # One GPU computes for one rank after the other.
         imbalance=_imbalance(observed) if not place.shared else None,
         hidden=_hidden(key, cells, benchmark),
@@ -126,6 +127,11 @@ def _imbalance(observed: Sequence[Observation]) -> Estimated | None:
             if len(one.launch.place.ends) > 1 and (mean := one.mean_phases.get(COMPUTE, 0.0)) > 0
         }
     )
+
+
+def scales(work: Work | None, place: Place) -> bool:
+    """Whether more ranks have more to compute with: it computes, and they do not share a GPU."""
+    return work is not None and work.copied_bytes > 0 and not place.shared
 
 
 def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
@@ -239,7 +245,7 @@ class _Memories:
     def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
         """The memory of its ranks, and how many of them share it; None: it was not measured."""
         if _in_gpus(path):
-            return self._gpu, max(Counter((end.host, end.gpu) for end in path.ends).values())
+            return self._gpu, path.ranks_per_gpu
         nodes = {end.numa_node for end in path.ends}
         point = self._host.get(path.ends[0].numa_node)
         return (point if len(nodes) == 1 and not path.two_hosts else None), len(path.ends)
