@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of a machine: found where they are, and seldom where there are none."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from nearpeak.statistics import drift
 from nearpeak.statistics.drift import LEAST_BLOCKS, changes
 
 
@@ -76,3 +79,27 @@ def test_false_alarms_are_rare(blocks: int, places: int, heavy: bool) -> None:
     size = (300, places, blocks)
     noise = generator.standard_t(3, size) / np.sqrt(3) if heavy else generator.normal(0, 1, size)
     assert np.mean([any(changes(list(study))) for study in 0.05 * noise]) <= 0.05
+
+
+@pytest.mark.parametrize("blocks", [4, 5, 6, 7, 12, 13, 40])
+def test_the_largest_t_of_noise_is_that_of_all_runs(blocks: int) -> None:
+    generator = np.random.default_rng(3)
+    values = 0.03 * generator.standard_t(3, (100, blocks))
+    runs = drift._runs(blocks)
+    _, t = drift._against_rest(values, runs)
+    for kind, largest in enumerate(drift._largest(values)):
+        assert largest == pytest.approx(t[:, runs.kind == kind].max(axis=1, initial=0), rel=1e-9)
+
+
+def test_memory_grows_with_the_blocks_and_not_with_their_square(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drift, "DRAWS", drift.CHUNK)
+    peaks = []
+    for blocks in (48, 192):
+        tracemalloc.start()
+        drift._null.__wrapped__(blocks)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 6 * peaks[0]
+    assert peaks[1] < 100e6
