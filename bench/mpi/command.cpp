@@ -76,7 +76,8 @@ void check_name(int argc, char** argv) {
 void add_devices(CLI::App& command, Given& given) {
   command.add_option(
       "--devices", given.devices,
-      "device of each rank, or of all: index, UUID, - for none, with a backend as in opencl:0; "
+      "device of each rank, or of all: index, UUID, - for none, with a backend as in opencl:0, for "
+      "several ranks in a row as in 0*16; "
       "default: of all that a rank sees, the one of its number on its host, if its buffers need "
       "one");
 }

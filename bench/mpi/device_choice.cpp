@@ -2,6 +2,7 @@
 #include "mpi/device_choice.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "accel/allocators.hpp"
@@ -26,6 +27,18 @@ DeviceSpec parse_device(const std::string& text) {
   return spec;
 }
 
+// Of "0*16", the 16.
+int parse_ranks(const std::string& part, std::size_t begin) {
+  constexpr int kMostRanks = 1 << 24;
+  int ranks = 0;
+  const char* const end = part.data() + part.size();
+  const auto [rest, error] = std::from_chars(part.data() + begin, end, ranks);
+  if (error != std::errc{} || rest != end || ranks < 1 || ranks > kMostRanks)
+    throw BadInput("--devices has '" + part +
+                   "', which is no device for so many ranks in a row: give it like 0*16");
+  return ranks;
+}
+
 int find_device(const Accelerator& accelerator, const std::string& text) {
   try {
     return accelerator.find_device(text);
@@ -42,7 +55,11 @@ int find_device(const Accelerator& accelerator, const std::string& text) {
 std::vector<DeviceSpec> parse_devices(const std::string& text) {
   if (text.empty()) return {DeviceSpec{}};
   std::vector<DeviceSpec> specs;
-  for (const std::string& part : split(text)) specs.push_back(parse_device(part));
+  for (const std::string& part : split(text)) {
+    const auto star = part.find('*');
+    const int ranks = star == std::string::npos ? 1 : parse_ranks(part, star + 1);
+    specs.insert(specs.end(), static_cast<std::size_t>(ranks), parse_device(part.substr(0, star)));
+  }
   return specs;
 }
 

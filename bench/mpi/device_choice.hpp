@@ -21,7 +21,8 @@ struct DeviceSpec {
   bool none = false;
 };
 
-// One for each rank, or one for all of them; none given is one for all, too. Throws BadInput.
+// One for each rank, or one for all of them; none given is one for all, too. "0*16" is one for each
+// of 16 ranks in a row. Throws BadInput.
 std::vector<DeviceSpec> parse_devices(const std::string& text);
 
 inline constexpr const char* kByPlace = " by its place";

@@ -217,3 +217,14 @@ def test_ranks_in_any_order_over_two_hosts(library: Library, where: Where, two_h
     launch = Launch(program=[where(library)], ranks=ranks, remote_shell=two_hosts.remote_shell)
     done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
     assert [host for _, (host, _, _) in sorted(parse(done.stdout).items())] == hosts, done.stderr
+
+
+def test_ranks_in_a_row_over_two_hosts(library: Library, where: Where, two_hosts: Any) -> None:
+    """The host of the launcher comes second: some launchers would put it first."""
+    hosts = [two_hosts.names[index] for index in (1, 1, 0, 0)]
+    cpus = [CPUS[-1:], CPUS[:1]] * 2
+    ranks = [Rank(cpus=one, host=host) for one, host in zip(cpus, hosts, strict=True)]
+    launch = Launch(program=[where(library)], ranks=ranks, remote_shell=two_hosts.remote_shell)
+    done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
+    found = [(host, cpus) for _, (host, _, cpus) in sorted(parse(done.stdout).items())]
+    assert found == list(zip(hosts, cpus, strict=True)), done.stderr

@@ -58,7 +58,9 @@ DESCRIPTION = {
 
 def devices(options: dict[str, str], ranks: int) -> list[dict[str, str] | None]:
     """Those that were asked for."""
-    asked = options.get("--devices", ",".join("-" * ranks)).split(",")
+    rows = options.get("--devices", ",".join("-" * ranks)).split(",")
+    parts = [row.partition("*") for row in rows]
+    asked = [name for name, _, count in parts for _ in range(int(count or 1))]
     if os.environ.get("NEARPEAK_FAKE") == "other device":
         asked = asked[::-1]
     return [None if one == "-" else {"uuid": one} for one in asked]

@@ -55,6 +55,12 @@ TEST_CASE("--devices is one for each rank or one for all, of a backend or of any
   CHECK(parse_devices("cuda:3")[0].device == "3");
   CHECK(parse_devices("-,0")[0].none);
   CHECK(parse_devices("")[0].device.empty());
+  const auto rows = parse_devices("-*2,cuda:1*3,2");
+  REQUIRE(rows.size() == 6);
+  CHECK(rows[1].none);
+  CHECK(rows[2].device == "1");
+  CHECK(rows[4].backend == "cuda");
+  CHECK(rows[5].device == "2");
   for (const char* bad : {",", "0,", "cuda:", "abacus:0"})
     CHECK_THROWS_AS(parse_devices(bad), BadInput);
 }

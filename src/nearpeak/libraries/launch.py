@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a launch to the command line that a library's launcher understands."""
 
-import itertools
 import os
 import shlex
 import socket
@@ -9,7 +8,7 @@ import socket
 from nearpeak.errors import UserError
 from nearpeak.libraries import launchers
 from nearpeak.libraries.families import all_families, is_native
-from nearpeak.libraries.model import CommandLine, Launch, Library, Settings
+from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
 
 
 def environment(library: Library) -> dict[str, str]:
@@ -53,11 +52,9 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
     if "LD_LIBRARY_PATH" in launch.settings.env:
         ahead = launch.settings.env["LD_LIBRARY_PATH"]
         env["LD_LIBRARY_PATH"] = join_paths(ahead, needed["LD_LIBRARY_PATH"])
-    places = zip(hosts, (tuple(rank.cpus) for rank in launch.ranks), strict=True)
     job = launchers.Job(
-        groups=[
-            launchers.Group(len(list(ranks)), list(cpus), host)
-            for (host, cpus), ranks in itertools.groupby(places)
+        ranks=[
+            Rank(cpus=rank.cpus, host=host) for rank, host in zip(launch.ranks, hosts, strict=True)
         ],
         program=launch.program,
         flags=[*network.flags, *gpu.flags, *launch.settings.flags],

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from nearpeak.errors import UserError
@@ -336,4 +337,8 @@ def rank_places(ends: Ends) -> list[Rank]:
 
 def device_options(ends: Ends, buffers: str) -> list[str]:
     """What names each rank's device to nearpeak-mpi."""
-    return ["--devices", ",".join(rank_devices(ends))] if needs_gpu(buffers) else []
+    if not needs_gpu(buffers):
+        return []
+    rows = [(name, len(list(row))) for name, row in groupby(rank_devices(ends))]
+    words = [f"{name}*{n}" if n > 2 else ",".join([name] * n) for name, n in rows]
+    return ["--devices", ",".join(words)]

@@ -9,10 +9,17 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.launchers import cpu_list
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
 
 HERE = [Rank(cpus=[2]), Rank(cpus=[0, 64]), Rank(cpus=[0, 64])]
 APART = [Rank(cpus=[2], host="a"), Rank(cpus=[3], host="b"), Rank(cpus=[4], host="a")]
+# What binds each rank, of a variable of its environment, and CPU lists, so many.
+BOUND = (
+    "sh -c i=$((${{{0}:?}} % {1})); for cpus in {2}; do "
+    '[ $i = 0 ] && exec taskset -c $cpus "$@"; i=$((i - 1)); done sh p 1'
+)
+IN_ORDER = [Rank(cpus=[cpu], host=host) for host in "ba" for cpu in (2, 3)]
 SETTINGS = Settings(name="x", env={"UCX_TLS": "rc"}, flags=["--flag", "1"])
 
 
@@ -45,7 +52,7 @@ def test_prrte_here(monkeypatch: pytest.MonkeyPatch, root: bool) -> None:
     assert words("openmpi", "mpirun", HERE) == (
         f"mpirun {'--allow-run-as-root ' if root else ''}--map-by slot:OVERSUBSCRIBE "
         "--bind-to none -x LD_LIBRARY_PATH -x UCX_TLS --flag 1 "
-        "-n 1 taskset -c 2 p 1 : -n 2 taskset -c 0,64 p 1"
+        f"-n 3 {BOUND.format('OMPI_COMM_WORLD_RANK', 3, '2 0,64 0,64')}"
     )
 
 
@@ -55,35 +62,72 @@ def test_prrte_here(monkeypatch: pytest.MonkeyPatch, root: bool) -> None:
 )
 def test_prrte_apart(monkeypatch: pytest.MonkeyPatch, version: str, agent: str) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    bound = BOUND.format("OMPI_COMM_WORLD_RANK", 3, "2 3 4")
     assert words("openmpi", "mpirun", APART, version=version, remote_shell="/sh") == (
         f"mpirun --map-by slot:OVERSUBSCRIBE --bind-to none {agent} "
-        "-x LD_LIBRARY_PATH -x UCX_TLS --flag 1 -n 1 --host a:2 taskset -c 2 p 1 : "
-        "-n 1 --host b:1 taskset -c 3 p 1 : -n 1 --host a:2 taskset -c 4 p 1"
+        f"-x LD_LIBRARY_PATH -x UCX_TLS --flag 1 -n 1 --host a:2 {bound} : "
+        f"-n 1 --host b:1 {bound} : -n 1 --host a:2 {bound}"
     )
+
+
+def test_prrte_fills_hosts_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    bound = BOUND.format("OMPI_COMM_WORLD_RANK", 2, "2 3")
+    line = words("openmpi", "mpirun", [*IN_ORDER, *IN_ORDER[2:]])
+    assert line.endswith(f" --flag 1 -n 6 --host b:2,a:4 {bound}")
 
 
 def test_hydra() -> None:
     assert words("mpich", "mpiexec", HERE) == (
-        "mpiexec --flag 1 -n 1 taskset -c 2 p 1 : -n 2 taskset -c 0,64 p 1"
+        f"mpiexec --flag 1 -n 3 {BOUND.format('PMI_RANK', 3, '2 0,64 0,64')}"
     )
-    tail = "-n 1 taskset -c 2 p 1 : -n 1 taskset -c 3 p 1 : -n 1 taskset -c 4 p 1"
-    assert words("mpich", "mpiexec", APART) == f"mpiexec -hosts a:1,b:1,a:1 --flag 1 {tail}"
+    tail = f"-n 3 {BOUND.format('PMI_RANK', 3, '2 3 4')}"
+    assert words("mpich", "mpiexec", APART) == f"mpiexec -ppn 1 -hosts a,b,a --flag 1 {tail}"
     assert words("intel", "mpiexec", APART, remote_shell="/sh") == (
-        f"mpiexec -launcher rsh -launcher-exec /sh -hosts a:1,b:1,a:1 --flag 1 {tail}"
+        f"mpiexec -launcher rsh -launcher-exec /sh -ppn 1 -hosts a,b,a --flag 1 {tail}"
     )
+    assert " -ppn 2 -hosts b,a " in words("mpich", "mpiexec", IN_ORDER)
+    with pytest.raises(UserError, match="as many ranks on each host"):
+        words("mpich", "mpiexec", IN_ORDER[:3])
 
 
 def test_unbound_ranks_run_as_they_are() -> None:
     assert words("mpich", "mpiexec", [Rank(cpus=[])] * 2) == "mpiexec --flag 1 -n 2 p 1"
 
 
+def test_ranks_bound_alike_need_no_list() -> None:
+    alike = [Rank(cpus=[64, 0, 1, 2])] * 2
+    assert words("mpich", "mpiexec", alike) == "mpiexec --flag 1 -n 2 taskset -c 0-2,64 p 1"
+
+
+@pytest.mark.parametrize(
+    ("family", "launcher"),
+    [("openmpi", "mpirun"), ("mpich", "mpiexec"), ("intel", "mpiexec"), ("cray", "srun")],
+)
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_line_of_4096_ranks(family: str, launcher: str, alike: bool) -> None:
+    """128 hosts of 32 ranks: bound alike on each, or at most every other way."""
+    ranks = [
+        Rank(
+            cpus=[8 * core, 8 * core + 256] if alike or host % 3 else [core, *range(64, 70)],
+            host=f"rack{host // 16:02}-node{host:04}.cluster",
+        )
+        for host in range(128)
+        for core in range(32)
+    ]
+    line = words(family, launcher, ranks)
+    assert len(line) < 100 * 1024
+    assert line.count("p 1") == 1
+    if alike:
+        assert len(line) < 4096
+
+
 def test_srun() -> None:
     assert words("cray", "srun", APART) == (
         "srun --cpu-bind=none --export=ALL --ntasks=3 --distribution=arbitrary "
-        "--nodelist=a,b,a --nodes=2 --flag 1 sh -c "
-        'case "$SLURM_PROCID" in 0) exec taskset -c 2 "$@" ;; 1) exec taskset -c 3 "$@" ;; '
-        '2) exec taskset -c 4 "$@" ;; esac sh p 1'
+        f"--nodelist=a,b,a --nodes=2 --flag 1 {BOUND.format('SLURM_PROCID', 3, '2 3 4')}"
     )
+    assert "--nodelist=b*2,a*2 --nodes=2 " in words("cray", "srun", IN_ORDER)
     with pytest.raises(UserError, match="srun takes no remote shell"):
         words("cray", "srun", APART, remote_shell="/sh")
 
@@ -109,10 +153,9 @@ def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
         launcher=stand_in,
         libmpi=Path("/opt/mpi/lib/libmpi.so.12"),
     )
-    ranks = [Rank(cpus=cpus[-1:]), Rank(cpus=cpus[:1]), Rank(cpus=[])]
+    ranks = [Rank(cpus=one) for one in (cpus[-1:], cpus[:1], cpus[:2])]
     program = ["grep", "Cpus_allowed_list", "/proc/self/status"]
     argv = command_line(library, Launch(program=program, ranks=ranks)).argv
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     lists = [line.split(":")[1].strip() for line in done.stdout.splitlines()]
-    assert lists[:2] == [str(cpus[-1]), str(cpus[0])], done.stderr
-    assert len(lists) == 3
+    assert lists == [cpu_list(rank.cpus) for rank in ranks], done.stderr

@@ -7,8 +7,15 @@ from nearpeak.libraries.model import Library, Settings
 
 
 def environment(library: Library) -> dict[str, str]:
-    """Its folder, its libfabric, and its own pinning off: ranks are bound by the launch itself."""
-    env = {"I_MPI_ROOT": str(library.prefix), "I_MPI_PIN": "0"}
+    """Its folder, its libfabric, and its own pinning off: ranks are bound by the launch itself.
+
+    How many ranks a host has is the launch's choice too, and no job scheduler's.
+    """
+    env = {
+        "I_MPI_ROOT": str(library.prefix),
+        "I_MPI_PIN": "0",
+        "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0",
+    }
     for folder in (library.prefix / "opt/mpi/libfabric/lib", library.prefix / "libfabric/lib"):
         if (folder / "libfabric.so.1").exists():
             return {

@@ -4,44 +4,60 @@
 Every launcher is told to bind nothing, and each rank starts through taskset, which binds it to
 exactly its logical CPUs: the launchers' own words for binding differ in what they number, cannot
 bind ranks of one number on two hosts differently, and are not faster (measured: the same).
+
+The program stands once in the line, however many ranks there are: each finds its CPUs by its rank.
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
-from nearpeak.libraries.model import Library
-
-
-@dataclass(frozen=True)
-class Group:
-    """Ranks in a row that run on one host, bound to the same logical CPUs."""
-
-    count: int
-    cpus: list[int]
-    host: str | None  # None on every group: the launcher's own choice, this host
+from nearpeak.libraries.model import Library, Rank
 
 
 @dataclass(frozen=True)
 class Job:
     """What a launcher is to start."""
 
-    groups: list[Group]
+    # All have a host or none has: then it is the launcher's own choice, this host. All have CPUs or
+    # none has: then none is bound.
+    ranks: list[Rank]
     program: list[str]
     flags: list[str]
     env: list[str]  # names of the variables that every rank must get
     remote_shell: str | None
 
-    def ranks_on(self, host: str | None) -> int:
-        """How many ranks run on a host."""
-        return sum(group.count for group in self.groups if group.host == host)
+    @property
+    def hosts(self) -> list[tuple[str, int]]:
+        """Each host with how many ranks in a row run on it; empty: this host alone."""
+        named = groupby(rank.host for rank in self.ranks)
+        return [(host, len(list(ranks))) for host, ranks in named if host]
+
+    def bound(self, variable: str) -> list[str]:
+        """The program, each rank bound to its CPUs. `variable` of its environment has the rank."""
+        lists = [cpu_list(rank.cpus) for rank in self.ranks]
+        if not any(lists):
+            return self.program
+        period = next(n for n in range(1, len(lists) + 1) if lists[n:] == lists[:-n])
+        if period == 1:
+            return ["taskset", "-c", lists[0], *self.program]
+        script = (
+            f"i=$((${{{variable}:?}} % {period})); for cpus in {' '.join(lists[:period])}; do "
+            '[ $i = 0 ] && exec taskset -c $cpus "$@"; i=$((i - 1)); done'
+        )
+        return ["sh", "-c", script, "sh", *self.program]
 
 
-def bound(group: Group, program: list[str]) -> list[str]:
-    """The program bound to the group's CPUs; without any, as it is."""
-    if not group.cpus:
-        return program
-    return ["taskset", "-c", ",".join(map(str, group.cpus)), *program]
+def cpu_list(cpus: Iterable[int]) -> str:
+    """Logical CPUs as taskset and the kernel write them: `0-3,64`."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if ranges and cpu == ranges[-1][-1] + 1:
+            ranges[-1][1:] = [cpu]
+        else:
+            ranges.append([cpu])
+    return ",".join("-".join(map(str, ends)) for ends in ranges)
 
 
 def arguments(launcher: str, library: Library, job: Job) -> list[str]:

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hydra: the mpiexec of MPICH, Intel MPI and MVAPICH. It hands the whole environment to ranks."""
 
-from nearpeak.libraries.launchers import Job, bound
+from nearpeak.errors import UserError
+from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.model import Library
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpiexec with the groups as its executables; ranks fill the hosts in order."""
+    """mpiexec; ranks fill the hosts in order.
+
+    UserError where hosts have different numbers of ranks: MPICH takes `HOST:COUNT` for that, which
+    Intel MPI passes over.
+    """
     line = [str(library.launcher)]
-    if any(group.host for group in job.groups):
+    if job.hosts:
         # "rsh" is the launcher that calls its program with nothing before the host.
         if job.remote_shell:
             line += ["-launcher", "rsh", "-launcher-exec", job.remote_shell]
-        line += ["-hosts", ",".join(f"{group.host}:{group.count}" for group in job.groups)]
-    line += job.flags
-    for index, group in enumerate(job.groups):
-        line += [":"] if index else []
-        line += ["-n", str(group.count), *bound(group, job.program)]
-    return line
+        each, *others = {count for _, count in job.hosts}
+        if others:
+            raise UserError("mpiexec takes as many ranks on each host: give all hosts the same")
+        line += ["-ppn", str(each), "-hosts", ",".join(host for host, _ in job.hosts)]
+    return [*line, *job.flags, "-n", str(len(job.ranks)), *job.bound("PMI_RANK")]

@@ -2,13 +2,14 @@
 """Open MPI's mpirun: PRRTE since version 5, ORTE before, which differs in few words."""
 
 import os
+from collections import Counter
 
-from nearpeak.libraries.launchers import Job, bound
+from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.model import Library
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpirun with the groups as its application contexts."""
+    """mpirun with one application context; with one for each host where hosts take turns."""
     line = [str(library.launcher)]
     if os.geteuid() == 0:
         line.append("--allow-run-as-root")
@@ -21,11 +22,16 @@ def arguments(library: Library, job: Job) -> list[str]:
     for name in job.env:
         line += ["-x", name]
     line += job.flags
-    for index, group in enumerate(job.groups):
+    program = job.bound("OMPI_COMM_WORLD_RANK")
+    if not job.hosts:
+        return [*line, "-n", str(len(job.ranks)), *program]
+    # The number of slots: with fewer than ranks, Open MPI yields the CPU while it waits.
+    slots: Counter[str] = Counter()
+    for host, count in job.hosts:
+        slots[host] += count
+    once = len(slots) == len(job.hosts)
+    for index, hosts in enumerate([job.hosts] if once else [[one] for one in job.hosts]):
         line += [":"] if index else []
-        line += ["-n", str(group.count)]
-        if group.host:
-            # The number of slots: with fewer than ranks, Open MPI yields the CPU while it waits.
-            line += ["--host", f"{group.host}:{job.ranks_on(group.host)}"]
-        line += bound(group, job.program)
+        line += ["-n", str(sum(count for _, count in hosts))]
+        line += ["--host", ",".join(f"{host}:{slots[host]}" for host, _ in hosts), *program]
     return line
