@@ -188,7 +188,7 @@ def cells_of(folder: Path) -> set[tuple[str, str, str, str]]:
     return {
         (
             one["who"]["library"],
-            one["place"]["path"],
+            results["places"][one["place"]]["path"],
             one["case"]["metric"],
             one["status"],
         )

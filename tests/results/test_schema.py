@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import msgspec
 import pytest
 
+from nearpeak.results.build import to_json
 from nearpeak.results.model import SCHEMA
 from nearpeak.results.schema import schema
 
@@ -78,7 +78,7 @@ def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:
         ]
     )
     published = json.loads((DOCS / "results.schema.json").read_text())
-    plain = json.loads(msgspec.json.encode(results))
+    plain = json.loads(to_json(results))
     jsonschema.Draft202012Validator.check_schema(published)
     jsonschema.validate(plain, published)
     plain["schema"] = SCHEMA + 1

@@ -49,7 +49,8 @@ def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
     assert {8, 65536} <= sizes
     assert two_hosts.bytes_sent() - sent > 1e6
     results = json.loads((folder / "results.json").read_text())
-    assert {cell["place"]["path"] for cell in results["cells"]} == {"host-host two-nodes"}
+    measured = {results["places"][cell["place"]]["path"] for cell in results["cells"]}
+    assert measured == {"host-host two-nodes"}
     assert all(cell["fraction"] is not None for cell in results["cells"])
 
 

@@ -19,13 +19,15 @@ from nearpeak.results import (
     fits,
 )
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
+from nearpeak.results.shared import once
 
 NAME = "results.json"
 
 
 def to_json(results: Results) -> str:
     """The text of results.json."""
-    return msgspec.json.format(msgspec.json.encode(results), indent=1).decode() + "\n"
+    plain = once(msgspec.to_builtins(results, str_keys=True))
+    return msgspec.json.format(msgspec.json.encode(plain), indent=1).decode() + "\n"
 
 
 def write_results(results: Results, folder: Path) -> None:

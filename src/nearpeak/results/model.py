@@ -13,7 +13,7 @@ from nearpeak.study.benchmarks import Benchmark, Better
 from nearpeak.study.model import Awareness
 from nearpeak.study.records import Work
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 # "measured" without MPI in the same case; a "bound" that follows from what was (bounds.py); or
@@ -337,7 +337,7 @@ class Rule(msgspec.Struct, kw_only=True):
 
 
 class Results(msgspec.Struct, kw_only=True):
-    """The whole of results.json."""
+    """The whole of results.json, where each place and each command stands once (shared.py)."""
 
     schema: int
     nearpeak: str
