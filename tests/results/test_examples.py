@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from nearpeak.findings.build import build_results
-from nearpeak.results.model import Results
+from nearpeak.results.build import from_json
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -31,7 +31,7 @@ def same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("name", sorted(file.parent.name for file in EXAMPLES.glob("*/plan.json")))
 def test_results_are_those_of_the_records(name: str) -> None:
     folder = EXAMPLES / name
-    shown = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
+    shown = from_json((folder / "results.json").read_bytes())
     same(msgspec.to_builtins(build_results(folder)), msgspec.to_builtins(shown))
     others = [cell for cell in shown.cells if cell.status != "ok"]
     said = {(one.who, one.place, one.benchmark, x) for one in shown.skipped for x in one.sizes}

@@ -19,7 +19,7 @@ from nearpeak.results import (
     fits,
 )
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
-from nearpeak.results.shared import once
+from nearpeak.results.shared import once, whole
 
 NAME = "results.json"
 
@@ -28,6 +28,11 @@ def to_json(results: Results) -> str:
     """The text of results.json."""
     plain = once(msgspec.to_builtins(results, str_keys=True))
     return msgspec.json.format(msgspec.json.encode(plain), indent=1).decode() + "\n"
+
+
+def from_json(text: str | bytes) -> Results:
+    """The results that `to_json` wrote; msgspec.MsgspecError for another text."""
+    return msgspec.convert(whole(msgspec.json.decode(text)), type=Results, str_keys=True)
 
 
 def write_results(results: Results, folder: Path) -> None:

@@ -35,6 +35,26 @@ def once(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def whole(made: dict[str, Any]) -> dict[str, Any]:
+    """What `once` was given to make this."""
+    values = {name: made[table] for name, table in TABLES.items()}
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, list):
+            return [filled(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: values[name][one] if name in values else filled(one)
+            for name, one in value.items()
+        }
+
+    plain: dict[str, Any] = filled(
+        {name: one for name, one in made.items() if name not in TABLES.values()}
+    )
+    return plain
+
+
 def once_in(schema: dict[str, Any]) -> dict[str, Any]:
     """The JSON Schema of what `once` makes, by that of what it is given."""
     structs = schema["$defs"]
