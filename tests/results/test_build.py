@@ -3,13 +3,12 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
-from nearpeak.results.build import write_results
-from nearpeak.results.model import SCHEMA, Results
+from nearpeak.results.build import from_json, write_results
+from nearpeak.results.model import SCHEMA
 
 MakeStudy = Any
 
@@ -24,7 +23,7 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
     written = build_results(folder)
     write_results(written, folder)
     text = (folder / "results.json").read_bytes()
-    assert msgspec.json.decode(text, type=Results) == written == build_results(folder)
+    assert from_json(text) == written == build_results(folder)
     assert written.schema == SCHEMA
     assert (written.study, written.complete) == ("invented", True)
     assert [info.name for info in written.libraries] == ["alpha", "beta"]
