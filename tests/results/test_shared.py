@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak.identity import Place
 from nearpeak.results.build import to_json
+from nearpeak.results.shared import once, whole
 
 MakeStudy = Any
 RANKS = 128
@@ -37,3 +38,11 @@ def test_a_place_and_a_command_stand_once(make_study: MakeStudy) -> None:
         "pair": [],
     }
     assert plain["commands"][cell["command"]] == command
+
+
+def test_what_is_called_alike_and_is_none_stays() -> None:
+    plain = {"cells": [{"place": {"path": "p"}, "command": "c", "axes": {"place": "pack"}}]}
+    made = once(plain)
+    assert made["cells"] == [{"place": 0, "command": 0, "axes": {"place": "pack"}}]
+    assert (made["places"], made["commands"]) == ([{"path": "p"}], ["c"])
+    assert whole(made) == plain

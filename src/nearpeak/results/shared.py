@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 TABLES = {"place": "places", "command": "commands"}  # a field's name, and its table's
+KINDS = {"place": dict, "command": str}  # of their values: axes and phases may have such names too
 
 
 def once(plain: dict[str, Any]) -> dict[str, Any]:
@@ -22,7 +23,9 @@ def once(plain: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(value, dict):
             return value
         return {
-            name: number(TABLES[name], one) if name in TABLES else numbered(one)
+            name: number(TABLES[name], one)
+            if name in TABLES and isinstance(one, KINDS[name])
+            else numbered(one)
             for name, one in value.items()
         }
 
@@ -45,7 +48,7 @@ def whole(made: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(value, dict):
             return value
         return {
-            name: values[name][one] if name in values else filled(one)
+            name: values[name][one] if name in values and isinstance(one, int) else filled(one)
             for name, one in value.items()
         }
 

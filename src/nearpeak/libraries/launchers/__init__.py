@@ -39,6 +39,8 @@ class Job:
         lists = [cpu_list(rank.cpus) for rank in self.ranks]
         if not any(lists):
             return self.program
+        if not all(lists):
+            raise ValueError("CPUs are given for some ranks and not for others")
         period = next(n for n in range(1, len(lists) + 1) if lists[n:] == lists[:-n])
         if period == 1:
             return ["taskset", "-c", lists[0], *self.program]
