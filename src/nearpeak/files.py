@@ -49,6 +49,15 @@ def make_folder(folder: Path) -> None:
         sync(one.parent)
 
 
+def is_read_only(folder: Path) -> bool:
+    """Whether no file can be made in a folder that is there: by its rights, or its disk's."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return False
+    except OSError as error:
+        return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
 def _is_stream(target: Path) -> bool:
     if not target.exists():
         return False

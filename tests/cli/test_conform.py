@@ -46,7 +46,10 @@ def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert (tmp_path / "c" / "conform.json").exists()
     assert (tmp_path / "c" / "conform.html").exists()
     code, _, err = nearpeak("report", "c", "--beside", "lassen-2019")
-    assert (code, err) == (2, "nearpeak: c is of `nearpeak conform`: it takes --open alone\n")
+    assert (code, err) == (
+        2,
+        "nearpeak: c is of `nearpeak conform`: it takes --open and -o alone\n",
+    )
 
 
 @pytest.mark.parametrize(

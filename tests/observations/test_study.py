@@ -14,15 +14,22 @@ from nearpeak.identity import CEILING, Case, Who
 from nearpeak.machine.states import CpuState, State
 from nearpeak.observations.model import Block
 from nearpeak.observations.study import load
-from nearpeak.study.records import LaunchEndRecord, LaunchRecord, StudyEndRecord
+from nearpeak.study.records import LaunchEndRecord, LaunchRecord, Record, StudyEndRecord
+from nearpeak.study.seal import Seal, file_digests
 
 MakeStudy = Any
 
 
-def unsealed(folder: Path) -> None:
-    """Takes it for a study of schema 2, which has no digests."""
+def seal(folder: Path) -> None:
+    """Gives a folder whose files were changed the digests that it would have."""
     file = folder / "records.jsonl"
-    file.write_bytes(file.read_bytes().replace(b'"schema":3', b'"schema":2', 1))
+    lines = [msgspec.json.decode(line, type=Record) for line in file.read_bytes().splitlines()]
+    lines[0].files = file_digests(folder)
+    sealed, data = Seal(), b""
+    for one in lines:
+        data += (line := sealed.line(one, msgspec.json.encode))
+        sealed.take(line)
+    file.write_bytes(data)
 
 
 def test_a_study_is_read(make_study: MakeStudy) -> None:
@@ -65,19 +72,11 @@ def test_what_held_a_launch_down_is_known(make_study: MakeStudy) -> None:
     assert launch.conditions["held down"] == "core too hot"
 
 
-@pytest.mark.parametrize("schema", [2, 3])
-def test_a_ceiling_is_of_the_benchmark_that_has_its_metric(
-    make_study: MakeStudy, schema: int
-) -> None:
+def test_a_ceiling_is_of_the_benchmark_that_has_its_metric(make_study: MakeStudy) -> None:
     study = make_study()
     study.ceiling(0, {("mr", "ring", 8): 1.0})
     study.launch(0, "alpha", "bw", {8: 1.0})
-    folder = study.write()
-    if schema == 2:  # its records name the mode of the program
-        unsealed(folder)
-        file = folder / "records.jsonl"
-        file.write_bytes(file.read_bytes().replace(b'"benchmark":"mbw_mr"', b'"benchmark":"pair"'))
-    ceiling, library = load(folder).observed
+    ceiling, library = load(study.write()).observed
     assert (ceiling.launch.who, ceiling.method) == (CEILING, "ring")
     assert (ceiling.case.benchmark, ceiling.case.metric) == ("mbw_mr", "mr")
     assert (library.launch.who, library.method) == (Who("alpha"), "")
@@ -246,10 +245,11 @@ def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
     folder = study.write()
-    unsealed(folder)
     file = folder / name
     text = file.read_text()
     file.write_text(re.sub(r'"schema":\d', '"schema":7', text, count=1))
+    if name == "plan.json":
+        seal(folder)
     with pytest.raises(UserError, match=r"schema 7.* schema 3.*use the nearpeak that wrote it"):
         load(study.folder)
     # Also when the other schema has other fields.
@@ -257,51 +257,25 @@ def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
     file.write_text(json.dumps({"record": "study", "schema": 7, "x": 1}) + "\n" + rest)
     if name == "plan.json":
         file.write_text(json.dumps({"schema": 7}))
+        seal(folder)
     assert first
     with pytest.raises(UserError, match="schema 7"):
         load(study.folder)
 
 
-def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
-    """It has no benchmarks in its plan, and `metric` in its variants; records lack what came."""
-    study = make_study()
-    study.variants = study.variants[:2]
-    study.launch(0, "alpha", "bw", {8: 1.0})
-    folder = study.write()
-    plan = json.loads((folder / "plan.json").read_text())
-    del plan["benchmarks"]
-    spelled_out = {"launch": 0, "block": 0, "seed": 1}
-    plan["launches"] = [{**spelled_out, **plan["launches"][0]}]
-    for variant in plan["variants"]:
-        variant["metric"] = variant["benchmark"]
-    (folder / "plan.json").write_text(json.dumps({**plan, "schema": 1}))
-    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-    lines[0]["schema"] = 1
-    lines = [line for line in lines if line["record"] != "session"]
-    for line in lines:
-        if line["record"] == "samples":
-            for key in ("offset", "verified", "together", "phases", "ranks"):
-                del line[key]
-            line["subtracted_us"] = None
-    (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    data = load(folder)
-    latency, bw = data.benchmarks
-    assert (latency.main.unit, latency.one_message, bw.one_way) == ("us", True, True)
-    assert len(data.observed) == 1
-    assert [(one.number, one.fingerprint) for one in data.sessions] == [(0, {})]
-
-
-def test_an_unknown_benchmark_of_the_first_schema_is_refused(make_study: MakeStudy) -> None:
-    """What it measured would else be left out without a word."""
+def test_doubled_bandwidths_are_refused_whatever_the_schema_says(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
-    folder = study.write()
-    unsealed(folder)
-    file = folder / "plan.json"
-    plan = json.loads(file.read_text())
-    file.write_text(json.dumps({**plan, "schema": 1}))
-    with pytest.raises(UserError, match="schema 1 has no benchmark mbw_mr, allreduce"):
-        load(study.folder)
+    file = study.write() / "records.jsonl"
+    first, *rest = file.read_bytes().splitlines(keepends=True)
+    doubled = [json.loads(line) for line in rest]
+    for line in doubled:
+        line["samples"] = [2 * one for one in line.get("samples", [])]
+    changed = b"".join(json.dumps(line).encode() + b"\n" for line in doubled)
+    for schema in (2, 3):
+        file.write_bytes(first.replace(b'"schema":3', f'"schema":{schema}'.encode()) + changed)
+        with pytest.raises(UserError, match="has schema 2" if schema == 2 else "was changed after"):
+            load(study.folder)
 
 
 def test_folders_that_hold_no_study(make_study: MakeStudy, tmp_path: Any) -> None:
@@ -322,10 +296,10 @@ def test_files_missing_or_damaged(make_study: MakeStudy, name: str) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
     file = study.write() / name
-    file.write_text('{"schema": 1}')
+    file.write_text('{"schema": 3}' if name == "plan.json" else "{}")
     with pytest.raises(UserError, match=re.escape(name) + " is damaged"):
         load(study.folder)
-    unsealed(study.folder)
+    seal(study.folder)
     with pytest.raises(UserError, match=re.escape(name) + ": damaged"):
         load(study.folder)
     file.unlink()
@@ -340,7 +314,7 @@ def test_a_machine_of_a_later_schema_is_refused(make_study: MakeStudy) -> None:
     plain = msgspec.json.decode(file.read_bytes())
     for schema, said in ((2, None), (3, "machine.json: schema 3, this nearpeak reads schema 2")):
         file.write_bytes(msgspec.json.encode({**plain, "schema": schema}))
-        unsealed(study.folder)
+        seal(study.folder)
         if said is None:
             assert load(study.folder).machine.schema == schema
         else:
@@ -348,7 +322,7 @@ def test_a_machine_of_a_later_schema_is_refused(make_study: MakeStudy) -> None:
                 load(study.folder)
     del plain["schema"], plain["provenance"], plain["diagnoses"]  # as it was before schema 2
     file.write_bytes(msgspec.json.encode(plain))
-    unsealed(study.folder)
+    seal(study.folder)
     assert load(study.folder).machine.schema == 1
 
 

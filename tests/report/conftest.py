@@ -36,6 +36,7 @@ from nearpeak.results.model import (
     Rule,
     SessionInfo,
 )
+from nearpeak.results.theoretical import compare
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, Traffic
 from nearpeak.study.model import Awareness
 
@@ -269,7 +270,7 @@ def make_results() -> Results:
         cell.p05 = cell.p95 = cell.minimum = cell.first_use_us = cell.fraction_range = None
         cell.launches, cell.launch_medians, cell.blocks, cell.status = 0, [], [], "crashed"
         cell.fraction_blocks = 0
-    return Results(
+    made = Results(
         schema=SCHEMA,
         nearpeak="0.1.0",
         study="2026-01-02T03-04-05",
@@ -389,6 +390,8 @@ def make_results() -> Results:
             for index in range(12)
         ],
     )
+    compare(made.ceilings, made.paths, made.benchmarks)
+    return made
 
 
 def make_plain() -> Results:
@@ -515,6 +518,7 @@ def make_gpu() -> Results:
         for buffers in ("D,D", "H,D")
         for operation in ("send", "isend")
     ]
+    compare(study.ceilings, study.paths, study.benchmarks)
     return study
 
 

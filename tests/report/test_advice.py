@@ -7,11 +7,13 @@ from nearpeak.identity import Who
 from nearpeak.report.advice import advice
 from nearpeak.report.headlines import groups
 from nearpeak.results.model import Finding, Results
+from nearpeak.results.theoretical import compare
 
 
 def _advice(results: Results) -> list[str]:
     """Of a machine whose links nobody knows the rates of."""
     results.paths = [msgspec.structs.replace(path, theoretical_gbs=None) for path in results.paths]
+    compare(results.ceilings, results.paths, results.benchmarks)
     return advice(results, groups(results))
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak report` and `nearpeak export`, with results that are given to them."""
 
+import errno
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -15,8 +18,7 @@ from nearpeak.results.model import Results
 @pytest.fixture
 def app(plain: Results, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     """Both commands; every folder holds the plain study."""
-    for module in ("nearpeak.report.page", "nearpeak.findings.build"):
-        monkeypatch.setattr(f"{module}.build_results", lambda _: plain)
+    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: plain)
     application = typer.Typer()
     report.register(application)
     export.register(application)
@@ -44,6 +46,59 @@ def test_a_page_that_cannot_be_made_leaves_both_files(
     assert isinstance(done.exception, UserError)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
     assert (tmp_path / "results.json").read_text() == "old"
+
+
+def test_report_writes_where_it_is_told_to(app: typer.Typer, tmp_path: Path) -> None:
+    study, target = tmp_path / "study", tmp_path / "new" / "there"
+    study.mkdir()
+    done = CliRunner().invoke(app, ["report", str(study), "-o", str(target)])
+    assert done.exit_code == 0, done.output
+    assert list(study.iterdir()) == []
+    assert sorted(path.name for path in target.iterdir()) == ["report.html", "results.json"]
+    (tmp_path / "file").write_text("")
+    done = CliRunner().invoke(app, ["report", str(study), "-o", str(tmp_path / "file")])
+    assert isinstance(done.exception, UserError)
+    assert "cannot make the folder" in str(done.exception)
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder on a disk that takes no files; root may write into any that has but no rights."""
+    folder = tmp_path / "read-only"
+    folder.mkdir()
+    real = tempfile.TemporaryFile
+
+    def refuse(*, dir: Path) -> Any:
+        if dir == folder:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return real(dir=dir)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    return folder
+
+
+def test_a_folder_that_is_read_only_is_shown_and_judged(app: typer.Typer, read_only: Path) -> None:
+    missed = ["--require", "openmpi,host-host same-numa:bw:1K>=1000GB/s"]
+    done = CliRunner().invoke(app, ["report", str(read_only), *missed])
+    assert done.exit_code == 1, done.output
+    assert "read-only, so nothing is written: choose one with -o" in done.output
+    assert "openmpi missed it" in done.output
+    assert list(read_only.iterdir()) == []
+    assert "Report:" not in done.output
+
+
+def test_a_page_in_a_folder_that_is_read_only_is_bad_input(
+    app: typer.Typer, read_only: Path
+) -> None:
+    done = CliRunner().invoke(app, ["report", str(read_only), "--open"])
+    assert isinstance(done.exception, UserError)
+    assert "choose a folder for the page with -o" in str(done.exception)
+
+
+def test_a_requirement_of_nothing_measured_writes_nothing(app: typer.Typer, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["report", str(tmp_path), "--require", "nowhere:bw>=0.9"])
+    assert isinstance(done.exception, UserError)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_report_beside_published_machines(app: typer.Typer, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from nearpeak.report import summary
 from nearpeak.report.summary import HEALTHY
 from nearpeak.results.model import Results
 from nearpeak.results.names import detail
+from nearpeak.results.theoretical import compare, one_way
 
 
 def test_the_default_curve_comes_first_and_is_kept_apart(results: Results) -> None:
@@ -25,8 +26,8 @@ def test_one_name_of_two_benchmarks_is_ranked_by_its_benchmark(results: Results)
     assert rank(bw) == 0
     other = msgspec.structs.replace(bw, benchmark="latency")
     assert rank(other) == len(results.benchmarks)
-    assert summary.one_way(results)(bw)
-    assert not summary.one_way(results)(other)
+    assert one_way(results.benchmarks)(bw)
+    assert not one_way(results.benchmarks)(other)
 
 
 def test_table_one_gives_a_fraction_of_theory_to_one_direction_only(results: Results) -> None:
@@ -66,6 +67,7 @@ def test_only_the_best_of_a_direction_speaks_of_health(gpu: Results) -> None:
         if (point.place.path, point.case.buffers) == ("host-gpu near", "H,D"):
             case = msgspec.structs.replace(point.case, buffers="P,D")
             gpu.ceilings.append(msgspec.structs.replace(point, case=case, value=120.0))
+    compare(gpu.ceilings, gpu.paths, gpu.benchmarks)
     rows = _rates(gpu)
     assert not rows["host-gpu near", "bw", "H,D"].suspect  # pageable memory, a sound link
     assert rows["host-gpu near", "bw", "D,H"].suspect

@@ -9,6 +9,7 @@ import pytest
 
 from nearpeak.study.answers import NO_PLACE, Answers, Templates, launch_record
 from nearpeak.study.records import (
+    SCHEMA,
     EnvironmentRecord,
     LaunchRecord,
     ProblemRecord,
@@ -215,7 +216,7 @@ def test_a_launch_is_known_by_what_it_measures_in_any_order(standins: ModuleType
 
 
 def test_a_record_of_another_study(plan: Any) -> None:
-    first = StudyRecord(schema=2, id="other", nearpeak="0", started="now", seed=1)
+    first = StudyRecord(schema=SCHEMA, id="other", nearpeak="0", started="now", seed=1)
     with pytest.raises(ValueError, match="two different studies"):
         Answers(plan).take(first)
 

@@ -11,15 +11,24 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.study.journal import NAME, CannotWriteError, Journal, read_records
-from nearpeak.study.records import StudyEndRecord, StudyRecord
+from nearpeak.study.records import SCHEMA, StudyEndRecord, StudyRecord
+from nearpeak.study.seal import FILES, file_digests
 
-FIRST = StudyRecord(schema=2, id="one", nearpeak="0", started="now", seed=1)
 END = StudyEndRecord(status="complete", message="all was run")
+
+
+def first(folder: Path) -> StudyRecord:
+    """The first record of a study whose other files it makes."""
+    for name in FILES:
+        (folder / name).write_text(name)
+    return StudyRecord(
+        schema=SCHEMA, id="a", nearpeak="0", started="now", seed=1, files=file_digests(folder)
+    )
 
 
 def write(folder: Path) -> None:
     journal = Journal(folder)
-    journal.append(FIRST)
+    journal.append(first(folder))
     journal.append(END, sync=True)
     journal.close()
 
@@ -44,7 +53,7 @@ def test_a_file_system_without_locks_is_no_second_study(
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     write(tmp_path)
-    assert list(read_records(tmp_path)) == [FIRST, END]
+    assert list(read_records(tmp_path)) == [first(tmp_path), END]
     assert capsys.readouterr().err == (
         f"nearpeak: {tmp_path} cannot be locked ({os.strerror(code)}): "
         "start no second study that writes into it\n"
@@ -63,14 +72,14 @@ def test_a_line_that_is_taken_in_pieces_is_whole(
     monkeypatch.setattr(os, "write", lambda file, data: real(file, bytes(data)[:7]))
     write(tmp_path)
     monkeypatch.undo()
-    assert list(read_records(tmp_path)) == [FIRST, END]
+    assert list(read_records(tmp_path)) == [first(tmp_path), END]
 
 
 def test_a_line_that_does_not_fit_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path)
-    journal.append(FIRST)
+    journal.append(first(tmp_path))
     real, room = os.write, [7, 7, 0]
 
     def write_some(file: int, data: Any) -> int:
@@ -82,7 +91,7 @@ def test_a_line_that_does_not_fit_is_taken_back(
     with pytest.raises(CannotWriteError, match="no space is left"):
         journal.append(END)
     journal.close()
-    assert list(read_records(tmp_path)) == [FIRST]
+    assert list(read_records(tmp_path)) == [first(tmp_path)]
 
 
 def test_a_bad_line_is_named_and_no_part_of_the_truth_is_to_be_destroyed(tmp_path: Path) -> None:

@@ -77,7 +77,10 @@ def test_a_changed_plan_is_noticed(folder: Path, name: str) -> None:
         list(read_records(folder))
 
 
-def test_older_studies_have_no_digests(folder: Path) -> None:
+@pytest.mark.parametrize("schema", [1, 2])
+def test_another_schema_is_no_way_around_the_digests(folder: Path, schema: int) -> None:
     file = folder / NAME
-    file.write_bytes(file.read_bytes().replace(b'"schema":3', b'"schema":2'))
-    assert len(list(read_records(folder))) == 5
+    changed = file.read_bytes().replace(b'"seconds":1.0', b'"seconds":2.0')
+    file.write_bytes(changed.replace(f'"schema":{SCHEMA}'.encode(), f'"schema":{schema}'.encode()))
+    with pytest.raises(UserError, match=f"has schema {schema}, this nearpeak reads schema 3"):
+        list(read_records(folder))

@@ -13,9 +13,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.machine.discover import discover
 from nearpeak.study import sessions
-from nearpeak.study.folder import create, reopen
 from nearpeak.study.history import History
-from nearpeak.study.journal import read_records
 from nearpeak.study.records import (
     Fingerprint,
     LaunchEndRecord,
@@ -146,19 +144,6 @@ def test_what_sysfs_tells_of_clocks_and_adapters(
     assert made.machine["microcode"] == "0x2b"
     assert made.machine["bios"] == "2.4"
     assert made.driver == {"nvidia": "580.1", "cuda": "13.0", "mlx5_0 firmware": "28.39.1002"}
-
-
-def test_a_study_without_sessions_is_not_continued(standins: ModuleType, tmp_path: Path) -> None:
-    folder = tmp_path / "older"
-    plan = standins.small_plan(launches=2)
-    create(folder, discover(), plan).close()
-    old = StudyRecord(schema=2, id=plan.study, nearpeak="0", started="now", seed=1)
-    line = msgspec.json.encode(old) + b"\n"
-    (folder / "records.jsonl").write_bytes(line)
-    with pytest.raises(UserError, match="has schema 2, and studies of schema 3 alone are continue"):
-        reopen(folder)
-    assert (folder / "records.jsonl").read_bytes() == line
-    assert list(read_records(folder)) == [old]
 
 
 def test_the_state_of_a_launch_is_that_of_its_own_cpus_and_gpus(

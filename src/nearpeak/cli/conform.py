@@ -153,15 +153,16 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     return write(folder, journal.records)
 
 
-def write(folder: Path, records: "Sequence[Record]") -> "Conformance":
-    """Makes what is made of the records, and prints it."""
+def write(folder: Path | None, records: "Sequence[Record]") -> "Conformance":
+    """Makes what is made of the records, and prints it. None: nothing is written."""
     from nearpeak.conform.build import build, to_json
     from nearpeak.files import write_whole
     from nearpeak.report.conformed.page import render
     from nearpeak.report.conformed.terminal import print_conformance
 
     found = build(records)
-    write_whole(folder / "conform.json", to_json(found))
-    write_whole(folder / "conform.html", render(found))
-    print_conformance(found, folder / "conform.html")
+    if folder is not None:
+        write_whole(folder / "conform.json", to_json(found))
+        write_whole(folder / "conform.html", render(found))
+    print_conformance(found, folder and folder / "conform.html")
     return found

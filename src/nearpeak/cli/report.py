@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak report`: makes results.json and report.html again and prints the table."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +10,14 @@ import typer
 from nearpeak.cli import Require, conclude
 from nearpeak.cli.conform import write
 from nearpeak.errors import UserError
+from nearpeak.numbers import printable
 
 HELP = """Make a study's results and report again from its records, and print the table.
 
-Writes results.json and report.html into the study folder; into the folder of
-`nearpeak conform` conform.json and conform.html, with its exit status.
+Writes results.json and report.html into the study folder, or where -o says;
+of the folder of `nearpeak conform` conform.json and conform.html, with its
+exit status. A folder that is read-only is shown and judged, and nothing is
+written.
 
 Exit status: 0; 1 if a launch had failed or a requirement is missed; 2 for bad input.
 
@@ -22,6 +26,8 @@ Examples:
   nearpeak report study
 
   nearpeak report study --open
+
+  nearpeak report /archive/study -o here
 
   nearpeak report study --beside lassen-2019 --beside summit-2019
 
@@ -40,6 +46,12 @@ def report(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder of a study, or of a conformance run.")
     ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Where to write. Default: the folder itself."
+        ),
+    ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
     beside: Annotated[
         list[str] | None,
@@ -60,35 +72,69 @@ def report(
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
 
-    if (folder / journal.NAME).exists():
-        if beside or require or as_junit:
-            raise UserError(f"{folder} is of `nearpeak conform`: it takes --open alone")
-        failed = write(folder, journal.read(folder)).failed
-        if open_it:
-            _show(folder / "conform.html")
-        raise typer.Exit(int(failed))
-    _report_study(folder, open_it, beside or [], require or [], as_junit)
+    if not (folder / journal.NAME).exists():
+        _report_study(folder, output, open_it, beside or [], require or [], as_junit)
+        return
+    if beside or require or as_junit:
+        raise UserError(f"{folder} is of `nearpeak conform`: it takes --open and -o alone")
+    records = journal.read(folder)
+    target = _target(folder, output, open_it)
+    failed = write(target, records).failed
+    if open_it and target:
+        _show(target / "conform.html")
+    raise typer.Exit(int(failed))
+
+
+def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
+    """The folder to write into, which is made; None where that is read-only and not asked for."""
+    from nearpeak.files import is_read_only, make_folder
+
+    if output is not None:
+        try:
+            make_folder(output)
+        except OSError as error:
+            raise UserError(
+                f"cannot make the folder {output} ({error.strerror}): choose another with -o"
+            ) from None
+        return output
+    if not is_read_only(folder):
+        return folder
+    if open_it:
+        raise UserError(f"{folder} is read-only: choose a folder for the page with -o")
+    print(
+        printable(f"nearpeak: {folder} is read-only, so nothing is written: choose one with -o"),
+        file=sys.stderr,
+    )
+    return None
 
 
 def _report_study(
-    folder: Path, open_it: bool, beside: list[str], require: list[str], as_junit: Path | None
+    folder: Path,
+    output: Path | None,
+    open_it: bool,
+    beside: list[str],
+    require: list[str],
+    as_junit: Path | None,
 ) -> None:
     from nearpeak.files import write_whole
+    from nearpeak.findings.build import build_results
     from nearpeak.report.beside import choose
-    from nearpeak.report.page import make_report
+    from nearpeak.report.page import write_report
     from nearpeak.report.required import to_junit
     from nearpeak.report.terminal import print_summary
     from nearpeak.results.requirements import check, judge, measured_keys, parse_requirement
 
     requirements = [parse_requirement(one) for one in require]
     machines = choose(beside)
-    results, page = make_report(folder, machines)
+    results = build_results(folder)
     check(requirements, measured_keys(results), results.benchmarks)
     judged = judge(requirements, results)
+    target = _target(folder, output, open_it)
+    page = write_report(results, target, machines) if target else None
     if as_junit is not None:
         write_whole(as_junit, to_junit(results, judged))
     print_summary(results, page, machines=machines)
-    if open_it:
+    if open_it and page:
         _show(page)
     conclude(results, judged)
 

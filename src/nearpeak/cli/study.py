@@ -377,11 +377,12 @@ def _run(
 
 
 def _report(folder: Path) -> "Results":
-    from nearpeak.report.page import make_report
+    from nearpeak.findings.build import build_results
+    from nearpeak.report.page import write_report
     from nearpeak.report.terminal import print_summary
 
-    results, page = make_report(folder)
-    print_summary(results, page)
+    results = build_results(folder)
+    print_summary(results, write_report(results, folder))
     return results
 
 

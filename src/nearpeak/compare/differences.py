@@ -13,14 +13,12 @@ from nearpeak.study.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, c
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     """All of them: of the machine, the driver, the libraries, the build.
 
-    What one side did not record is none, unless that side could not record it. Of a library, or of
-    settings, that one side alone has, nothing but the library's name is told.
+    Of a library, or of settings, that one side alone has, nothing but the library's name is told.
     """
-    recorded = all(_recorded(side) for side in (old, new))
     return _names(old, new) + [
         Difference(part=one.part, name=one.name, old=one.before, new=one.now)
         for one in changes(_side(old), _side(new))
-        if NOTHING not in (one.before, one.now) or (recorded and not _of_library(one))
+        if NOTHING not in (one.before, one.now) or not _of_library(one)
     ]
 
 
@@ -39,11 +37,6 @@ def _of_library(one: Change) -> bool:
     return one.part == "library" or (one.part == "build" and one.name.startswith(PROGRAM))
 
 
-def _recorded(studies: Sequence[Study]) -> bool:
-    """Whether each session has a fingerprint: those of records before schema 3 have none."""
-    return all(session.fingerprint for study in studies for session in study.results.sessions)
-
-
 def _side(studies: Sequence[Study]) -> Fingerprint:
     """Every value that the sessions of a side had."""
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
@@ -58,7 +51,7 @@ def _side(studies: Sequence[Study]) -> Fingerprint:
 
 
 def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
-    """The fingerprint of a session, and of what an older one lacks what the study says itself."""
+    """The fingerprint of a session, and of what it lacks what the study says itself."""
     machine = results.machine
     own = {
         "machine": {

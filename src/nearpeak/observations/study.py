@@ -12,7 +12,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
-from nearpeak.identity import CEILING, Case, Curve, Place, Who
+from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.libraries.families import is_ceiling
 from nearpeak.machine.model import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.model import Machine
@@ -28,10 +28,9 @@ from nearpeak.observations.model import (
     Session,
     Summary,
 )
-from nearpeak.study import journal, model, older, records
+from nearpeak.study import journal, model, records
 from nearpeak.study.answers import NO_PLACE, Answers, asked, believes
 from nearpeak.study.benchmarks import named
-from nearpeak.study.records import SCHEMA
 
 T = TypeVar("T")
 
@@ -44,7 +43,7 @@ class _Recorded:
     environment: records.EnvironmentRecord | None = None
     samples: list[tuple[records.SamplesRecord, Floats]] = field(default_factory=list)
     problems: list[records.ProblemRecord] = field(default_factory=list)
-    case: records.CaseRecord | None = None  # the last that it began; older programs tell none
+    case: records.CaseRecord | None = None  # the last that it began
     end: records.LaunchEndRecord | None = None
     misplaced: str = NO_PLACE  # why it did not run where it was to run; "" when it did
 
@@ -101,10 +100,8 @@ def load(folder: Path) -> Observations:
 def _decode(path: Path, kind: type[T], schema: int | None) -> T:
     try:
         plain = msgspec.json.decode(path.read_bytes())
-        if schema is not None:
-            plain = older.upgraded(plain)
-            if plain["schema"] != schema:
-                raise _unknown_schema(path, plain["schema"], schema)
+        if schema is not None and plain["schema"] != schema:
+            raise _unknown_schema(path, plain["schema"], schema)
         return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): make it readable") from None
@@ -161,25 +158,16 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             launches[record.launch] = _Recorded(record)
             found.complete, found.ended = False, ""
         else:
-            if isinstance(record, records.SamplesRecord) and study and study.schema < SCHEMA:
-                older.upgrade_samples(record)
-                if record.benchmark == older.PROBE:
-                    continue
             _add(launches[record.launch], record, answers)
     if study is None or not launches:
         raise UserError(
             f"{folder}: no launch was recorded there; run `nearpeak study --resume -o {folder}`"
         )
     found.started, found.nearpeak = study.started, study.nearpeak
-    if not found.sessions:  # schema 2 knows of none
-        found.sessions.append(Session(0, study.started, study.nearpeak, False, {}))
-    owners = {metric.name: one.name for one in plan.benchmarks for metric in one.metrics}
     for one in launches.values():
         launch = _launch(plan, places[one.begin.path], one)
         found.launches.append(launch)
         for record, samples in one.believable:
-            if launch.who == CEILING and study.schema < SCHEMA:  # which name the program's mode
-                record.benchmark = owners.get(record.metric, record.metric)
             found.observed.append(_observation(launch, record, samples))
         found.gaps += _gaps(plan, launch, one)
     return found

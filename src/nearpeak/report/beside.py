@@ -14,6 +14,7 @@ from nearpeak.numbers import NOTHING, number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import TheoryRow
+from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import staged
@@ -231,7 +232,7 @@ def _mpi(link: Link, place: Place, cells: Cells) -> MpiPair:
     return MpiPair(
         path=place.path,
         case=f"{curve.figure} {curve.buffers}",
-        cell=summary.best_cell(cells.get((place, curve, False), [])),
+        cell=best_cell(cells.get((place, curve, False), [])),
         there=best.library,
         value=best.gbs,
         unit="GB/s",
@@ -252,7 +253,7 @@ def _figure(figure: Figure, place: Place, cells: Cells) -> MpiPair:
     return MpiPair(
         path=figure.path,
         case=words,
-        cell=summary.best_cell(mine),
+        cell=best_cell(mine),
         there=figure.library,
         value=figure.value,
         unit=figure.unit,

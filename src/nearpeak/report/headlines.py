@@ -17,7 +17,6 @@ from nearpeak.findings.evidence import bare
 from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.observations.model import Block
 from nearpeak.report.summary import (
-    best_point,
     cached_in,
     contenders,
     curves,
@@ -26,6 +25,7 @@ from nearpeak.report.summary import (
     no_mpi,
     places,
 )
+from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, FEWEST
 from nearpeak.results.model import CeilingPoint, Cell, Comparison, Results

@@ -19,7 +19,6 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.findings.build import build_results
 from nearpeak.identity import Curve, Place, Who
 from nearpeak.machine.provenance import told
 from nearpeak.report import (
@@ -64,16 +63,15 @@ _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
 
 
-def make_report(folder: Path, machines: Sequence[Published] = ()) -> tuple[Results, Path]:
-    """Makes results.json and report.html in a study's folder; the results, and the page's path.
+def write_report(results: Results, folder: Path, machines: Sequence[Published] = ()) -> Path:
+    """Writes results.json and report.html into `folder`; the page's path.
 
     UserError when one cannot be made; without a page, results.json is left as it was too.
     `machines`: as in `write_page`.
     """
-    results = build_results(folder)
     page = write_page(results, folder, machines)
     write_results(results, folder)
-    return results, page
+    return page
 
 
 def write_page(results: Results, folder: Path, machines: Sequence[Published] = ()) -> Path:

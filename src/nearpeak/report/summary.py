@@ -5,19 +5,19 @@ How it is said stands in wording.py, what is told of each path in headlines.py.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.libraries.families import all_families
 from nearpeak.machine.model import Machine, Path
+from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
+from nearpeak.results.theoretical import one_way
 from nearpeak.study.buffers import on_host
 from nearpeak.study.model import staging
 
-T = TypeVar("T", Cell, CeilingPoint)
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 VERDICTS = ("faster", "slower", "equivalent", "undecided")
@@ -39,12 +39,16 @@ class TheoryRow:
 
     best: CeilingPoint
     theoretical_gbs: float | None
-    fraction: float | None  # of the theoretical unidirectional rate
     largest: int  # bytes of the largest message that was measured
     one_way: bool  # whether the theoretical rate is of the same kind
     suspect: bool = False  # large messages, and even the best of its direction is below HEALTHY
     # A message fits in the caches of the receiver's core, of this size, and may never leave them.
     cache_bytes: int | None = None
+
+    @property
+    def fraction(self) -> float | None:
+        """Of the theoretical unidirectional rate."""
+        return self.best.of_theoretical
 
     @property
     def place(self) -> Place:
@@ -126,12 +130,6 @@ def ranking(results: Results) -> Callable[[Curve], int]:
     return lambda curve: order.get((curve.benchmark, curve.metric), len(order))
 
 
-def one_way(results: Results) -> Callable[[Curve], bool]:
-    """Says whether the theoretical rate of a link, in one direction, can stand beside a curve."""
-    known = {(one.name, one.main.name) for one in results.benchmarks if one.one_way}
-    return lambda curve: (curve.benchmark, curve.metric) in known
-
-
 def default_curves(results: Results) -> list[Curve]:
     """The default curve of each figure and buffers; one that stages only where no other is."""
     found = curves(results)
@@ -146,27 +144,6 @@ def defects(results: Results) -> list[Cell]:
     return sorted(filter(is_defect, results.cells), key=lambda cell: -(cell.fraction or 0.0))
 
 
-def best_point(points: Iterable[CeilingPoint]) -> CeilingPoint | None:
-    """The point that stands for a curve (`_best`)."""
-    return _best((point.value, point) for point in points)
-
-
-def best_cell(cells: Iterable[Cell]) -> Cell | None:
-    """The measured cell that stands for a curve (`_best`)."""
-    return _best((cell.median, cell) for cell in cells if cell.median is not None)
-
-
-def _best(found: Iterable[tuple[float, T]]) -> T | None:
-    """Of rates the highest; of times, where a library may do worse the less it has to send, that
-    of the smallest message that is not empty. The smallest size wins a tie."""
-    ordered = sorted(found, key=lambda pair: (pair[1].case.x == 0, pair[1].case.x))
-    if not ordered:
-        return None
-    if ordered[0][1].better == "lower":
-        return ordered[0][1]
-    return max(ordered, key=lambda pair: pair[0])[1]
-
-
 def table_one(results: Results) -> list[TheoryRow]:
     """Per path and curve: the best of the measured ceiling, and its part of the theoretical."""
     paths = {path.place: path for path in results.paths}
@@ -175,17 +152,16 @@ def table_one(results: Results) -> list[TheoryRow]:
         if point.kind == "measured":
             points[point.place, point.case.curve].append(point)
     order = {place: number for number, place in enumerate(places(results))}
-    rank, comparable = ranking(results), one_way(results)
+    rank, comparable = ranking(results), one_way(results.benchmarks)
     rows = []
     for place, curve in sorted(points, key=lambda key: (order[key[0]], rank(key[1]))):
         best = best_point(points[place, curve])
         assert best is not None  # a curve has at least the point that made it
         path, beside = paths.get(place), comparable(curve)
         known = path.theoretical_gbs if path else None
-        fraction = best.value / known if known and beside else None
         largest = max(point.case.x for point in points[place, curve])
         cache = cached_in(results.machine, path, best) if path else None
-        rows.append(TheoryRow(best, known, fraction, largest, beside, cache_bytes=cache))
+        rows.append(TheoryRow(best, known, largest, beside, cache_bytes=cache))
     return _judged(rows)
 
 

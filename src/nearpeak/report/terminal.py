@@ -48,11 +48,12 @@ def _print_groups(section: Section, console: Console, name: str = "") -> None:
 
 def print_summary(
     results: Results,
-    page: Path,
+    page: Path | None,
     console: Console | None = None,
     machines: Sequence[Published] = (),
 ) -> None:
-    """Prints the summary of `results`; `page` is the report that it points to.
+    """Prints the summary of `results`; `page` is the report that it points to, if
+    one was written.
 
     `machines`: those whose published figures stand beside the study's.
 
@@ -82,7 +83,8 @@ def print_summary(
         _print_beside(results, machine, console)
     for notice in reversed(notices(results)):  # the most serious is read last, above the prompt
         _print_notice(notice, console)
-    console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
+    if page is not None:
+        console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
 
 
 def _text(text: str, style: str = "") -> Text:

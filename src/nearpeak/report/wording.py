@@ -10,10 +10,11 @@ from nearpeak.identity import Place
 from nearpeak.numbers import count, number, percent, size, unit, within
 from nearpeak.report.headlines import Figure, Group, Reached
 from nearpeak.report.overlap import share
-from nearpeak.report.summary import TheoryRow, one_way, places, table_one
+from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Finding, Results
 from nearpeak.results.names import case, loses, reference, status
+from nearpeak.results.theoretical import one_way
 from nearpeak.statistics.intervals import goal
 from nearpeak.study.benchmarks import named
 from nearpeak.study.buffers import needs_gpu
@@ -66,7 +67,7 @@ def _others(results: Results, place: Place) -> str:
 def _told(results: Results, group: Group) -> list[str]:
     """The figures of a group that stand for it: the time of a message and the rate one way; where
     it has neither, those with a ceiling, else all."""
-    one_way_ = one_way(results)
+    one_way_ = one_way(results.benchmarks)
     usual = [
         name
         for name, figure in group.figures.items()

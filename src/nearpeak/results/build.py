@@ -17,6 +17,7 @@ from nearpeak.results import (
     comparisons,
     drift,
     fits,
+    theoretical,
 )
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import once, whole
@@ -44,6 +45,7 @@ def summarise(observations: Observations) -> Results:
     """The results of what was observed; nearpeak.findings adds what stands out in them."""
     measured = ceilings.find(observations)
     points = [*measured, *bounds.find(observations, measured)]
+    theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
     changed = {(one.place, block) for one in drifts for block in one.changed}
     every = cells.summarise(observations, ceilings.Ceilings(points), changed)

@@ -185,6 +185,8 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
     fact: bool = False  # of the path: no benchmark is held against it
     kind: Kind = "measured"  # of a bound, `method` names what it follows from
+    # Of the link's theoretical rate in one direction; null: unknown, or of another kind.
+    of_theoretical: float | None = None
 
     @property
     def by_block(self) -> dict[Block, float]:

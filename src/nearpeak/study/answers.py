@@ -85,16 +85,12 @@ class Templates:
         who = Who(record.library, record.settings)
         shared = (record.role, who, record.path, record.buffers)
         same = self._indexes.get((*shared, Axes(record.axes), _measured(record.benchmarks)), [])
-        # Records of schema 2 do not say which adapter.
-        found = [
-            index for index in same if record.adapter in (self._plan.launches[index].adapter, None)
-        ]
+        found = [one for one in same if self._plan.launches[one].adapter == record.adapter]
         if not found:
             raise ValueError(f"launch {record.launch} is none of the plan's: {_words(record)}")
         if record.launch // len(self._plan.launches) != record.block:
             raise ValueError(f"launch {record.launch} is not of block {record.block}")
-        exact = [one for one in found if self._plan.launches[one].adapter == record.adapter]
-        return (exact or found)[0]
+        return found[0]
 
 
 def _measured(chosen: Iterable[Chosen]) -> tuple[tuple[str, Axes], ...]:

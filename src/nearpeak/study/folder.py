@@ -9,11 +9,9 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import make_folder, put_whole
 from nearpeak.machine.model import Machine
-from nearpeak.study import older, records
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
 from nearpeak.study.model import SCHEMA, Plan
-from nearpeak.study.records import StudyRecord
 
 
 def check_new(folder: Path) -> None:
@@ -60,20 +58,9 @@ def reopen(folder: Path) -> tuple[Plan, Journal]:
     UserError when there is none in `folder`, or when it has another schema.
     """
     plan = read_plan(folder)
-    file = folder / NAME
-    if file.exists():
-        first = next(read_records(folder, Answers(plan).take), None)
-        if isinstance(first, StudyRecord) and first.schema != records.SCHEMA:
-            raise _older(folder, file, first.schema, records.SCHEMA)
+    if (folder / NAME).exists():
+        next(read_records(folder, Answers(plan).take), None)
     return plan, Journal(folder)
-
-
-def _older(folder: Path, file: Path, schema: int, present: int) -> UserError:
-    return UserError(
-        f"{file} has schema {schema}, and studies of schema {present} alone are continued: "
-        f"show what was measured with `nearpeak report {folder}`, "
-        "or start anew in another folder"
-    )
 
 
 def read_plan(folder: Path) -> Plan:
@@ -82,8 +69,6 @@ def read_plan(folder: Path) -> Plan:
     try:
         data = file.read_bytes()
         schema = msgspec.json.decode(data)["schema"]
-        if schema in (older.FIRST, older.SECOND):
-            raise _older(folder, file, schema, SCHEMA)
         if schema != SCHEMA:
             raise UserError(
                 f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "

@@ -12,7 +12,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import sync
-from nearpeak.study.records import READABLE, SCHEMA, Record, StudyRecord
+from nearpeak.study.records import SCHEMA, Record, StudyRecord
 from nearpeak.study.seal import Seal, check_files
 
 NAME = "records.jsonl"
@@ -121,7 +121,6 @@ def read_records(
     file = folder / NAME
     decode = msgspec.json.Decoder(Record).decode
     seal = Seal()
-    sealed = False
     try:
         lines = file.open("rb")
     except OSError as error:
@@ -133,25 +132,24 @@ def read_records(
             if not line.endswith(b"\n"):
                 return
             if number == 1:
-                sealed = _schema(file, line) == SCHEMA
+                _check_schema(file, line)
             try:
                 record = decode(line)
                 check(record)
-                if sealed:
-                    seal.check(line, record)
-                    seal.take(line)
+                seal.check(line, record)
+                seal.take(line)
             except (msgspec.MsgspecError, ValueError) as error:
                 raise UserError(
                     f"{file} line {number} cannot be believed ({error}): take the study's folder "
                     "from a copy made before, or start a new study in another folder"
                 ) from None
-            if sealed and isinstance(record, StudyRecord):
+            if isinstance(record, StudyRecord):
                 check_files(folder, record)
             yield record
 
 
-def _schema(file: Path, line: bytes) -> int:
-    """That of the first record; UserError for one that cannot be read."""
+def _check_schema(file: Path, line: bytes) -> None:
+    """UserError where the first record is none of this schema."""
     try:
         first = msgspec.json.decode(line)
         schema = first["schema"]
@@ -161,9 +159,8 @@ def _schema(file: Path, line: bytes) -> int:
         raise UserError(f"{file} does not start with a study record: choose a study folder") from (
             None
         )
-    if schema not in READABLE:
+    if schema != SCHEMA:
         raise UserError(
             f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
             "use the nearpeak that wrote it, or start anew in another folder"
         )
-    return int(schema)

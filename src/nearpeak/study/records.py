@@ -12,7 +12,6 @@ from nearpeak.study.benchmarks import Better
 from nearpeak.study.model import Role
 
 SCHEMA = 3
-READABLE = (1, 2, SCHEMA)  # of older ones, what has come since has its default
 
 TOO_SLOW = "aborted: too slow"  # the status of a case that was given up for its budget
 

@@ -16,7 +16,7 @@ WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 LISTED = 20  # of the ways in which a library failed; the page has all
 
 
-def print_conformance(conformance: Conformance, page: Path) -> None:
+def print_conformance(conformance: Conformance, page: Path | None) -> None:
     """A table for each library: where not every operation is done in every memory, which."""
     console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
     for tried in conformance.libraries:
@@ -31,7 +31,8 @@ def print_conformance(conformance: Conformance, page: Path) -> None:
             console.print(f"... and {len(failures) - LISTED} more, all of them on the page")
         for end in tried.bad_ends:
             console.print(words.bad_end(end))
-    console.print(f"\n{words.conclusion(conformance)}; {page}", soft_wrap=True)
+    where = "" if page is None else f"; {page}"
+    console.print(f"\n{words.conclusion(conformance)}{where}", soft_wrap=True)
 
 
 def _table(conformance: Conformance, tried: Tried) -> Table:

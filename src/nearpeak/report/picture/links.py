@@ -8,17 +8,12 @@ from nearpeak.identity import Curve
 from nearpeak.machine.model import Endpoint, Machine, Path
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.picture.shapes import joined
-from nearpeak.report.summary import (
-    best_cell,
-    best_point,
-    default_curves,
-    first_sheet,
-    one_way,
-    places,
-)
+from nearpeak.report.summary import default_curves, first_sheet, places
+from nearpeak.results.best import best_cell, best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.theoretical import one_way
 from nearpeak.study.buffers import on_host
 from nearpeak.study.model import staging
 
@@ -125,7 +120,7 @@ def is_drawn(path: Path) -> bool:
 
 def _rows(results: Results, path: Path) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
-    comparable, first = one_way(results), set(first_sheet(results))
+    comparable, first = one_way(results.benchmarks), set(first_sheet(results))
     native = {info.name for info in results.libraries if info.native}
     mine = [
         cell
@@ -152,7 +147,7 @@ def _rows(results: Results, path: Path) -> list[Measured]:
 
 def _of_ceilings(results: Results, path: Path) -> list[Curve]:
     """The curves of a path that no library was measured on."""
-    comparable = one_way(results)
+    comparable = one_way(results.benchmarks)
     points = [point for point in results.ceilings if point.place == path.place and not point.fact]
     return list(
         dict.fromkeys(

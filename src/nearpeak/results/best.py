@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which point stands for a curve: the one rule for tables, headlines and requirements."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from nearpeak.results.model import CeilingPoint, Cell
+
+T = TypeVar("T", Cell, CeilingPoint)
+
+
+def best_point(points: Iterable[CeilingPoint]) -> CeilingPoint | None:
+    """The point that stands for a curve (`_best`)."""
+    return _best((point.value, point) for point in points)
+
+
+def best_cell(cells: Iterable[Cell]) -> Cell | None:
+    """The measured cell that stands for a curve (`_best`)."""
+    return _best((cell.median, cell) for cell in cells if cell.median is not None)
+
+
+def _best(found: Iterable[tuple[float, T]]) -> T | None:
+    """Of rates the highest; of times, where a library may do worse the less it has to send, that
+    of the smallest message that is not empty. The smallest size wins a tie."""
+    ordered = sorted(found, key=lambda pair: (pair[1].case.x == 0, pair[1].case.x))
+    if not ordered:
+        return None
+    if ordered[0][1].better == "lower":
+        return ordered[0][1]
+    return max(ordered, key=lambda pair: pair[0])[1]
