@@ -91,7 +91,7 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
         paces = ", ".join(f"{number(one.value)} in {percent(one.share)} %" for one in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
     if best.otherwise:
-        notes.append("whether it has two paces is not sure: the interval spans both answers")
+        notes.append("which method or pace is the best is not sure: the interval spans them all")
     notes += [
         f"a whole window at once ({name}): {number(value)}, no ceiling"
         for name, value in best.together.items()

@@ -173,12 +173,13 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     range: tuple[float, float]
     values: list[float]  # of each block that has the winner
-    # The same, if paces are judged the other way; empty where that makes nothing else, or is ruled
-    # out. Intervals span both.
-    otherwise: list[float] = []
+    # What these may be too: of either of two methods that may be the best, and if paces are judged
+    # the other way. Intervals span all.
+    otherwise: list[list[float]] = []
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
-    method: str
+    method: str  # the best over all blocks
+    stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
     methods: dict[str, float]  # every method's median
     # What moves a whole window at once, as no library can: facts of the path, of no ceiling.
     together: dict[str, float] = {}
@@ -193,9 +194,9 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
 
     @property
     def readings(self) -> list[dict[Block, float]]:
-        """What the path carried in each block; if paces may be judged the other way, that too."""
-        found = (self.values, self.otherwise)
-        return [dict(zip(self.blocks, values, strict=True)) for values in found if values]
+        """What the path carried in each block, and all that this may be too."""
+        found = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in found]
 
     @property
     def launches(self) -> int:
