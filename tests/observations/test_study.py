@@ -280,7 +280,7 @@ def test_a_study_of_the_first_schema_is_read(make_study: MakeStudy) -> None:
     lines = [line for line in lines if line["record"] != "session"]
     for line in lines:
         if line["record"] == "samples":
-            for key in ("offset", "verified", "together", "phases", "ranks"):
+            for key in ("offset", "verified", "needs", "phases", "ranks"):
                 del line[key]
             line["subtracted_us"] = None
     (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -389,18 +389,50 @@ def test_both_paces_of_a_ceiling_are_told(make_study: MakeStudy) -> None:
     assert [pace.share for pace in point.modes] == pytest.approx([0.375, 0.625])
 
 
-def test_what_moves_a_window_at_once_is_a_fact_and_no_ceiling(make_study: MakeStudy) -> None:
+def test_what_needs_more_than_a_library_has_makes_a_second_ceiling(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(2):
-        study.ceiling(block, {("bw", "one", 8): 2.0, ("bw", "all", 8): 90.0})
+        study.ceiling(block, {("bw", "one", 8): 2.0, ("bw", "all", 8): 10.0})
         for record in study.records[-3:]:
             if getattr(record, "method", "") == "all":
-                record.together = True
+                record.needs = ["window"]
         study.launch(block, "alpha", "bw", {8: 1.0})
     results = study.results()
     (point,) = results.ceilings
-    assert (point.method, point.methods, point.together) == ("one", {"one": 2.0}, {"all": 90.0})
-    assert study.find(results, "bw", 8, "alpha").fraction == pytest.approx(0.5)
+    assert (point.method, point.value, point.needs) == ("all", 10.0, {"all": ["window"]})
+    assert (point.attainable.method, point.attainable.value) == ("one", 2.0)
+    assert point.by_library == 2.0
+    cell = study.find(results, "bw", 8, "alpha")
+    assert cell.fraction == pytest.approx(0.1)
+    assert cell.fraction_attainable == pytest.approx(0.5)
+    assert cell.attainable.value == 2.0
+
+
+def test_there_is_one_ceiling_where_a_library_can_attain_it(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(2):
+        study.ceiling(block, {("bw", "one", 8): 10.0, ("bw", "all", 8): 9.0})
+        study.ceiling(block, {("bw", "all", 1024): 9.0})
+        for record in study.records:
+            if getattr(record, "method", "") == "all":
+                record.needs = ["gpu"]
+        study.launch(block, "alpha", "bw", {8: 1.0, 1024: 1.0})
+    results = study.results()
+    for point in results.ceilings:
+        assert point.attainable is None  # at 1024 nobody knows what a library can attain
+    cell = study.find(results, "bw", 8, "alpha")
+    assert (cell.attainable, cell.fraction_attainable) == (None, None)
+    assert cell.by_library == cell.ceiling
+
+
+def test_a_defect_is_judged_against_what_the_hardware_carries(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        study.ceiling(block, {("bw", "one", 8): 2.0, ("bw", "all", 8): 10.0})
+        study.records[-2].needs = ["gpu"]
+        study.launch(block, "alpha", "bw", {8: 5.0})
+    cell = study.find(study.results(), "bw", 8, "alpha")
+    assert (cell.status, cell.fraction_attainable) == ("ok", pytest.approx(2.5))
 
 
 def test_each_metric_of_a_benchmark_has_its_own_ceiling(make_study: MakeStudy) -> None:

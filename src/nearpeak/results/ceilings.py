@@ -9,8 +9,9 @@ import numpy as np
 
 from nearpeak.identity import CEILING, Case, Curve, Place
 from nearpeak.observations.model import Block, Observation, Observations
-from nearpeak.results.model import CeilingPoint, Pace
+from nearpeak.results.model import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
+from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import Interval, interval, spanning
 from nearpeak.statistics.paces import borders, of_better
 from nearpeak.study.benchmarks import Better
@@ -37,20 +38,14 @@ def find(observations: Observations) -> list[CeilingPoint]:
     A launch of a ceiling counts with the median of its samples, as one of a library does; where
     its method has two paces, in all launches together, with that of the better one, for it is what
     the path can carry. Where that is not sure, the interval spans both. In a block the method
-    counts that is best in the other half of the blocks (statistics/choice.py). What moves a whole
-    window at once never does.
+    counts that is best in the other half of the blocks (statistics/choice.py).
     """
     found: dict[Where, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
-    together: dict[Where, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in observations.observed:
         if one.launch.who != CEILING:
             continue
-        where = (one.launch.place, one.case)
-        if one.together:
-            together[where][one.method].append(one.summary.median)
-        else:
-            found[where][one.method].append(one)
-    return [_point(where, found[where], together[where]) for where in sorted(found)]
+        found[one.launch.place, one.case][one.method].append(one)
+    return [_point(where, found[where]) for where in sorted(found)]
 
 
 def _reached(launches: list[Observation]) -> dict[Block, Reached]:
@@ -89,12 +84,11 @@ def _paces(one: Observation, border: float | None) -> tuple[Pace, ...]:
     )
 
 
-def _point(
-    where: Where, found: Mapping[str, list[Observation]], together: Mapping[str, list[float]]
-) -> CeilingPoint:
+def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint:
     methods = {name: _reached(launches) for name, launches in found.items()}
     kind = next(iter(found.values()))[0]
     envelope = find_envelope(methods, kind.better)
+    needs = {name: list(launches[0].needs) for name, launches in found.items() if launches[0].needs}
     place, case = where
     return CeilingPoint(
         place=place,
@@ -116,7 +110,8 @@ def _point(
             name: float(np.median([one.value for one in reached.values()]))
             for name, reached in methods.items()
         },
-        together={name: float(np.median(reached)) for name, reached in together.items()},
+        needs=needs,
+        attainable=_attainable(methods, needs, envelope, kind.better),
         modes=_modes([one for one in methods[envelope.method].values() if one.paces]),
         fact=case.metric in GPU_FACTS,
     )
@@ -152,6 +147,29 @@ class Envelope(NamedTuple):
             if name != self.method:
                 found[name].append(block)
         return dict(found)
+
+
+def _attainable(
+    methods: Methods, needs: Mapping[str, list[str]], ceiling: Envelope, better: Better
+) -> Attainable | None:
+    """What needs nothing, where that is another ceiling and not the better one by noise."""
+    free = {name: reached for name, reached in methods.items() if name not in needs}
+    if not free or needs.keys().isdisjoint({ceiling.method, *ceiling.stand_ins}):
+        return None
+    found = find_envelope(free, better)
+    value = float(np.median(found.values))
+    if better_by(value, float(np.median(ceiling.values)), better) >= 1:
+        return None
+    return Attainable(
+        value=value,
+        ci95=found.ci95,
+        range=(min(found.values), max(found.values)),
+        values=found.values,
+        otherwise=found.otherwise,
+        blocks=found.blocks,
+        method=found.method,
+        stand_ins=found.stand_ins,
+    )
 
 
 def find_envelope(methods: Methods, better: Better) -> Envelope:

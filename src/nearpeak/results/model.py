@@ -22,7 +22,7 @@ Kind = Literal["measured", "bound", "ideal"]
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
-    """What the path carries without MPI in the cell's case, and the method that won there."""
+    """What the path carries without MPI in the cell's case, and the method that is best there."""
 
     value: float  # in the cell's unit
     method: str
@@ -87,6 +87,11 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction: float | None  # near to 1 is near to the ceiling, whatever is better
     fraction_ci95: tuple[float, float] | None
     fraction_range: tuple[float, float] | None = None  # smallest and largest of a block
+    # The same against what a library can attain; null: that is the ceiling itself.
+    attainable: CeilingValue | None = None
+    fraction_attainable: float | None = None
+    fraction_attainable_ci95: tuple[float, float] | None = None
+    fraction_attainable_range: tuple[float, float] | None = None
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
     overlap: Overlap | None = None  # of communication beside computation
     # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
@@ -98,6 +103,11 @@ class Cell(msgspec.Struct, kw_only=True):
     def by_block(self) -> dict[Block, float]:
         """The launch median of each block."""
         return dict(zip(self.blocks, self.launch_medians, strict=True))
+
+    @property
+    def by_library(self) -> CeilingValue | None:
+        """The best that a library can reach."""
+        return self.attainable or self.ceiling
 
     @property
     def half_width(self) -> float | None:
@@ -154,6 +164,26 @@ class Application(msgspec.Struct, kw_only=True):
     predicted_us: float | None = None
 
 
+class Attainable(msgspec.Struct, kw_only=True):
+    """What of a ceiling a library can attain: the envelope of the methods that need nothing which
+    no library can count on. Fields as of CeilingPoint."""
+
+    value: float
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    values: list[float]
+    otherwise: list[list[float]] = []
+    blocks: list[Block]
+    method: str
+    stand_ins: dict[str, list[Block]] = {}
+
+    @property
+    def readings(self) -> list[dict[Block, float]]:
+        """What a library could attain in each block, and all that this may be too."""
+        found = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+
+
 class Pace(msgspec.Struct, kw_only=True):
     """One of the two modes that the samples of a ceiling's method fall into."""
 
@@ -163,7 +193,7 @@ class Pace(msgspec.Struct, kw_only=True):
 
 
 class CeilingPoint(msgspec.Struct, kw_only=True):
-    """One point of a path's ceiling: the envelope of its methods."""
+    """One point of a path's ceiling: what the hardware carries by any of the methods."""
 
     place: Place
     case: Case  # its axes are those that it holds for
@@ -181,8 +211,8 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     method: str  # the best over all blocks
     stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
     methods: dict[str, float]  # every method's median
-    # What moves a whole window at once, as no library can: facts of the path, of no ceiling.
-    together: dict[str, float] = {}
+    needs: dict[str, list[str]] = {}  # of methods: what no library can count on, where any
+    attainable: Attainable | None = None  # by a library; null: the same as the ceiling
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
     fact: bool = False  # of the path: no benchmark is held against it
     kind: Kind = "measured"  # of a bound, `method` names what it follows from
@@ -197,6 +227,11 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
         """What the path carried in each block, and all that this may be too."""
         found = (self.values, *self.otherwise)
         return [dict(zip(self.blocks, values, strict=True)) for values in found]
+
+    @property
+    def by_library(self) -> float:
+        """The best that a library can reach."""
+        return self.value if self.attainable is None else self.attainable.value
 
     @property
     def launches(self) -> int:
