@@ -70,7 +70,7 @@ def _theory(row: TheoryRow) -> Row:
     values = {
         "ceiling": Value(best.value, ci95=best.ci95, range=best.range),
         "unit": Value(unit(best.unit), "text"),
-        "size": Value(best.case.x, "size", notes=_cached(row)),
+        "size": Value(best.case.x, "size", notes=_located(best)),
         "method": Value(best.method, "text", notes=_method_notes(best)),
     }
     if best.fact:
@@ -85,10 +85,11 @@ def _theory(row: TheoryRow) -> Row:
     return Row(best.case.figure, values, names.detail(best.case))
 
 
-def _cached(row: TheoryRow) -> tuple[str, ...]:
-    if row.cache_bytes is None:
-        return ()
-    return (f"in the receiver's caches, {size(row.cache_bytes)}",)
+def _located(best: CeilingPoint) -> tuple[str, ...]:
+    notes = list(filter(None, [names.in_cache(best)]))
+    if best.above_memory is not None:
+        notes.append(f"defect: the memory copies {number(best.above_memory)}")
+    return tuple(notes)
 
 
 def _method_notes(best: CeilingPoint) -> tuple[str, ...]:

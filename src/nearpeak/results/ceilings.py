@@ -113,6 +113,7 @@ def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint
         needs=needs,
         attainable=_attainable(methods, needs, envelope, kind.better),
         modes=_modes([one for one in methods[envelope.method].values() if one.paces]),
+        window=kind.window,
         fact=case.metric in GPU_FACTS,
     )
 

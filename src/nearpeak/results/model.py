@@ -21,6 +21,11 @@ SCHEMA = 4
 Kind = Literal["measured", "bound", "ideal"]
 
 
+# Where the bytes of a case lie while it is measured (locality.py): in caches of one core; in one
+# that cores share; in those of a GPU, or they may; or in memory.
+LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
+
+
 class CeilingValue(msgspec.Struct, kw_only=True):
     """What the path carries without MPI in the cell's case, and the method that is best there."""
 
@@ -68,6 +73,7 @@ class Cell(msgspec.Struct, kw_only=True):
     unit: str
     better: Better
     window: int | None  # None: nothing was measured
+    lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or they are no messages
     median: float | None  # of the launch medians
     ci95: tuple[float, float] | None  # null below 6 launches
     range: tuple[float, float] | None  # smallest and largest launch median
@@ -214,6 +220,9 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     needs: dict[str, list[str]] = {}  # of methods: what no library can count on, where any
     attainable: Attainable | None = None  # by a library; null: the same as the ceiling
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
+    window: int = 1  # messages in flight
+    lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or a bound
+    above_memory: float | None = None  # a defect: it is above what the memory copies, which is this
     fact: bool = False  # of the path: no benchmark is held against it
     kind: Kind = "measured"  # of a bound, `method` names what it follows from
 
