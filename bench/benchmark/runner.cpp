@@ -244,7 +244,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.offset = context.offset;
     result.verified = common_.verify;
     result.cache_line_ns = cache_line_ns_;
-    result.together = method != nullptr && method->together;
+    if (method != nullptr) result.needs = method->needs;
   }
   return results;
 }
@@ -308,21 +308,27 @@ void Runner::run_over(const Benchmark& benchmark, const CaseContext& context, Me
   on_every_rank(group_, [&] { slots.emplace(messages, out, in, context.offset); });
   {
     const auto all = context.methods(context, messages, slots->both());
-    std::vector<const Method*> each;
-    std::vector<const Method*> together;
+    std::vector<const Method*> attainable;  // by a library
+    std::vector<const Method*> others;
     std::string why_none;
     for (const Method& method : all) {
       const std::string why = group_.first_reason(method.unavailable);
       if (why.empty())
-        (method.together ? together : each).push_back(&method);
+        (method.needs.empty() ? attainable : others).push_back(&method);
       else if (contest())
         skip(name_of(benchmark, benchmark.info.metrics.front(), context, method.name), why);
       else
         why_none = method.name + ": " + why;
     }
-    if (each.empty() && !contest()) throw Unfit("no transport can be used: " + why_none);
-    if (!each.empty()) tournament(benchmark, context, messages, each);
-    if (!together.empty() && contest()) tournament(benchmark, context, messages, together);
+    if (!contest()) {
+      // Alone in the place of a library: by any means, as what it is held against.
+      attainable.insert(attainable.end(), others.begin(), others.end());
+      others.clear();
+      if (attainable.empty()) throw Unfit("no transport can be used: " + why_none);
+    }
+    // Each has its own best, as there is a ceiling of what a library can attain too.
+    if (!attainable.empty()) tournament(benchmark, context, messages, attainable);
+    if (!others.empty()) tournament(benchmark, context, messages, others);
   }
   group_.barrier();  // nobody has these slots any more
 }

@@ -121,7 +121,7 @@ void RecordWriter::samples(const CaseResult& result) {
   out["limited"] = measured.limited ? Json(*measured.limited) : Json(nullptr);
   out["offset"] = result.offset;
   out["verified"] = result.verified;
-  out["together"] = result.together;
+  out["needs"] = result.needs;
   out["trial"] = result.trial;
   out["cache_line_ns"] = Json::array();
   for (const auto& one : result.cache_line_ns)

@@ -87,8 +87,8 @@ struct CaseResult {
   std::uint64_t window = 1;
   std::size_t offset = 0;  // of the buffers, after a page boundary
   bool verified = false;
-  bool together = false;  // a method that moves all messages of a window at once
-  bool trial = false;     // of a method, where others were better
+  std::vector<std::string> needs;                    // of a method, as Method has it
+  bool trial = false;                                // of a method, where others were better
   std::vector<std::optional<double>> cache_line_ns;  // as from CpuDistances; of a trial: empty
 };
 

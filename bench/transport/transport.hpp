@@ -97,9 +97,9 @@ struct Method {
   std::string unavailable;
   // Collective over both ends.
   std::function<std::unique_ptr<Transport>()> make;
-  // It moves all messages of a window at once, as no library can that is handed one at a time: a
-  // fact of the path, and no ceiling.
-  bool together = false;
+  // What it takes that no library can count on ("gpu": it holds the GPU between messages; "window":
+  // it has all messages of a window before it moves the first).
+  std::vector<std::string> needs = {};
 };
 
 }  // namespace nearpeak

@@ -18,7 +18,7 @@ from nearpeak.observations.model import Block
 from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
-from nearpeak.results.model import Cell, Finding, Mode, Pace, Results
+from nearpeak.results.model import Attainable, Cell, Finding, Mode, Pace, Results
 from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.model import Awareness
 
@@ -354,16 +354,19 @@ def test_many_particulars_are_folded(results: Results) -> None:
 
 def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
     for point in plain.ceilings:
-        point.together = {"sm-batch": 1234.0}
+        point.needs = {point.method: ["gpu"]}
+        point.attainable = Attainable(
+            value=12.3, ci95=None, range=(12, 13), values=[12.3], blocks=[], method="ce"
+        )
         point.modes = [
             Pace(value=56.5, share=0.25, launches=2),
             Pace(value=28.1, share=0.75, launches=2),
         ]
-        point.otherwise = point.values
+        point.otherwise = [point.values]
     page = render(plain)
-    assert "a whole window at once (sm-batch): 1230, no ceiling" in page
+    assert "it holds the GPU between messages: a library can attain 12.3 (ce)" in page
     assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
-    assert "whether it has two paces is not sure" in page
+    assert "which method or pace is the best is not sure" in page
 
 
 def _of_mean(case: Case) -> Case:

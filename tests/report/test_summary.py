@@ -4,7 +4,6 @@
 import msgspec
 
 from nearpeak.identity import Who
-from nearpeak.machine.model import Cache
 from nearpeak.report import summary
 from nearpeak.report.summary import HEALTHY
 from nearpeak.results.model import Results
@@ -96,24 +95,3 @@ def test_only_flags_that_a_cell_has_are_explained(plain: Results) -> None:
     assert summary.flags(plain) == []
     plain.cells[0].flags = ["fewer blocks"]
     assert [name for name, _ in summary.flags(plain)] == ["fewer blocks"]
-
-
-def test_a_message_in_the_receivers_caches_is_told(plain: Results) -> None:
-    def cached() -> dict[str, int | None]:
-        return {
-            row.best.case.metric: row.cache_bytes
-            for row in summary.table_one(plain)
-            if row.place.path == "host-host same-numa"
-        }
-
-    assert cached()["bw"] is None  # the receiver's core has no cache of its own
-    caches = [
-        Cache(level=2, kind="unified", size_bytes=1 << 20, cpus=[1]),
-        Cache(level=3, kind="unified", size_bytes=1 << 25, cpus=[0, 1, 2]),
-    ]
-    plain.machine = msgspec.structs.replace(plain.machine, caches=caches)
-    assert cached() == {"bw": 1 << 20, "bibw": 1 << 20, "latency": None}
-    for point in plain.ceilings:
-        axes = {"reuse": "fixed", "touch": "sender"}
-        point.case = msgspec.structs.replace(point.case, axes=axes)
-    assert set(cached().values()) == {None}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two tables as data."""
 
-import msgspec
-
 from nearpeak.report import headlines, summary, tables
 from nearpeak.report.sections import Row
 from nearpeak.results.model import Results
@@ -81,9 +79,9 @@ def test_a_cell_that_some_launches_lost_says_so(plain: Results) -> None:
 
 
 def test_table_one_names_the_caches(plain: Results) -> None:
-    cache = msgspec.structs.replace(plain.machine.caches[0], cpus=[1])
-    plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])
+    for point in plain.ceilings:
+        point.lies_in, point.above_memory = "shared cache", 12.0
     table = tables.table_one(summary.table_one(plain))
     row = next(row for row in table.groups[0].rows if row.head == "bw")
-    assert row.values["size"].notes == ("in the receiver's caches, 1 MiB",)
+    assert row.values["size"].notes == ("in a shared cache", "defect: the memory copies 12.0")
     assert row.detail == "H,H, reuse=fixed"

@@ -30,15 +30,15 @@ def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None
     assert "(range " in loopback[1]  # of three launches
 
 
-def test_a_plateau_in_the_receivers_caches_says_so(plain: Results) -> None:
-    cache = msgspec.structs.replace(plain.machine.caches[0], cpus=[1])
-    plain.machine = msgspec.structs.replace(plain.machine, caches=[cache])
+def test_a_plateau_in_caches_says_so(plain: Results) -> None:
+    for point in plain.ceilings:
+        point.lies_in = "core cache"
     text = _told(plain)["host-host same-numa"].sentences[0]
-    assert "plateau 16.9 GB/s (256 KiB, in the receiver's caches)" in text
+    assert "plateau 16.9 GB/s (256 KiB, in a core's caches)" in text
     (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
     assert wording.cached_plateaus([group]) == (
-        "Plateaus in the receiver's caches, where little crosses the path:"
-        " host-host same-numa, bw (256 KiB); host-host same-numa, bibw (256 KiB)."
+        "Plateaus that are not the memory's: host-host same-numa, bw (256 KiB, in a core's caches);"
+        " host-host same-numa, bibw (256 KiB, in a core's caches)."
     )
     assert wording.cached_plateaus([]) == ""
 

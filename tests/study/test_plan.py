@@ -201,15 +201,17 @@ def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType)
     assert expected_blocks(enough) == 12
 
 
-def test_a_budget_takes_bytes_in_flight_and_sizes_then_launches(standins: ModuleType) -> None:
+def test_a_budget_takes_sizes_then_launches_and_never_bytes_in_flight(standins: ModuleType) -> None:
     whole = plan_for(standins)
     tight = plan_for(standins, budget_seconds=seconds(whole, GOAL_LAUNCHES) * 0.8)
-    assert tight.in_flight_bytes == 16 * 1024**2
+    flight = (whole.in_flight_bytes, whole.gpu_in_flight_bytes)
+    assert (tight.in_flight_bytes, tight.gpu_in_flight_bytes) == flight
     assert expected_blocks(tight) >= GOAL_LAUNCHES
     # The costliest sizes go first.
     assert tight.sizes in (SIZES, *(sorted({0, 8, *(4**p for p in range(n))}) for n in (14, 13)))
     few = plan_for(standins, budget_seconds=seconds(whole, GOAL_LAUNCHES) * 0.02)
     assert few.sizes == sorted({0, 8, 1 << 24, *(16**power for power in range(6))})
+    assert (few.in_flight_bytes, few.gpu_in_flight_bytes) == flight
     assert 2 <= expected_blocks(few) < 6
     assert "note:       fewer than 6 launches a cell give no 95 % interval" in summary(few)
 
@@ -301,7 +303,7 @@ def test_nccl_is_launched_between_gpus_of_one_host_that_are_two(standins: Module
     assert any("NCCL moves data between ranks of one host" in line for line in summary(plan))
 
 
-def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: ModuleType) -> None:
+def test_gpus_have_more_in_flight_than_the_host_in_every_budget(standins: ModuleType) -> None:
     paths = [standins.data_path(), standins.gpu_path()]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
 
@@ -316,7 +318,7 @@ def test_gpus_have_more_in_flight_than_a_budget_leaves_to_the_host(standins: Mod
         return given
 
     assert in_flight() == {"H,H": {"64M"}, "D,D": {"256M"}}
-    assert in_flight(budget_seconds=10) == {"H,H": {"16M"}, "D,D": {"128M"}}
+    assert in_flight(budget_seconds=10) == {"H,H": {"64M"}, "D,D": {"256M"}}
     assert in_flight(in_flight_bytes=2**20) == {"H,H": {"1M"}, "D,D": {"1M"}}
 
 

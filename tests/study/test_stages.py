@@ -88,13 +88,13 @@ def test_methods_that_never_came_near_are_left_out(plan: Plan) -> None:
         for method, values in reached.items()
         for size, value in zip((8, 100), values, strict=True)
     ]
-    # Nor does what moves a whole window at once come again: no library is held against it.
-    records.append(samples(8, [0.1], benchmark="bw", metric="bw", method="all", together=True))
+    # What no library can use is a ceiling of its own, and leaves those near to the other one.
+    records.append(samples(8, [0.1], benchmark="pair", method="all", needs=["window"]))
     # A fact of the path is no ceiling, and its method none that can be asked for.
     records.append(samples(8, [1.0], benchmark="pair", metric="flag_latency", method="flag"))
     pilot.add(ceiling, records, [])
     choice = pilot.choose()
-    assert choice.methods == {ceiling: ("best", "near once")}
+    assert choice.methods == {ceiling: ("all", "best", "near once")}
     for planned in plan.block(2):
         chosen = as_chosen(plan, planned, choice)
         assert chosen.least_samples == (11 if planned.role == "ceiling" else 5)

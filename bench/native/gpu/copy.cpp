@@ -282,7 +282,8 @@ const std::vector<RegisterGpuMethod> entries = [] {
         .applies = [copy](const GpuEnd& end) { return copy.applies(end); },
         .unavailable = [copy](const GpuEnd& end) { return copy.unavailable(end); },
         .make = [copy](const GpuEnd& end) { return std::make_unique<CopyTransport>(end, copy); },
-        .together = copy.way == Way::kWindow});
+        .needs = copy.way == Way::kWindow ? std::vector<std::string>{"window"}
+                                          : std::vector<std::string>{}});
   return out;
 }();
 

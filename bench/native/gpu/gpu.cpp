@@ -212,7 +212,7 @@ class GpuProcess {
                        .buffers = buffers,
                        .unavailable = method.unavailable(end),
                        .make = [&method, shared, &end] { return method.make(end); },
-                       .together = method.together});
+                       .needs = method.needs});
     return out;
   }
 

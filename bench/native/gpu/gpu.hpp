@@ -108,7 +108,7 @@ struct GpuMethod {
   // Why it cannot be used, seen from this end; empty where it can.
   std::function<std::string(const GpuEnd&)> unavailable;
   std::function<std::unique_ptr<Transport>(const GpuEnd&)> make;
-  bool together = false;  // as Method has it
+  std::vector<std::string> needs = {};  // as Method has it
 };
 
 // A static object of this type in a transport's file makes it known.

@@ -132,6 +132,7 @@ const RegisterGpuMethod entry({
         },
     .unavailable = unavailable,
     .make = [](const GpuEnd& end) { return std::make_unique<ResidentTransport>(end); },
+    .needs = {"gpu"},
 });
 
 }  // namespace

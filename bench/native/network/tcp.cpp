@@ -237,7 +237,8 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
                                   messages, method, files_for(method), both, wait,
                                   options.stall_s(methods.size()));
                             },
-                        .together = method.together});
+                        .needs = method.together ? std::vector<std::string>{"window"}
+                                                 : std::vector<std::string>{}});
     return some;
   };
   for_each_case(group, options, ground, asked,

@@ -34,7 +34,7 @@ TEST_CASE("a samples record holds everything that was measured") {
   result.window = 64;
   result.offset = 5;
   result.verified = true;
-  result.together = true;
+  result.needs = {"gpu"};
   RecordWriter(file.path()).samples(result);
   const auto records = file.records();
   REQUIRE(records.size() == 1);
@@ -54,7 +54,7 @@ TEST_CASE("a samples record holds everything that was measured") {
   CHECK(record["limited"] == "why");
   CHECK(record["offset"] == 5);
   CHECK(record["verified"] == true);
-  CHECK(record["together"] == true);
+  CHECK(record["needs"] == nlohmann::json::array({"gpu"}));
   CHECK(record["phases"]["overlap"].size() == 2);
   CHECK(record["phases"]["overlap"][1] == 1.5);
   CHECK(record["shortest_phases"]["overlap"][1] == 1.0);

@@ -107,7 +107,7 @@ class Observation:
     limited: str | None  # why it has fewer samples than asked for
     method: str = ""  # of a ceiling
     trial: bool = False  # of a ceiling's method: a few samples, where others were better
-    together: bool = False  # of a ceiling: a whole window moved at once, as no library can
+    needs: tuple[str, ...] = ()  # of a ceiling's method: what no library can count on
     # A cache line's round trip between CPUs of neighbouring ranks, the longest; None: unknown.
     cache_line_ns: float | None = None
     phases: dict[str, float] = field(default_factory=dict)  # us, medians of parts of an iteration

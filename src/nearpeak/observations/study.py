@@ -304,7 +304,7 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         limited=record.limited,
         method=record.method or "",
         trial=record.trial,
-        together=record.together,
+        needs=tuple(record.needs),
         cache_line_ns=max((one for one in record.cache_line_ns if one is not None), default=None),
         work=record.work,
         phases=_medians(record.phases),

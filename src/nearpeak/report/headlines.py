@@ -17,7 +17,6 @@ from nearpeak.findings.evidence import bare
 from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.observations.model import Block
 from nearpeak.report.summary import (
-    cached_in,
     contenders,
     curves,
     default_curves,
@@ -66,7 +65,6 @@ class Figure:
     better: Better
     ceiling: CeilingPoint | None  # of that case
     plateau: CeilingPoint | None  # of a rate: the best of its ceiling at any size
-    plateau_cache: int | None  # bytes of the receiver's caches, where it is a message in them
     first: tuple[Who, ...]  # who may be the first, several where tied; empty: nobody can tell
 
 
@@ -183,13 +181,8 @@ class _Maker:
             better=better,
             ceiling=self._ceilings.of(place, case),
             plateau=plateau,
-            plateau_cache=self._cache(place, plateau),
             first=() if scores is None else self._first(rivals, scores),
         )
-
-    def _cache(self, place: Place, plateau: CeilingPoint | None) -> int | None:
-        path = self._paths.get(place)
-        return cached_in(self._machine, path, plateau) if path and plateau else None
 
     def _first(self, rivals: list[Cell], scores: list[list[float]]) -> tuple[Who, ...]:
         """Who is first in nearly all resamples of the blocks, and those whom no verdict sets apart

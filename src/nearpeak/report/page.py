@@ -51,7 +51,15 @@ from nearpeak.results import names
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, Comparison, CurveComparison, Results
+from nearpeak.results.model import (
+    Attainable,
+    CeilingPoint,
+    CeilingValue,
+    Cell,
+    Comparison,
+    CurveComparison,
+    Results,
+)
 from nearpeak.study.awareness import sentences
 from nearpeak.study.model import staging
 
@@ -434,7 +442,7 @@ class _Data:
             "isInterval": int(cell.ci95 is not None),
             "launches": cell.launches,
             "ceiling": _short(cell.ceiling.value) if cell.ceiling else None,
-            "method": self._methods(cell.ceiling.method) if cell.ceiling else None,
+            "method": self._methods(_method(cell)) if cell.ceiling else None,
             "fraction": _short(cell.fraction),
             "fractionLow": _short(fraction_low),
             "fractionHigh": _short(fraction_high),
@@ -470,7 +478,7 @@ class _Data:
             "low": _short(low),
             "high": _short(high),
             "isInterval": int(point.ci95 is not None),
-            "method": self._methods(point.method),
+            "method": self._methods(_method_of(point)),
         }
 
     def _comparisons(self) -> dict[str, list[Any]]:
@@ -563,3 +571,22 @@ def _styles(who: list[Who]) -> list[dict[str, int]]:
         dash = seen[one.library] = seen.get(one.library, -1) + 1
         styles.append({"colour": libraries.index(one.library), "dash": dash})
     return styles
+
+
+def _method(cell: Cell) -> str:
+    """What is best of the ceiling; where a library cannot attain that, what it can, too."""
+    method = cell.ceiling.method if cell.ceiling else ""
+    if cell.attainable is None or cell.fraction_attainable is None:
+        return method
+    share = f"{numbers.percent(cell.fraction_attainable)} % of it"
+    return f"{method}; attainable {_attained(cell.attainable)}, {share}"
+
+
+def _method_of(point: CeilingPoint) -> str:
+    if point.attainable is None:
+        return point.method
+    return f"{point.method}; attainable {_attained(point.attainable)}"
+
+
+def _attained(one: CeilingValue | Attainable) -> str:
+    return f"{numbers.number(one.value)} ({one.method})"

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.libraries.families import all_families
-from nearpeak.machine.model import Machine, Path
 from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
@@ -42,8 +41,6 @@ class TheoryRow:
     largest: int  # bytes of the largest message that was measured
     one_way: bool  # whether the theoretical rate is of the same kind
     suspect: bool = False  # large messages, and even the best of its direction is below HEALTHY
-    # A message fits in the caches of the receiver's core, of this size, and may never leave them.
-    cache_bytes: int | None = None
 
     @property
     def fraction(self) -> float | None:
@@ -160,29 +157,8 @@ def table_one(results: Results) -> list[TheoryRow]:
         path, beside = paths.get(place), comparable(curve)
         known = path.theoretical_gbs if path else None
         largest = max(point.case.x for point in points[place, curve])
-        cache = cached_in(results.machine, path, best) if path else None
-        rows.append(TheoryRow(best, known, largest, beside, cache_bytes=cache))
+        rows.append(TheoryRow(best, known, largest, beside))
     return _judged(rows)
-
-
-def cached_in(machine: Machine, path: Path, point: CeilingPoint) -> int | None:
-    """Bytes of the largest cache that the receiver's core has for itself, where a message of a rate
-    fits into it and nobody writes what is sent: then little crosses the path (docs/ceilings.md).
-    None elsewhere."""
-    case = point.case
-    if path.transport != "memory" or not all(on_host(case.buffers)) or point.better == "lower":
-        return None
-    if case.axes.get("touch", "none") != "none" or case.axes.get("reuse") == "rotating":
-        return None
-    receiver = path.ends[-1].cpus[0]
-    core = next((set(core.cpus) for core in machine.cores if receiver in core.cpus), {receiver})
-    own = [
-        cache.size_bytes
-        for cache in machine.caches
-        if cache.kind != "instruction" and receiver in cache.cpus and set(cache.cpus) <= core
-    ]
-    largest = max(own, default=0)
-    return largest if case.x <= largest else None
 
 
 def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:

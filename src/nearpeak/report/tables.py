@@ -10,7 +10,7 @@ from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.model import CeilingPoint, Kind
+from nearpeak.results.model import Attainable, CeilingPoint, Kind
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
@@ -23,6 +23,12 @@ BOUND = (
     "Collective operations stand beside a bound, and so do datatypes: by what the links carry they"
     " take at least as long as the row 'bound' says, and perhaps longer. "
 )
+
+# What a method takes that no library can count on.
+NEEDS = {
+    "gpu": "holds the GPU between messages",
+    "window": "has all messages of a window beforehand",
+}
 
 
 def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
@@ -64,7 +70,7 @@ def _theory(row: TheoryRow) -> Row:
     values = {
         "ceiling": Value(best.value, ci95=best.ci95, range=best.range),
         "unit": Value(unit(best.unit), "text"),
-        "size": Value(best.case.x, "size", notes=_cached(row)),
+        "size": Value(best.case.x, "size", notes=_located(best)),
         "method": Value(best.method, "text", notes=_method_notes(best)),
     }
     if best.fact:
@@ -79,10 +85,11 @@ def _theory(row: TheoryRow) -> Row:
     return Row(best.case.figure, values, names.detail(best.case))
 
 
-def _cached(row: TheoryRow) -> tuple[str, ...]:
-    if row.cache_bytes is None:
-        return ()
-    return (f"in the receiver's caches, {size(row.cache_bytes)}",)
+def _located(best: CeilingPoint) -> tuple[str, ...]:
+    notes = list(filter(None, [names.in_cache(best)]))
+    if best.above_memory is not None:
+        notes.append(f"defect: the memory copies {number(best.above_memory)}")
+    return tuple(notes)
 
 
 def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
@@ -91,11 +98,15 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
         paces = ", ".join(f"{number(one.value)} in {percent(one.share)} %" for one in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
     if best.otherwise:
-        notes.append("whether it has two paces is not sure: the interval spans both answers")
-    notes += [
-        f"a whole window at once ({name}): {number(value)}, no ceiling"
-        for name, value in best.together.items()
-    ]
+        notes.append("which method or pace is the best is not sure: the interval spans them all")
+    if best.attainable is not None:
+        words = " and ".join(NEEDS[one] for one in best.needs.get(best.method, ()))
+        attained = f"{number(best.attainable.value)} ({best.attainable.method})"
+        notes.append(
+            f"it {words}: a library can attain {attained}"
+            if words
+            else f"a library can attain {attained}"
+        )
     return tuple(notes)
 
 
@@ -115,7 +126,9 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
         caption=(
             "Times are of 8 B, all else of the largest message that all libraries were asked for,"
             " with their 95 % intervals. % of ceiling: of what the path carries without MPI at that"
-            " same size. % of plateau: of the best that the ceiling reaches at any size. The rows"
+            " same size by any means. % of attainable: where it differs, of what a library can,"
+            " which neither has the GPU to itself nor a window beforehand. % of plateau: of the"
+            " best that the ceiling reaches at any size. The rows"
             f" 'ceiling' and 'plateau' have the values. {PAIRED} "
             + (BOUND if any(map(has_bound, groups)) else "")
             + (IDEAL if any(_has(group, "ideal") for group in groups) else "")
@@ -180,6 +193,8 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
         mine = {name: one for name, one in ceilings.items() if names.reference(one) == head}
         if mine:
             found.append(Row(head, _points(mine), ceiling=True))
+    if attainable := {n: one.attainable for n, one in ceilings.items() if one.attainable}:
+        found.append(Row("attainable", _attainable(attainable), ceiling=True))
     plateaus = {name: one.plateau for name, one in figures.items() if one.plateau}
     if plateaus:
         found.append(Row("plateau", _points(plateaus, told=True), ceiling=True))
@@ -192,6 +207,7 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
     cell, plateau = reached.cell, reached.of_plateau
     if cell.median is None:
         return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
+    attainable = cell.fraction_attainable
     found = {
         f"{name} value": Value(
             cell.median,
@@ -207,6 +223,7 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
             ci95=cell.fraction_ci95,
             range=cell.fraction_range,
             few="blocks",
+            notes=() if attainable is None else (f"{percent(attainable)} % of attainable",),
             tone="bad" if is_defect(cell) else "",
             remark="(defect)" if is_defect(cell) else "",
         ),
@@ -221,6 +238,13 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
             plateau.value, "percent", ci95=plateau.ci95, range=plateau.range, few="blocks"
         )
     return found
+
+
+def _attainable(points: Mapping[str, Attainable]) -> dict[str, Value]:
+    return {
+        f"{name} value": Value(one.value, ci95=one.ci95, range=one.range)
+        for name, one in points.items()
+    }
 
 
 def _points(points: Mapping[str, CeilingPoint], told: bool = False) -> dict[str, Value]:

@@ -13,7 +13,7 @@ from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Finding, Results
-from nearpeak.results.names import case, loses, reference, status
+from nearpeak.results.names import case, in_cache, loses, reference, status
 from nearpeak.results.theoretical import one_way
 from nearpeak.statistics.intervals import goal
 from nearpeak.study.benchmarks import named
@@ -98,7 +98,7 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
         return f"{words}, above the {reference(cell.ceiling)}, which is wrong there"
     if reached.of_plateau is not None and figure.plateau is not None:
         plateau = figure.plateau
-        cached = ", in the receiver's caches" if figure.plateau_cache else ""
+        cached = f", {where}" if (where := in_cache(plateau)) else ""
         return (
             f"{words}, {percent(reached.of_plateau.value)} % of the ceiling's plateau"
             f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
@@ -207,16 +207,17 @@ def windows(results: Results) -> str:
 
 
 def cached_plateaus(found: list[Group]) -> str:
-    """Which plateaus are of messages in the receiver's caches; empty where none is."""
+    """Which plateaus are of messages that lie in caches; empty where none is."""
     names = [
-        f"{group.title}, {case(figure.case)} ({size(figure.plateau.case.x)})"
+        f"{group.title}, {case(figure.case)} ({size(figure.plateau.case.x)},"
+        f" {in_cache(figure.plateau)})"
         for group in found
         for figure in group.figures.values()
-        if figure.plateau and figure.plateau_cache and not group.place.pair
+        if figure.plateau and in_cache(figure.plateau) and not group.place.pair
     ]
     if not names:
         return ""
-    return f"Plateaus in the receiver's caches, where little crosses the path: {'; '.join(names)}."
+    return f"Plateaus that are not the memory's: {'; '.join(names)}."
 
 
 def missing_methods(results: Results) -> list[str]:

@@ -58,6 +58,7 @@ class Term(NamedTuple):
 
     def value(self, block: Block, which: int) -> float:
         """Of a block, by a reading; the usual one where that has none."""
+        which = min(which, len(self.source.readings) - 1)
         reading = self.source.readings[which]
         return self.us(reading[block] if block in reading else self.source.usual(which))
 
@@ -205,11 +206,11 @@ def _ideal(benchmark: Benchmark, place: Place, case: Case, blocks: list[Block]) 
 def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]) -> CeilingPoint:
     """In each block the longest of the times."""
     blocks = sorted(set[Block]().union(*(term.source.point.blocks for term in terms)))
-    values, otherwise = (
-        [max(term.value(block, which) for term in terms) for block in blocks] for which in (0, -1)
+    values, *others = (
+        [max(term.value(block, which) for term in terms) for block in blocks]
+        for which in range(max(len(term.source.readings) for term in terms))
     )
-    if otherwise == values:
-        otherwise = []
+    otherwise = [one for one in others if one != values]
     sessions = [block.session for block in blocks]
     usual = {term.words: term.us(term.source.usual()) for term in terms}
     metric = benchmark.metric(case.metric)
@@ -220,7 +221,7 @@ def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]
         better=metric.better,
         value=float(np.median(values)),
         ci95=spanning(
-            interval(one, sessions=sessions, positive=True) for one in (values, otherwise) if one
+            interval(one, sessions=sessions, positive=True) for one in (values, *otherwise)
         ),
         range=(min(values), max(values)),
         values=values,

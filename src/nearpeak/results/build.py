@@ -17,6 +17,7 @@ from nearpeak.results import (
     comparisons,
     drift,
     fits,
+    locality,
     theoretical,
 )
 from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
@@ -44,6 +45,8 @@ def write_results(results: Results, folder: Path) -> None:
 def summarise(observations: Observations) -> Results:
     """The results of what was observed; nearpeak.findings adds what stands out in them."""
     measured = ceilings.find(observations)
+    paths = {path.place: path for path in observations.paths}
+    locality.locate(observations.machine, paths, measured)
     points = [*measured, *bounds.find(observations, measured)]
     theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
@@ -52,6 +55,11 @@ def summarise(observations: Observations) -> Results:
     known = {one.name: one for one in observations.benchmarks}
     found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
     problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
+    for cell in found:
+        if cell.window is not None and known[cell.case.benchmark].ceiling == "measured":
+            cell.lies_in = locality.lies_in(
+                observations.machine, paths[cell.place], cell.case, cell.window
+            )
     native = {library.who for library in observations.libraries if library.native}
     compared = comparisons.compare(cell for cell in found if cell.who not in native)
     skipped = cells.skipped(observations)

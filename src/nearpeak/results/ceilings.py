@@ -9,8 +9,10 @@ import numpy as np
 
 from nearpeak.identity import CEILING, Case, Curve, Place
 from nearpeak.observations.model import Block, Observation, Observations
-from nearpeak.results.model import CeilingPoint, Pace
-from nearpeak.statistics.intervals import interval, spanning
+from nearpeak.results.model import Attainable, CeilingPoint, Pace
+from nearpeak.statistics.choice import Choice
+from nearpeak.statistics.comparisons import better_by
+from nearpeak.statistics.intervals import Interval, interval, spanning
 from nearpeak.statistics.paces import borders, of_better
 from nearpeak.study.benchmarks import Better
 from nearpeak.study.buffers import ceiling_buffers, on_host
@@ -22,7 +24,6 @@ class Reached(NamedTuple):
 
     value: float
     otherwise: float  # the same, if its paces are judged as they may be too
-    trial: bool  # in a short trial, where others were better
     paces: tuple[Pace, ...] = ()  # the better one first, where the method and the launch have two
     cache_line_ns: float | None = None
 
@@ -31,33 +32,20 @@ Where = tuple[Place, Case]
 Methods = dict[str, dict[Block, Reached]]  # by name and block
 
 
-def best(values: Mapping[str, float], better: Better) -> str:
-    """The name of the best value."""
-    return (max if better == "higher" else min)(values, key=lambda name: values[name])
-
-
 def find(observations: Observations) -> list[CeilingPoint]:
     """Every ceiling, in order of place and case.
 
     A launch of a ceiling counts with the median of its samples, as one of a library does; where
     its method has two paces, in all launches together, with that of the better one, for it is what
-    the path can carry. Where that is not sure, the interval spans both. The
-    method with the best median over all blocks wins for the whole study: were it chosen anew in
-    each block, the ceiling would be the luckiest of several launches. So would one that only a few
-    blocks have: a winner has more than half of them, where any method does. What moves a whole
-    window at once never wins.
+    the path can carry. Where that is not sure, the interval spans both. In a block the method
+    counts that is best in the other half of the blocks (statistics/choice.py).
     """
     found: dict[Where, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
-    together: dict[Where, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in observations.observed:
         if one.launch.who != CEILING:
             continue
-        where = (one.launch.place, one.case)
-        if one.together:
-            together[where][one.method].append(one.summary.median)
-        else:
-            found[where][one.method].append(one)
-    return [_point(where, found[where], together[where]) for where in sorted(found)]
+        found[one.launch.place, one.case][one.method].append(one)
+    return [_point(where, found[where]) for where in sorted(found)]
 
 
 def _reached(launches: list[Observation]) -> dict[Block, Reached]:
@@ -69,7 +57,6 @@ def _reached(launches: list[Observation]) -> dict[Block, Reached]:
         one.launch.block: Reached(
             value=_median(one, judged[0]),
             otherwise=_median(one, judged[-1]),
-            trial=one.trial,
             paces=_paces(one, judged[0]),
             cache_line_ns=one.cache_line_ns,
         )
@@ -97,41 +84,112 @@ def _paces(one: Observation, border: float | None) -> tuple[Pace, ...]:
     )
 
 
-def _point(
-    where: Where, found: Mapping[str, list[Observation]], together: Mapping[str, list[float]]
-) -> CeilingPoint:
+def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint:
     methods = {name: _reached(launches) for name, launches in found.items()}
     kind = next(iter(found.values()))[0]
-    method, by_block = _best(methods, kind.better)
-    blocks = sorted(by_block)
-    carried = [by_block[block].value for block in blocks]
-    sessions = [block.session for block in blocks]
-    other = {name: _otherwise(reached) for name, reached in methods.items()}
-    by_other = _best(other, kind.better)[1]
-    otherwise = [by_other.get(block, by_block[block]).value for block in blocks]
-    if otherwise == carried:
-        otherwise = []
+    envelope = find_envelope(methods, kind.better)
+    needs = {name: list(launches[0].needs) for name, launches in found.items() if launches[0].needs}
     place, case = where
     return CeilingPoint(
         place=place,
         case=case,
         unit=kind.unit,
         better=kind.better,
-        value=float(np.median(carried)),
-        ci95=spanning(
-            interval(one, sessions=sessions, positive=True) for one in (carried, otherwise) if one
-        ),
-        range=(min(carried), max(carried)),
-        values=carried,
-        otherwise=otherwise,
-        blocks=blocks,
-        cache_line_ns=[_distance(by_block[block], methods, block) for block in blocks],
-        method=method,
-        methods=_medians(methods),
-        together={name: float(np.median(reached)) for name, reached in together.items()},
-        modes=_modes([reached for reached in methods[method].values() if reached.paces]),
+        value=float(np.median(envelope.values)),
+        ci95=envelope.ci95,
+        range=(min(envelope.values), max(envelope.values)),
+        values=envelope.values,
+        otherwise=envelope.otherwise,
+        blocks=envelope.blocks,
+        cache_line_ns=[
+            _distance(methods[name][block], methods, block) for name, block in envelope.counted
+        ],
+        method=envelope.method,
+        stand_ins=envelope.stand_ins,
+        methods={
+            name: float(np.median([one.value for one in reached.values()]))
+            for name, reached in methods.items()
+        },
+        needs=needs,
+        attainable=_attainable(methods, needs, envelope, kind.better),
+        modes=_modes([one for one in methods[envelope.method].values() if one.paces]),
+        window=kind.window,
         fact=case.metric in GPU_FACTS,
     )
+
+
+class Envelope(NamedTuple):
+    """The best of some methods, block by block."""
+
+    method: str  # the best over all blocks
+    counted: list[tuple[str, Block]]  # which method counts where, in order of blocks
+    values: list[float]  # of each
+    otherwise: list[list[float]]  # what these may be too
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Those in which it is known."""
+        return [block for _, block in self.counted]
+
+    @property
+    def ci95(self) -> Interval | None:
+        """From the lowest to the highest end of the intervals of all that the values may be."""
+        sessions = [block.session for block in self.blocks]
+        return spanning(
+            interval(values, sessions=sessions, positive=True)
+            for values in (self.values, *self.otherwise)
+        )
+
+    @property
+    def stand_ins(self) -> dict[str, list[Block]]:
+        """Where another method counts than the best."""
+        found: dict[str, list[Block]] = defaultdict(list)
+        for name, block in self.counted:
+            if name != self.method:
+                found[name].append(block)
+        return dict(found)
+
+
+def _attainable(
+    methods: Methods, needs: Mapping[str, list[str]], ceiling: Envelope, better: Better
+) -> Attainable | None:
+    """What needs nothing, where that is another ceiling and not the better one by noise."""
+    free = {name: reached for name, reached in methods.items() if name not in needs}
+    if not free or needs.keys().isdisjoint({ceiling.method, *ceiling.stand_ins}):
+        return None
+    found = find_envelope(free, better)
+    value = float(np.median(found.values))
+    if better_by(value, float(np.median(ceiling.values)), better) >= 1:
+        return None
+    return Attainable(
+        value=value,
+        ci95=found.ci95,
+        range=(min(found.values), max(found.values)),
+        values=found.values,
+        otherwise=found.otherwise,
+        blocks=found.blocks,
+        method=found.method,
+        stand_ins=found.stand_ins,
+    )
+
+
+def find_envelope(methods: Methods, better: Better) -> Envelope:
+    """The best of these methods: in each block the one that is best in the other half of them.
+
+    Where two methods count, each in half of the blocks, nobody knows which one is better: what
+    either reached in all blocks may be it too. So may be what comes of paces that are judged the
+    other way.
+    """
+    method, (usual, *others) = _readings(methods, better)
+    others += _readings({name: _otherwise(one) for name, one in methods.items()}, better)[1]
+    values = [reached.value for _, reached in usual.values()]
+    otherwise: list[list[float]] = []
+    for reading in others:
+        other = [reading.get(block, usual[block])[1].value for block in usual]
+        if other != values and other not in otherwise:
+            otherwise.append(other)
+    counted = [(name, block) for block, (name, _) in usual.items()]
+    return Envelope(method, counted, values, otherwise)
 
 
 def _otherwise(reached: dict[Block, Reached]) -> dict[Block, Reached]:
@@ -139,20 +197,29 @@ def _otherwise(reached: dict[Block, Reached]) -> dict[Block, Reached]:
     return {block: one._replace(value=one.otherwise) for block, one in reached.items()}
 
 
-def _medians(methods: Methods) -> dict[str, float]:
-    return {
-        name: float(np.median([reached.value for reached in blocks.values()]))
-        for name, blocks in methods.items()
+Reading = dict[Block, tuple[str, Reached]]  # which method counts in a block, and what it reached
+
+
+def _readings(methods: Methods, better: Better) -> tuple[str, list[Reading]]:
+    """The best method, and what the path carried in each block; where two methods count, also what
+    it would be if either of them did in all blocks."""
+    values = {
+        name: {block: one.value for block, one in reached.items()}
+        for name, reached in methods.items()
     }
-
-
-def _best(methods: Methods, better: Better) -> tuple[str, dict[Block, Reached]]:
-    """The method that wins, and what the path carried in each block that has it."""
-    values = _medians(methods)
-    measured = set[Block]().union(*methods.values())
-    usual = {name: values[name] for name in methods if 2 * len(methods[name]) > len(measured)}
-    method = best(usual or values, better)
-    return method, _by_block(methods, method, better)
+    choice = Choice(values, better)
+    blocks = sorted(set[Block]().union(*methods.values()))
+    alone = dict.fromkeys(choice.winners) if len(set(choice.winners)) > 1 else {}
+    chosen = [{block: choice.winner(block) for block in blocks}]
+    chosen += [dict.fromkeys(blocks, name) for name in alone]
+    return choice.best, [
+        {
+            block: (name, methods[name][block])
+            for block, name in one.items()
+            if block in methods[name]
+        }
+        for one in chosen
+    ]
 
 
 def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
@@ -175,24 +242,6 @@ def _modes(reached: list[Reached]) -> list[Pace]:
         )
         for paces in zip(*(one.paces for one in reached), strict=True)
     ]
-
-
-def _by_block(methods: Methods, winner: str, better: Better) -> dict[Block, Reached]:
-    """What the path carried in each block that has the winner.
-
-    Where the winner had but a trial, others were measured because theirs were better: the best of
-    these and of it counts, as the few samples of a trial may be too low a ceiling.
-    """
-    found = {}
-    for block, reached in methods[winner].items():
-        counting = {
-            name: blocks[block]
-            for name, blocks in methods.items()
-            if name == winner or (reached.trial and block in blocks and not blocks[block].trial)
-        }
-        values = {name: one.value for name, one in counting.items()}
-        found[block] = counting[best(values, better)]
-    return found
 
 
 class Ceilings:

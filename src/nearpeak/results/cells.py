@@ -2,8 +2,9 @@
 """From observations to cells: what was measured of each case, what went wrong, and the sums."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
 from nearpeak.results.overlap import overlap
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import goal, interval, precise, spanning
+from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
 from nearpeak.study.benchmarks import Benchmark, named, x_unit
@@ -208,28 +209,48 @@ def _together(cell: Cell) -> bool:
 
 
 def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
-    """Sets the ceiling and the fraction of it; what is wrong with them."""
+    """Sets the ceilings and the fractions of them; what is wrong with the first."""
     if ceiling is None:
         return {"no ceiling"}
-    # Of each block that measured both; near to 1 is near to the ceiling, whatever is better.
-    readings = [better_in(cell.by_block, one, cell.better) for one in ceiling.readings]
-    if not readings[0]:
+    reached = _fraction(cell, ceiling.readings)
+    if reached is None:
         return {"no ceiling"}
-    ratios = [
-        median_ratio(np.log(list(shares.values())), [block.session for block in shares])
-        for shares in readings
-    ]
-    values = [value for shares in readings for value in shares.values()]
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
-    cell.fraction = ratios[0].value
-    cell.fraction_ci95 = spanning(ratio.bounds for ratio in ratios)
-    cell.fraction_range = (min(values), max(values))
-    cell.fraction_blocks = len(readings[0])
+    cell.fraction, cell.fraction_ci95, cell.fraction_range, cell.fraction_blocks = reached
+    attainable = ceiling.attainable
+    if attainable is not None and (reached := _fraction(cell, attainable.readings)):
+        cell.attainable = CeilingValue(value=attainable.value, method=attainable.method)
+        cell.fraction_attainable = reached.value
+        cell.fraction_attainable_ci95 = reached.ci95
+        cell.fraction_attainable_range = reached.range
     if cell.fraction_blocks < cell.launches:
         cell.flags.append("fewer blocks")
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")
     return {"above ceiling"} if is_defect(cell) else set()
+
+
+class _Fraction(NamedTuple):
+    value: float
+    ci95: Interval | None
+    range: tuple[float, float]
+    blocks: int
+
+
+def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction | None:
+    """Of a ceiling, in the blocks that measured both; near to 1 is near to it, whatever is better.
+
+    The interval spans those of all readings; None: no block has both.
+    """
+    shares = [better_in(cell.by_block, one, cell.better) for one in readings]
+    if not shares[0]:
+        return None
+    ratios = [
+        median_ratio(np.log(list(one.values())), [block.session for block in one]) for one in shares
+    ]
+    values = [value for one in shares for value in one.values()]
+    bounds = spanning(ratio.bounds for ratio in ratios)
+    return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]))
 
 
 def is_defect(cell: Cell) -> bool:

@@ -21,8 +21,13 @@ SCHEMA = 4
 Kind = Literal["measured", "bound", "ideal"]
 
 
+# Where the bytes of a case lie while it is measured (locality.py): in caches of one core; in one
+# that cores share; in those of a GPU, or they may; or in memory.
+LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
+
+
 class CeilingValue(msgspec.Struct, kw_only=True):
-    """What the path carries without MPI in the cell's case, and the method that won there."""
+    """What the path carries without MPI in the cell's case, and the method that is best there."""
 
     value: float  # in the cell's unit
     method: str
@@ -68,6 +73,7 @@ class Cell(msgspec.Struct, kw_only=True):
     unit: str
     better: Better
     window: int | None  # None: nothing was measured
+    lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or they are no messages
     median: float | None  # of the launch medians
     ci95: tuple[float, float] | None  # null below 6 launches
     range: tuple[float, float] | None  # smallest and largest launch median
@@ -87,6 +93,11 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction: float | None  # near to 1 is near to the ceiling, whatever is better
     fraction_ci95: tuple[float, float] | None
     fraction_range: tuple[float, float] | None = None  # smallest and largest of a block
+    # The same against what a library can attain; null: that is the ceiling itself.
+    attainable: CeilingValue | None = None
+    fraction_attainable: float | None = None
+    fraction_attainable_ci95: tuple[float, float] | None = None
+    fraction_attainable_range: tuple[float, float] | None = None
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
     overlap: Overlap | None = None  # of communication beside computation
     # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
@@ -98,6 +109,11 @@ class Cell(msgspec.Struct, kw_only=True):
     def by_block(self) -> dict[Block, float]:
         """The launch median of each block."""
         return dict(zip(self.blocks, self.launch_medians, strict=True))
+
+    @property
+    def by_library(self) -> CeilingValue | None:
+        """The best that a library can reach."""
+        return self.attainable or self.ceiling
 
     @property
     def half_width(self) -> float | None:
@@ -154,6 +170,26 @@ class Application(msgspec.Struct, kw_only=True):
     predicted_us: float | None = None
 
 
+class Attainable(msgspec.Struct, kw_only=True):
+    """What of a ceiling a library can attain: the envelope of the methods that need nothing which
+    no library can count on. Fields as of CeilingPoint."""
+
+    value: float
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    values: list[float]
+    otherwise: list[list[float]] = []
+    blocks: list[Block]
+    method: str
+    stand_ins: dict[str, list[Block]] = {}
+
+    @property
+    def readings(self) -> list[dict[Block, float]]:
+        """What a library could attain in each block, and all that this may be too."""
+        found = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+
+
 class Pace(msgspec.Struct, kw_only=True):
     """One of the two modes that the samples of a ceiling's method fall into."""
 
@@ -163,7 +199,7 @@ class Pace(msgspec.Struct, kw_only=True):
 
 
 class CeilingPoint(msgspec.Struct, kw_only=True):
-    """One point of a path's ceiling: the envelope of its methods."""
+    """One point of a path's ceiling: what the hardware carries by any of the methods."""
 
     place: Place
     case: Case  # its axes are those that it holds for
@@ -173,16 +209,20 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     range: tuple[float, float]
     values: list[float]  # of each block that has the winner
-    # The same, if paces are judged the other way; empty where that makes nothing else, or is ruled
-    # out. Intervals span both.
-    otherwise: list[float] = []
+    # What these may be too: of either of two methods that may be the best, and if paces are judged
+    # the other way. Intervals span all.
+    otherwise: list[list[float]] = []
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
-    method: str
+    method: str  # the best over all blocks
+    stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
     methods: dict[str, float]  # every method's median
-    # What moves a whole window at once, as no library can: facts of the path, of no ceiling.
-    together: dict[str, float] = {}
+    needs: dict[str, list[str]] = {}  # of methods: what no library can count on, where any
+    attainable: Attainable | None = None  # by a library; null: the same as the ceiling
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
+    window: int = 1  # messages in flight
+    lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or a bound
+    above_memory: float | None = None  # a defect: it is above what the memory copies, which is this
     fact: bool = False  # of the path: no benchmark is held against it
     kind: Kind = "measured"  # of a bound, `method` names what it follows from
     # Of the link's theoretical rate in one direction; null: unknown, or of another kind.
@@ -195,9 +235,14 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
 
     @property
     def readings(self) -> list[dict[Block, float]]:
-        """What the path carried in each block; if paces may be judged the other way, that too."""
-        found = (self.values, self.otherwise)
-        return [dict(zip(self.blocks, values, strict=True)) for values in found if values]
+        """What the path carried in each block, and all that this may be too."""
+        found = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+
+    @property
+    def by_library(self) -> float:
+        """The best that a library can reach."""
+        return self.value if self.attainable is None else self.attainable.value
 
     @property
     def launches(self) -> int:

@@ -9,6 +9,18 @@ from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
 from nearpeak.study.model import STAGING, staging
 from nearpeak.study.records import TOO_SLOW
 
+LIES_IN = {
+    "core cache": "in a core's caches",
+    "shared cache": "in a shared cache",
+    "device cache": "in a GPU's caches, perhaps",
+}
+
+
+def in_cache(point: CeilingPoint) -> str:
+    """`in a shared cache`: where its bytes lie, if not in memory; empty where they do, or nobody
+    knows."""
+    return LIES_IN.get(point.lies_in or "", "")
+
 
 def status(cell: Cell) -> str:
     """`crashed`, `crashed in 2 of 5 launches`, `>= 5600 µs, aborted: too slow`: what became of a

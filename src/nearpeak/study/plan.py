@@ -57,10 +57,9 @@ LEAST_LAUNCHES = 2
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
 DEVIATION, VIRTUAL_DEVIATION = 0.03, 0.10
 WINDOW = 64
+# The same in every budget. At both ends that is twice a last-level cache of up to 64 MiB.
 IN_FLIGHT_BYTES = 64 * 1024**2
 GPU_IN_FLIGHT_BYTES = 256 * 1024**2  # the window of 64 is whole up to OMB's largest, 4 MiB
-IN_FLIGHT_LEAST = 16 * 1024**2  # in a budget: the window of 64 is whole up to 256 KiB,
-GPU_IN_FLIGHT_LEAST = 128 * 1024**2  # and here up to 2 MiB: less leaves a fast link idle at times
 # Bytes of a message from which a path carries no more: between GPUs (16 MiB reach 363, 512 MiB
 # 395.7 GB/s of NVLink between two H200), from or to the host's memory, and through a network.
 # Within a GPU 256 MiB reach 1.97, 1 GiB 2.12 TB/s of an H200's memory.
@@ -250,18 +249,16 @@ def _few(plan: Plan, options: Options) -> list[int]:
 
 
 def fit(plan: Plan, options: Options) -> None:
-    """Makes a plan small enough for enough launches in its budget: bytes in flight, then sizes.
+    """Makes a plan small enough for enough launches in its budget, by leaving out sizes.
 
-    What the user fixed or requires something of stays.
+    What the user fixed or requires something of stays. Bytes in flight are the same in every
+    budget: what is quoted must not change with it (docs/ceilings.md).
     """
     kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
     # What has no measured ceiling is launched no more often than that (stages.BRIEF_BLOCKS).
     enough = options.launches or (LOOKS[0] if plan.few_sizes else GOAL_LAUNCHES)
     if expected_blocks(plan) >= enough:
         return
-    if options.in_flight_bytes is None:
-        plan.in_flight_bytes = IN_FLIGHT_LEAST
-        plan.gpu_in_flight_bytes = GPU_IN_FLIGHT_LEAST
     for step, largest in () if options.sizes else SIZE_STEPS:
         if expected_blocks(plan) >= enough:
             return

@@ -132,7 +132,9 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     limited: str | None = None  # why fewer samples than asked for were taken
     offset: int = 0  # bytes from a page boundary to the first buffer
     verified: bool = True  # whether what arrived was looked at
-    together: bool = False  # of a ceiling: a whole window moved at once, as no library can
+    # Of a ceiling's method, what no library can count on: "gpu", it holds the GPU between messages;
+    # "window", it has all messages of a window before it moves the first.
+    needs: list[str] = []
     trial: bool = False  # of a ceiling's method: a few samples, where others were better
     # Of each rank but the last: a cache line's round trip to the next one's CPU, right before the
     # samples; None: not measured.

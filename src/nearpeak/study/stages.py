@@ -50,8 +50,7 @@ class PilotData:
         self._kinds = [kind_of(plan, template) for template in plan.launches]
         self._samples: dict[int, dict[tuple[Case, str], list[Floats]]] = defaultdict(dict)
         self._parts: dict[Kind, list[Parts]] = defaultdict(list)
-        # Methods that move a whole window at once: facts that the pilot has told.
-        self._together: dict[int, set[str]] = defaultdict(set)
+        self._needing: dict[int, set[str]] = defaultdict(set)  # methods that no library can use
         self._cases: dict[Kind, list[int]] = defaultdict(list)  # measured with a whole slot
 
     def add(self, template: int, records: Sequence[SamplesRecord], parts: Parts) -> None:
@@ -61,9 +60,8 @@ class PilotData:
         self._cases[self._kinds[template]].append(len(whole))
         cases = self._samples[template]
         for record in records:
-            if record.together:
-                self._together[template].add(record.method or "")
-                continue
+            if record.needs:
+                self._needing[template].add(record.method or "")
             key = (case_of(record, record.metric), record.method or "")
             cases.setdefault(key, []).append(np.array(record.samples))
 
@@ -109,10 +107,13 @@ class PilotData:
                 if case.metric in better:
                     reached[case][method] = _best(launches, better[case.metric])
             seen = {method for methods in reached.values() for method in methods}
-            seen |= self._together[template]
             near = set[str]()
             for case, methods in reached.items():
-                near |= _near(methods, better[case.metric])
+                free = {
+                    m: value for m, value in methods.items() if m not in self._needing[template]
+                }
+                for some in (methods, free):  # for there is a ceiling of either
+                    near |= _near(some, better[case.metric]) if some else set()
             if near < seen:
                 found[template] = tuple(sorted(near))
         return found

@@ -49,7 +49,7 @@ def ceilings(trace: Trace, points: Iterable[CeilingPoint]) -> list[Ceiling]:
         fitting = _fitting(entry, points) if entry.operation in BLOCKING else []
         if fitting:
             point = _nearest(entry, fitting)
-            seconds = point.value * 1e-6
+            seconds = point.by_library * 1e-6
             found.append(
                 Ceiling(
                     entry=place,
@@ -74,7 +74,7 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
     for entry in sent:
         if fitting := _fitting(entry, points):
             messages += entry.calls
-            least += entry.bytes / (1e9 * max(one.value for one in fitting))
+            least += entry.bytes / (1e9 * max(one.by_library for one in fitting))
     if not messages:
         return None
     seconds = sum(one.seconds for one in sent + about)

@@ -52,7 +52,7 @@ def _alike(cell: Cell, other: Cell) -> bool:
 
 
 def _beaten(view: View, cell: Cell, other: Cell) -> Seen | None:
-    one, many, size = cell.ceiling, other.ceiling, cell.case.x
+    one, many, size = cell.by_library, other.by_library, cell.case.x
     if one is None or many is None:
         return None
     natural = one.value / message_us(size, many.value)

@@ -20,7 +20,7 @@ def find(view: View) -> Iterator[Seen]:
         other = cells.get((cell.who, cell.place, back))
         if other is None or other is cell:
             continue
-        mine, theirs = cell.ceiling, other.ceiling
+        mine, theirs = cell.by_library, other.by_library
         if mine is None or theirs is None or theirs.value >= LIMIT * mine.value:
             continue
         if loss := beaten(cell, other, LIMIT):

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the bytes of a case lie: in caches, or in memory (docs/ceilings.md).
+
+From what its buffers take at each end against the caches of the machine. Nothing that may lie in a
+cache is called memory.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from nearpeak.identity import Case, Place
+from nearpeak.machine.model import Cache, Endpoint, Machine, Path
+from nearpeak.results.model import CeilingPoint, LiesIn
+from nearpeak.study.buffers import kinds_of, on_host, rank_ends
+
+BEYOND = 2  # times a cache: of so much hardly anything stays in it
+# The largest that any GPU of a vendor has.
+GPU_CACHE_BYTES = {"nvidia": 128 << 20, "amd": 256 << 20}
+ORDER: Sequence[LiesIn] = ("core cache", "shared cache", "device cache", "memory")
+COPY = "copy"
+ABOVE = 1.03  # of what the memory copies: more is a defect
+
+
+def lies_in(machine: Machine, path: Path, case: Case, window: int) -> LiesIn | None:
+    """Where the bytes at either end of a case lie; of two places the nearer one.
+
+    None between hosts, where the other one's caches are not known, and on a machine without any.
+    """
+    if path.two_hosts or not machine.caches:
+        return None
+    if path.transport == "local":
+        cpus = {cpu for end in path.ends for cpu in end.cpus}
+        last = [_last(machine, cpu) for cpu in cpus]
+        cached = sum(one.size_bytes for one in machine.caches if one in last)
+        return "memory" if 2 * case.x >= BEYOND * cached else "shared cache"
+    ends = rank_ends(path, case.buffers)
+    kinds = kinds_of(case.buffers, len(path.ends))
+    if ends is None or kinds is None:
+        return None
+    reuse = case.axes.get("reuse", "fixed")
+    if reuse == "rotating":  # over more than twice the caches
+        return "memory"
+    each = case.x * (1 if reuse == "single" else window)
+    hosts = [end for end, host in zip(ends, on_host(",".join(kinds)), strict=True) if host]
+    gpus = [end for end in ends if end not in hosts]
+    found = {_in_host(machine, end, hosts, each) for end in hosts}
+    found |= {_in_gpu(machine, end, gpus, each) for end in gpus}
+    return next((one for one in ORDER if one in found), None)
+
+
+def _last(machine: Machine, cpu: int) -> Cache | None:
+    """The last-level cache of a CPU."""
+    found = [one for one in machine.caches if one.kind != "instruction" and cpu in one.cpus]
+    return max(found, key=lambda one: one.level, default=None)
+
+
+def _in_host(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
+    """Of the end of one rank, among all that have host memory; `each` takes so many bytes."""
+    cpu = end.cpus[0]
+    core = next((set(one.cpus) for one in machine.cores if cpu in one.cpus), {cpu})
+    last = _last(machine, cpu)
+    if last is None:
+        return None
+    caches = [one for one in machine.caches if one.kind != "instruction" and cpu in one.cpus]
+    own = [one.size_bytes for one in caches if set(one.cpus) <= core]
+    if len(ends) * each <= max(own, default=0):
+        return "core cache"
+    sharing = sum(other.cpus[0] in last.cpus for other in ends)
+    if sharing * each >= BEYOND * last.size_bytes:
+        return "memory"
+    return "core cache" if set(last.cpus) <= core else "shared cache"
+
+
+def _in_gpu(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
+    vendor = next((one.vendor for one in machine.gpus if one.uuid == end.gpu), None)
+    cache = GPU_CACHE_BYTES.get(vendor or "", max(GPU_CACHE_BYTES.values()))
+    sharing = sum(other.gpu == end.gpu for other in ends)
+    return "memory" if sharing * each >= BEYOND * cache else "device cache"
+
+
+def locate(machine: Machine, paths: Mapping[Place, Path], points: Sequence[CeilingPoint]) -> None:
+    """Says of measured ceilings where their bytes lie, and of those in the host's memory whether
+    they come to more than that copies, which is a defect."""
+    for point in points:
+        path = paths.get(point.place)
+        if path is not None and not point.fact:
+            point.lies_in = lies_in(machine, path, point.case, point.window)
+    copies = [
+        one.value
+        for one in points
+        if one.case.metric == COPY and one.place.transport == "local" and one.lies_in == "memory"
+    ]
+    for point in points:
+        low = (point.ci95 or point.range)[0]
+        within = point.lies_in == "memory" and set(point.place.ends) == {"host"}
+        rate = point.unit == "GB/s" and point.place.transport == "memory"
+        if within and rate and copies and low > ABOVE * max(copies):
+            point.above_memory = max(copies)
