@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     """Methods, as simulated."""
 
     what: str
-    count: int
+    methods: int
     behind: float = 0.0  # all but the best, relative
     heavy: bool = False  # tails: Student's t, 3 degrees of freedom
     shared: float = 0.0  # of the variance: the same for all methods of a block
@@ -55,11 +55,11 @@ def draw(kind: Kind, blocks: int, generator: np.random.Generator) -> Methods:
             return np.asarray(generator.standard_t(3, size) / np.sqrt(3))
         return generator.normal(0, 1, size)
 
-    own = np.sqrt(1 - kind.shared) * effects(kind.count) + np.sqrt(kind.shared) * effects(1)
+    own = np.sqrt(1 - kind.shared) * effects(kind.methods) + np.sqrt(kind.shared) * effects(1)
     logs = SCATTER * own
     logs[:, 1:] += np.log1p(-kind.behind)
     tried = logs + SHORT * generator.normal(0, 1, logs.shape)
-    ahead = np.argsort(-tried, axis=1)[:, : FULL if kind.trials else kind.count]
+    ahead = np.argsort(-tried, axis=1)[:, : FULL if kind.trials else kind.methods]
     return {
         f"m{number}": {
             Block(0, block): Reached(
@@ -69,7 +69,7 @@ def draw(kind: Kind, blocks: int, generator: np.random.Generator) -> Methods:
             for block in range(blocks)
             for full in [number in ahead[block]]
         }
-        for number in range(kind.count)
+        for number in range(kind.methods)
     }
 
 
@@ -102,8 +102,8 @@ def row(kind: Kind, blocks: int, studies: int) -> str:
             into.append((float(np.median(values)), covers(bounds), width))
     cells = []
     for some in (found, before):
-        values, held, widths = (np.array(column) for column in zip(*some, strict=True))
-        bias = 100 * float(np.exp(np.mean(np.log(values))) - 1)
+        medians, held, widths = (np.array(column) for column in zip(*some, strict=True))
+        bias = 100 * float(np.exp(np.mean(np.log(medians))) - 1)
         cells += [
             f"{bias:+.1f} %",
             f"{100 * np.mean(held):.1f} %",
