@@ -12,6 +12,7 @@ import pytest
 
 from nearpeak.findings.build import build_results
 from nearpeak.results.build import from_json
+from nearpeak.results.cells import is_defect
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -37,7 +38,11 @@ def test_results_are_those_of_the_records(name: str) -> None:
     said = {(one.who, one.place, one.benchmark, x) for one in shown.skipped for x in one.sizes}
     assert {cell.status for cell in others} <= {"skipped"}
     assert {(one.who, one.place, one.case.benchmark, one.case.x) for one in others} <= said
-    assert max(cell.fraction or 0.0 for cell in shown.cells) <= 1.03
+    # More is a defect of a ceiling, but for one cell of examples/h200, whose ceiling counts short
+    # trials in half of its blocks and whose interval is from 0.84 to 1.51.
+    above = [cell for cell in shown.cells if (cell.fraction or 0.0) > 1.03]
+    assert len(above) <= (name == "h200")
+    assert not any(is_defect(cell) for cell in above)
 
 
 @pytest.mark.parametrize(("metric", "size"), [("latency", 8), ("bw", 16 << 20)])
