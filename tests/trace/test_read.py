@@ -138,6 +138,7 @@ def results(*points: tuple[str, int, float], benchmark: str = "message") -> Any:
             kind="measured",
             fact=False,
             value=value,
+            by_library=value,
             place=SimpleNamespace(path=path, hosts=1, transport="memory", ends=("host", "host")),
             case=SimpleNamespace(benchmark=benchmark, buffers="H,H", x=size),
         )
