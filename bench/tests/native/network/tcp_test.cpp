@@ -44,8 +44,8 @@ TEST_CASE("every TCP method moves every size of every metric rightly") {
     seen.insert(record["method"]);
     CHECK(record["benchmark"] == record["metric"]);
     CHECK((record["size_bytes"] > 0 || record["metric"] == "latency"));
-    CHECK(record["needs"] ==
-          (record["method"] == "batched" ? nlohmann::json::array({"window"}) : nlohmann::json::array()));
+    CHECK(record["needs"] == (record["method"] == "batched" ? nlohmann::json::array({"window"})
+                                                            : nlohmann::json::array()));
     for (const double value : record["samples"]) CHECK(value > 0);
   }
   CHECK(seen.size() == tcp_methods().size());
