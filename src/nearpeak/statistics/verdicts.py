@@ -52,16 +52,9 @@ class Judged(NamedTuple):
     sizes: tuple[Verdict, ...]
 
 
-class _Rows(NamedTuple):
-    """What is tested of a curve: the mean of its sizes, then each of them; none of two modes."""
-
-    shift: Floats
-    sizes: Floats
-
-
 def pairs_judged(families: Sequence[Sequence[Curve]]) -> int:
     """How many of these pairs of alternatives, the first ones, their blocks can judge together."""
-    return min(len(families), flips.most_families(_blocks(families)))
+    return min(len(families), flips.most_families(blocks_of(families)))
 
 
 def judge(families: Sequence[Sequence[Curve]]) -> list[list[Judged]]:
@@ -127,8 +120,8 @@ def means(rows: Floats) -> Floats:
     return found
 
 
-def _blocks(families: Sequence[Sequence[Curve]]) -> int:
-    """In which some curve was measured, at most."""
+def blocks_of(families: Sequence[Sequence[Curve]]) -> int:
+    """Of the curve with the most: in how many it was measured."""
     return max(
         (int((~np.isnan(c.log_ratios)).any(axis=0).sum()) for f in families for c in f), default=0
     )
@@ -145,7 +138,9 @@ def _adjusted(family: Sequence[Curve]) -> list[Floats]:
     """The p-values of each curve's mean and sizes, for all curves of two alternatives; 1 of what is
     not tested."""
     blocks = max((curve.log_ratios.shape[1] for curve in family), default=0)
-    rows, kinds, owners = [], [], []
+    rows: list[Floats] = []
+    kinds: list[int] = []
+    owners: list[tuple[int, int]] = []  # of each row: its curve, and its size + 1; 0: the mean
     for index, curve in enumerate(family):
         clear = np.flatnonzero(_clear(curve))
         if not len(clear):
@@ -155,10 +150,11 @@ def _adjusted(family: Sequence[Curve]) -> list[Floats]:
         wide[0, : sizes.shape[1]], wide[1:, : sizes.shape[1]] = means(sizes), sizes
         rows.append(wide)
         kinds += [0] + [1] * len(sizes)  # a mean scatters less than what it is of
-        owners += [(index, 0), *((index, size + 1) for size in clear)]
+        owners += [(index, 0), *((index, size + 1) for size in clear.tolist())]
     found = [np.ones(len(curve.log_ratios) + 1) for curve in family]
     if rows:
-        for (index, row), p in zip(owners, flips.adjusted(np.concatenate(rows), kinds), strict=True):
+        values = flips.adjusted(np.concatenate(rows), kinds).tolist()
+        for (index, row), p in zip(owners, values, strict=True):
             found[index][row] = p
     return found
 
