@@ -6,7 +6,8 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from nearpeak.statistics.closed import Tests, across, adjust, within
+from nearpeak.statistics import closed
+from nearpeak.statistics.closed import across, adjust, within
 from nearpeak.statistics.comparisons import Comparison
 
 
@@ -49,7 +50,9 @@ def test_adjusted_p_values_are_those_of_the_closed_test() -> None:
                     wholes[c] = max(wholes[c], value)
         found = adjust(
             [
-                Tests(Comparison(1.0, None, shift), [Comparison(1.0, None, one) for one in of])
+                closed.Tests(
+                    Comparison(1.0, None, shift), [Comparison(1.0, None, one) for one in of]
+                )
                 for shift, of in zip(shifts, p, strict=True)
             ]
         )

@@ -4,17 +4,15 @@
 import numpy as np
 import pytest
 
-from nearpeak.statistics.comparisons import paired
+from nearpeak.statistics.comparisons import median_ratio
 
 
-def test_paired() -> None:
+def test_median_ratio() -> None:
     values = np.log([1.1, 1.2, 1.3, 1.1, 1.2, 1.3])
-    found = paired(values)
-    assert found.ratio == pytest.approx(1.2)
-    assert found.ci95 is not None
-    assert 1.1 <= found.ci95[0] <= found.ratio <= found.ci95[1] <= 1.3
-    assert found.p_value == 1 / 32
-    turned = paired(-values)
-    assert turned.ci95 == pytest.approx((1 / found.ci95[1], 1 / found.ci95[0]))
-    assert turned.p_value == found.p_value
-    assert paired(values[:5]).ci95 is None
+    found = median_ratio(values)
+    assert found.value == pytest.approx(1.2)
+    assert found.bounds is not None
+    assert 1.1 <= found.bounds[0] <= found.value <= found.bounds[1] <= 1.3
+    turned = median_ratio(-values)
+    assert turned.bounds == pytest.approx((1 / found.bounds[1], 1 / found.bounds[0]))
+    assert median_ratio(values[:5]).bounds is None

@@ -55,10 +55,11 @@ def test_the_order_of_rows_and_a_missing_block() -> None:
     assert flips.adjusted(np.zeros((2, 6))).tolist() == [1.0, 1.0]  # not the least difference
 
 
-def test_a_row_alone() -> None:
-    assert flips.alone([]) == 1.0
-    assert flips.alone([0.5]) == 1.0
-    assert flips.alone([0.1, 0.2, 0.3, 0.1, 0.2, 0.3]) == 1 / 32
+def test_rows_alone() -> None:
+    assert flips.alone(np.empty((1, 0))).tolist() == [1.0]
+    assert flips.alone(np.array([[0.5]])).tolist() == [1.0]
+    rows = np.array([[0.1, 0.2, 0.3, 0.1, 0.2, 0.3], [0.1, 0.1, 0.1, 0.1, 0.1, -0.1]])
+    assert flips.alone(rows).tolist() == [1 / 32, 7 / 32]  # and each of six alone turned
 
 
 def test_how_many_sets_of_rows_so_many_blocks_can_judge() -> None:

@@ -69,7 +69,7 @@ def test_modes_have_no_verdict() -> None:
     [[judged]] = judge([[Curve(rows, "higher", [False, True])]])
     assert [size.verdict for size in judged.sizes] == ["faster", "two modes"]
     assert judged.curve.verdict == "faster"
-    assert judged.curve.comparison.ratio == pytest.approx(np.exp(0.1), rel=1e-3)  # without it
+    assert judged.curve.comparison.ratio == pytest.approx(np.exp(0.25), rel=1e-3)  # of both
     [[judged]] = judge([[Curve(rows, "higher", [True, True])]])
     assert judged.curve.verdict == "two modes"
 

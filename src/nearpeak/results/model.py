@@ -168,6 +168,9 @@ class Application(msgspec.Struct, kw_only=True):
     # Of its messages, by the times of messages in the same study (prediction.py); without
     # those of a rank to itself (`work`).
     predicted_us: float | None = None
+    # The least and the most that a single block predicts: how far its messages scatter, and no
+    # interval, as the model errs too.
+    predicted_range: tuple[float, float] | None = None
 
 
 class Attainable(msgspec.Struct, kw_only=True):

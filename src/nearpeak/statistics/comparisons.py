@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearpeak.statistics import intervals
-from nearpeak.statistics.flips import alone
 from nearpeak.statistics.intervals import Interval, interval
 
 Key = TypeVar("Key", bound=Hashable)
@@ -62,9 +61,3 @@ def median_ratio(
         math.exp(float(np.median(values))),
         None if bounds is None else (math.exp(bounds[0]), math.exp(bounds[1])),
     )
-
-
-def paired(log_ratios: ArrayLike) -> Comparison:
-    """The comparison in the blocks that both alternatives ran in, one or more: a log ratio each."""
-    ratio = median_ratio(log_ratios)
-    return Comparison(ratio.value, ratio.bounds, alone(log_ratios))

@@ -13,9 +13,10 @@ rows depend on one another.
 import itertools
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from nearpeak.arrays import Floats, Indices
 
@@ -52,23 +53,14 @@ def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
     sum of squares), which grows with that t alone; m is the mean, s the median over the kind of the
     deviation of absolute values, which no flip changes, and k `SHARED_BLOCKS`.
     """
-    present = ~np.isnan(rows)
-    values = np.where(present, rows, 0.0)
-    counts = np.maximum(present.sum(axis=1), 1)
-    squares = (values**2).sum(axis=1) + SHARED_BLOCKS * _shared(rows, kinds) ** 2
-    scale = counts * np.where(squares > 0, squares, 1.0)
-
-    def statistic(signs: Floats) -> Floats:
-        """Of each row (first axis) under each flip (second axis)."""
-        return np.asarray((values @ signs.T) ** 2 / scale[:, None])
-
     flips = _flips(rows.shape[1])
-    observed = statistic(flips[:1])[:, 0]
+    tested = _Rows.of(rows, _shared(rows, kinds))
+    observed = tested.statistic(flips[:1])[:, 0]
     order = np.argsort(-observed, kind="stable")
     limits = observed[order, None] * (1 - ROUNDING)
     reached = np.zeros(len(rows))
     for start in range(0, len(flips), CHUNK):
-        here = statistic(flips[start : start + CHUNK])[order]
+        here = tested.statistic(flips[start : start + CHUNK])[order]
         largest = np.maximum.accumulate(here[::-1], axis=0)[::-1]  # of a row and all behind it
         reached += (largest >= limits).sum(axis=1)
     found = np.empty(len(rows))
@@ -76,12 +68,38 @@ def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
     return found
 
 
-def alone(log_ratios: ArrayLike) -> float:
-    """The two-sided p-value of one row against 0, whatever else is asked; 1 without any block."""
-    values = np.asarray(log_ratios, dtype=float)
-    return float(adjusted(values[None, :])[0]) if len(values) else 1.0
+def alone(rows: Floats) -> Floats:
+    """The two-sided p-value of each row against 0, whatever else is asked; 1 without any block."""
+    flips = _flips(rows.shape[1])
+    tested = _Rows.of(rows, np.zeros(len(rows)))
+    limits = tested.statistic(flips[:1]) * (1 - ROUNDING)
+    reached = np.zeros(len(rows))
+    for start in range(0, len(flips), CHUNK):
+        reached += (tested.statistic(flips[start : start + CHUNK]) >= limits).sum(axis=1)
+    return np.asarray(reached / len(flips))
 
 
+class _Rows(NamedTuple):
+    """What the statistic of each row is made of."""
+
+    values: Floats  # rows x blocks; 0 where a row lacks the block
+    scale: Floats  # of each row
+
+    @classmethod
+    def of(cls, rows: Floats, shared: Floats) -> "_Rows":
+        """`shared`: the scatter that each row has in common with others."""
+        present = ~np.isnan(rows)
+        values = np.where(present, rows, 0.0)
+        squares = (values**2).sum(axis=1) + SHARED_BLOCKS * shared**2
+        scale = np.maximum(present.sum(axis=1), 1) * np.where(squares > 0, squares, 1.0)
+        return cls(values, scale)
+
+    def statistic(self, signs: Floats) -> Floats:
+        """Of each row (first axis) under each flip (second axis)."""
+        return np.asarray((self.values @ signs.T) ** 2 / self.scale[:, None])
+
+
+@lru_cache(maxsize=4)
 def _flips(blocks: int) -> Floats:
     """Signs of the blocks: flips x blocks, none first. Of two that are each other's opposite, which
     have the same statistics, one."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Booleans, Floats
+from nearpeak.arrays import Floats
 from nearpeak.statistics import flips
 from nearpeak.statistics.closed import across
-from nearpeak.statistics.comparisons import Comparison, paired
+from nearpeak.statistics.comparisons import Comparison, median_ratio
 from nearpeak.statistics.flips import LEVEL
 from nearpeak.statistics.intervals import Interval, goal
 
@@ -33,12 +33,12 @@ class Curve(NamedTuple):
     log_ratios: Floats
     better: str  # "higher" or "lower": which margin holds (intervals.goal)
     # Of each size, whether an alternative has two modes there that nothing recorded tells apart:
-    # then it is not judged. None: of none.
+    # then it gets no verdict. None: of none.
     two_modes: Sequence[bool] | None = None
 
 
 class Verdict(NamedTuple):
-    """Of a size, or of a curve: then of the mean of its judged sizes in each block."""
+    """Of a size, or of a curve: then of the mean of its sizes in each block."""
 
     comparison: Comparison
     p_adjusted: float  # of no difference (of a curve: at any size), for all of the study
@@ -127,47 +127,47 @@ def blocks_of(families: Sequence[Sequence[Curve]]) -> int:
     )
 
 
-def _clear(curve: Curve) -> Booleans:
-    """Which sizes have no two modes."""
-    if curve.two_modes is None:
-        return np.ones(len(curve.log_ratios), dtype=bool)
-    return ~np.asarray(curve.two_modes, dtype=bool)
+def _rows(curve: Curve, blocks: int) -> Floats:
+    """What is asked of a curve: the mean of its sizes, and each of them."""
+    sizes = curve.log_ratios
+    found = np.full((len(sizes) + 1, blocks), np.nan)
+    found[0, : sizes.shape[1]], found[1:, : sizes.shape[1]] = means(sizes), sizes
+    return found
 
 
 def _adjusted(family: Sequence[Curve]) -> list[Floats]:
-    """The p-values of each curve's mean and sizes, for all curves of two alternatives; 1 of what is
-    not tested."""
+    """The p-values of each curve's mean and sizes, for all curves of two alternatives.
+
+    Sizes with two modes too: what is left out because of what it showed makes the rest look rarer
+    than it is. Simulated, modes of 50/50, 12 curves, 6 blocks: 34 % false.
+    """
     blocks = max((curve.log_ratios.shape[1] for curve in family), default=0)
-    rows: list[Floats] = []
-    kinds: list[int] = []
-    owners: list[tuple[int, int]] = []  # of each row: its curve, and its size + 1; 0: the mean
-    for index, curve in enumerate(family):
-        clear = np.flatnonzero(_clear(curve))
-        if not len(clear):
-            continue
-        sizes = curve.log_ratios[clear]
-        wide = np.full((len(sizes) + 1, blocks), np.nan)
-        wide[0, : sizes.shape[1]], wide[1:, : sizes.shape[1]] = means(sizes), sizes
-        rows.append(wide)
-        kinds += [0] + [1] * len(sizes)  # a mean scatters less than what it is of
-        owners += [(index, 0), *((index, size + 1) for size in clear.tolist())]
-    found = [np.ones(len(curve.log_ratios) + 1) for curve in family]
-    if rows:
-        values = flips.adjusted(np.concatenate(rows), kinds).tolist()
-        for (index, row), p in zip(owners, values, strict=True):
-            found[index][row] = p
-    return found
+    rows = [_rows(curve, blocks) for curve in family]
+    if not rows:
+        return []
+    # A mean scatters less than what it is of.
+    kinds = [min(number, 1) for one in rows for number in range(len(one))]
+    found = flips.adjusted(np.concatenate(rows), kinds)
+    return np.split(found, np.cumsum([len(one) for one in rows])[:-1])
 
 
 def _judged(curve: Curve, p: list[float]) -> Judged:
     margin = goal(curve.better)
-    clear = _clear(curve)
-    sizes = []
-    for row, judged, p_size in zip(curve.log_ratios, clear, p[1:], strict=True):
-        found = paired(row[~np.isnan(row)])
-        verdict = verdict_of(found.ci95, p_size, margin) if judged else TWO_MODES
-        sizes.append(Verdict(found, p_size, verdict))
-    shifts = means(curve.log_ratios[clear] if clear.any() else curve.log_ratios)
-    shift = paired(shifts[~np.isnan(shifts)])
-    verdict = whole(verdict_of(shift.ci95, p[0], margin), {size.verdict for size in sizes})
-    return Judged(Verdict(shift, min(p), verdict), tuple(sizes))
+    rows = _rows(curve, curve.log_ratios.shape[1])
+    shift, *sizes = [
+        _verdict(row[~np.isnan(row)], alone, adjusted, margin)
+        for row, alone, adjusted in zip(rows, flips.alone(rows).tolist(), p, strict=True)
+    ]
+    if curve.two_modes is not None:
+        sizes = [
+            size._replace(verdict=TWO_MODES) if two else size
+            for size, two in zip(sizes, curve.two_modes, strict=True)
+        ]
+    verdict = whole(shift.verdict, {size.verdict for size in sizes})
+    return Judged(shift._replace(p_adjusted=min(p), verdict=verdict), tuple(sizes))
+
+
+def _verdict(log_ratios: Floats, alone: float, adjusted: float, margin: float) -> Verdict:
+    ratio = median_ratio(log_ratios)
+    found = Comparison(ratio.value, ratio.bounds, alone)
+    return Verdict(found, adjusted, verdict_of(found.ci95, adjusted, margin))
