@@ -21,8 +21,8 @@ import numpy as np
 from nearpeak.arrays import Floats, Indices
 
 LEVEL = 0.05
-EXACT_BLOCKS = 12  # up to here all flips are gone through, beyond as many drawn ones
-DRAWN = 4095
+EXACT_BLOCKS = 11  # up to here all flips are gone through, beyond as many drawn ones
+DRAWN = 1023
 CHUNK = 256  # flips at once, for the memory that they take
 # How many blocks the scatter that rows have in common counts for beside those of a row itself.
 SHARED_BLOCKS = 6
@@ -41,7 +41,9 @@ def most_families(blocks: int, level: float = LEVEL) -> int:
 
 def blocks_needed(families: int, level: float = LEVEL) -> int:
     """The fewest blocks that can judge so many sets of rows together."""
-    return next((n for n in range(1, EXACT_BLOCKS) if most_families(n, level) >= families), 12)
+    return next(
+        (n for n in range(1, EXACT_BLOCKS) if most_families(n, level) >= families), EXACT_BLOCKS
+    )
 
 
 def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
@@ -112,15 +114,13 @@ def _flips(blocks: int) -> Floats:
 
 def _shared(rows: Floats, kinds: Sequence[int] | None) -> Floats:
     """The scatter that each row has in common with those of its kind."""
-    own = np.array([_scatter(row[~np.isnan(row)]) for row in rows])
+    known = (~np.isnan(rows)).sum(axis=1) >= 2
+    own = np.full(len(rows), np.nan)
+    own[known] = np.nanstd(np.abs(rows[known]), axis=1, ddof=1)
     of: Indices = np.zeros(len(rows), dtype=np.intp) if kinds is None else np.asarray(kinds)
     shared = np.zeros(len(rows))
     for kind in np.unique(of):
         mine = of == kind
-        known = own[mine & ~np.isnan(own)]
-        shared[mine] = np.median(known) if len(known) else 0.0
+        if (mine & known).any():
+            shared[mine] = np.median(own[mine & known])
     return shared
-
-
-def _scatter(values: Floats) -> float:
-    return float(np.abs(values).std(ddof=1)) if len(values) >= 2 else math.nan
