@@ -1,188 +1,206 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates studies to see how often a verdict is false, and found: a table of docs/methodology.md.
+"""Simulates studies to see how often a verdict is false, and found: tables of docs/methodology.md.
 
-Usage: python benchmarks/verdict_power.py
+Usage: python benchmarks/verdict_power.py [--studies N] [--processes N]
 
-Three libraries, compared in pairs on 4 curves of 12 sizes. Launches deviate by 2 %, or by 1 %
-where a curve stops at the first of the looks that finds all its cells precise; half of that
-variance is shared by all sizes of a launch. Beside it stands the simpler procedure that was there
-before: a t-test at each size, Holm's adjustment over each pair of libraries, intervals between
-order statistics. Nothing is measured; the seed is fixed.
+Studies of 12 to 300 pairs of curves, with 12 sizes each. Launches deviate by 3 %; half of that
+variance is shared by all sizes of a launch. "Recorded" launches are drawn, whole launches of a
+curve at a time, from the cells of examples/ and of tests/machines that have them. Sizes with two
+modes are left to no verdict, as in a study. Nothing is measured; the seed is fixed.
 """
 
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearpeak.statistics.comparisons import p_value
-from nearpeak.statistics.intervals import precise, weights
-from nearpeak.statistics.verdicts import FASTER, MIXED, SLOWER, Curve, judge
+from nearpeak.arrays import Booleans, Floats
+from nearpeak.results.build import from_json
+from nearpeak.statistics.modes import two_modes
+from nearpeak.statistics.verdicts import FASTER, MIXED, SLOWER, Curve, Judged, judge
 
-Floats = NDArray[np.float64]
-
-STUDIES = 200
-LIBRARIES, CURVES, SIZES = 3, 4, 12
-NOISE = 0.02
-LOOKS, QUIET = (6, 9, 12), 0.01  # so much noise, where looks decide: of 2 %, few would stop
-JUDGED = (FASTER, SLOWER)
-SHAPES = ("normal", "heavy tails", "two modes", "two narrow modes")
-MARGIN = 1.02
-
-
-class Counted(NamedTuple):
-    """Shares of a study's comparisons; `false` is whether one that is alike was judged."""
-
-    sizes: float  # judged, of those that differ
-    curves: float  # judged, of those that differ somewhere
-    false: bool
-    old_sizes: float
-    old_false: bool
-
-
-def draw(generator: np.random.Generator, shape: str, size: tuple[int, ...]) -> Floats:
-    """Launch effects in units of the deviation."""
-    if shape == "normal":
-        return np.asarray(generator.normal(0, 1, size))
-    if shape == "heavy tails":
-        return np.asarray(generator.standard_t(3, size) / np.sqrt(3))
-    share, width = (0.3, 0.2) if shape == "two modes" else (0.5, 0.02)
-    modes = 5.0 * (generator.random(size) < share) + generator.normal(0, width, size)
-    return np.asarray(modes)
+SIZES = 12
+SCATTER = 0.03
+MODES_APART = 0.15  # of two modes, each of which scatters by
+NARROW = 0.003
+JUDGED = (FASTER, SLOWER, MIXED)
+SHAPES = (
+    "normal",
+    "heavy tails",
+    "two modes 50/50",
+    "two modes 30/70",
+    "shared modes 50/50",
+    "shared modes 30/70",
+    "recorded",
+)
+STUDIES = ((2, 12), (3, 15), (3, 40), (4, 50))  # libraries, curves: 12, 45, 120, 300 pairs
+BLOCKS = (6, 9, 12, 24)
+EFFECTS = ("all sizes +10 %", "all sizes +3 %", "one size of each curve +20 %", "one curve +10 %")
+POWER_CURVES = 30  # of two libraries: six on each of five paths
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def effects(what: str) -> Floats:
-    """Log effect of the last library: curves x sizes. The other libraries are alike."""
-    found = np.zeros((CURVES, SIZES))
-    if what == "all sizes, 10 %":
-        found[:] = 0.1
-    if what == "all sizes, 3 %":
-        found[:] = 0.03
-    if what == "all sizes of one curve, 10 %":
-        found[0] = 0.1
-    if what == "one size of each curve, 20 %":
-        found[:, 5] = 0.2
-    if what == "half of the sizes +10 %, half -10 %":
-        found[:, ::2], found[:, 1::2] = 0.1, -0.1
+Shares = tuple[float, float, float]
+
+
+class Question(NamedTuple):
+    """One row of a table."""
+
+    libraries: int
+    curves: int
+    blocks: int
+    shape: str
+    effect: str = ""  # of the last library; none: all are alike
+
+
+class Answer(NamedTuple):
+    """Of one study."""
+
+    false: bool  # whether any verdict was
+    curves: float  # the share of those that differ that had a verdict
+    sizes: float
+
+
+@lru_cache
+def recorded() -> list[Floats]:
+    """Curves of recorded studies: logarithms of launch medians, sizes x launches."""
+    found = []
+    for path in sorted(EXAMPLES.glob("*/results.json")):
+        rows = defaultdict(list)
+        for cell in from_json(path.read_bytes()).cells:
+            if len(cell.launch_medians) >= 5 and min(cell.launch_medians) > 0:
+                rows[cell.who, cell.place, cell.case.curve].append(cell)
+        for cells in rows.values():
+            blocks = sorted(set.intersection(*(set(cell.blocks) for cell in cells)))
+            if len(blocks) >= 5:
+                table = [[cell.by_block[block] for block in blocks] for cell in cells]
+                found.append(np.log(np.array(table)))
     return found
 
 
-def launches(
-    generator: np.random.Generator, shape: str, what: str, count: int, noise: float
-) -> Floats:
-    """Log launch medians: libraries x curves x sizes x launches."""
-    shared = draw(generator, shape, (LIBRARIES, CURVES, 1, count))
-    own = draw(generator, shape, (LIBRARIES, CURVES, SIZES, count))
-    values = np.asarray(noise * np.sqrt(0.5) * (shared + own))
-    values[-1] += effects(what)[:, :, None]
-    return values
+def _launches(generator: np.random.Generator, asked: Question) -> Floats:
+    """Logarithms of launch medians: libraries x curves x sizes x blocks, all libraries alike."""
+    wide = (asked.libraries, asked.curves, SIZES, asked.blocks)
+    common = (asked.libraries, asked.curves, 1, asked.blocks)
+    if asked.shape == "recorded":
+        return _drawn(generator, asked)
+    if "modes" in asked.shape:
+        share = 0.5 if "50/50" in asked.shape else 0.3
+        upper = generator.random(common if "shared" in asked.shape else wide) < share
+        return np.asarray(MODES_APART * upper + generator.normal(0, NARROW, wide))
+    if asked.shape == "heavy tails":
+        parts = [generator.standard_t(3, size) / np.sqrt(3) for size in (common, wide)]
+    else:
+        parts = [generator.normal(0, 1, size) for size in (common, wide)]
+    return np.asarray(SCATTER * np.sqrt(0.5) * (parts[0] + parts[1]))
 
 
-def stopped(values: Floats) -> list[int]:
-    """At which look each curve has only precise cells, or the last one."""
-    medians = np.exp(values)
-    return [
-        next(
-            (
-                n
-                for n in LOOKS
-                if all(precise(m[c, s, :n], "higher") for m in medians for s in range(SIZES))
-            ),
-            LOOKS[-1],
-        )
-        for c in range(CURVES)
-    ]
+def _drawn(generator: np.random.Generator, asked: Question) -> Floats:
+    found = np.empty((asked.libraries, asked.curves, SIZES, asked.blocks))
+    pool = recorded()
+    for curve in range(asked.curves):
+        rows = pool[generator.integers(len(pool))]
+        chosen = rows[np.sort(generator.choice(len(rows), SIZES, replace=len(rows) < SIZES))]
+        launches = generator.integers(chosen.shape[1], size=(asked.libraries, asked.blocks))
+        found[:, curve] = chosen[:, launches].transpose(1, 0, 2)
+    return found
 
 
-def before(rows: list[Floats]) -> list[bool]:
-    """Which comparisons of one pair of libraries the simpler procedure judges."""
-    p = np.array([p_value(row) for row in rows])
-    order = np.argsort(p)
-    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    passed = np.empty(len(p), dtype=bool)
-    passed[order] = adjusted < 0.05
-    return [bool(ok) and _outside(row) for ok, row in zip(passed, rows, strict=True)]
+def _effects(asked: Question) -> Floats:
+    """On the logarithms of the last library: curves x sizes."""
+    found = np.zeros((asked.curves, SIZES))
+    if asked.effect == "all sizes +10 %":
+        found[:] = np.log(1.1)
+    if asked.effect == "all sizes +3 %":
+        found[:] = np.log(1.03)
+    if asked.effect == "one size of each curve +20 %":
+        found[:, 5] = np.log(1.2)
+    if asked.effect == "one curve +10 %":
+        found[0] = np.log(1.1)
+    return found
 
 
-def _outside(row: Floats) -> bool:
-    """Whether the interval between order statistics leaves out 1, and is not within the margin."""
-    found = weights(len(row))
-    assert found is not None
-    ordered = np.exp(np.sort(row))
-    low, high = ordered[found[0] - 1], ordered[-found[0]]
-    return bool((low > 1 or high < 1) and not (low >= 1 / MARGIN and high <= MARGIN))
+def _study(generator: np.random.Generator, asked: Question) -> Answer:
+    values, effects = _launches(generator, asked), _effects(asked)
+    values[-1] += effects[:, :, None]
+    modes = np.apply_along_axis(lambda row: two_modes(np.exp(row)) is not None, 3, values)
+    pairs = list(combinations(range(asked.libraries), 2))
+    found = judge(
+        [
+            [
+                Curve(values[b, c] - values[a, c], "higher", list(modes[a, c] | modes[b, c]))
+                for c in range(asked.curves)
+            ]
+            for a, b in pairs
+        ]
+    )
+    differs = [(effects != 0) & (b == asked.libraries - 1) for _, b in pairs]
+    return _answer(found, np.array(differs))
 
 
-def count(values: Floats, what: str, stop: list[int]) -> Counted:
-    """Judges one study."""
-    pairs = list(combinations(range(LIBRARIES), 2))
-    curves = [
-        Curve(values[b, c, :, : stop[c]] - values[a, c, :, : stop[c]], "higher")
-        for a, b in pairs
-        for c in range(CURVES)
-    ]
-    found = judge(curves)
-    old = [
-        verdict
-        for i in range(len(pairs))
-        for verdict in before(
-            [row for curve in curves[i * CURVES : (i + 1) * CURVES] for row in curve.log_ratios]
-        )
-    ]
-    true = effects(what) != 0
-    differs = np.concatenate([true if b == LIBRARIES - 1 else ~true & False for _, b in pairs])
-    sizes = np.array([[s.verdict in JUDGED for s in one.sizes] for one in found])
-    whole = np.array([one.curve.verdict in (*JUDGED, MIXED) for one in found])
-    any_size = differs.any(axis=1)
-    flat = np.array(old).reshape(differs.shape)
-    return Counted(
+def _answer(found: list[list[Judged]], differs: Booleans) -> Answer:
+    """`differs`: pairs of libraries x curves x sizes."""
+    sizes = np.array([[[s.verdict in JUDGED for s in c.sizes] for c in of] for of in found])
+    curves = np.array([[c.curve.verdict in JUDGED for c in of] for of in found])
+    somewhere = differs.any(axis=2)
+    return Answer(
+        bool(sizes[~differs].any() or curves[~somewhere].any()),
+        float(curves[somewhere].mean()) if somewhere.any() else 0.0,
         float(sizes[differs].mean()) if differs.any() else 0.0,
-        float(whole[any_size].mean()) if differs.any() else 0.0,
-        bool(sizes[~differs].any() or whole[~any_size].any()),
-        float(flat[differs].mean()) if differs.any() else 0.0,
-        bool(flat[~differs].any()),
     )
 
 
-def row(shape: str, what: str, number: int | None) -> str:
-    """One row of the table; `number` of launches, or None where looks decide."""
+def answer(asked: Question, studies: int) -> Shares:
+    """The means over so many studies: false, power by curves, power by sizes."""
     generator = np.random.default_rng(1)
-    counted, spent = [], []
-    for _ in range(STUDIES):
-        noise = QUIET if number is None else NOISE
-        values = launches(generator, shape, what, number or LOOKS[-1], noise)
-        stop = stopped(values) if number is None else [number] * CURVES
-        counted.append(count(values, what, stop))
-        spent += stop
-    means = 100 * np.array(counted, dtype=float).mean(axis=0)
-    sizes, curves, false, old_sizes, old_false = (f"{value:.0f} %" for value in means)
-    if what == "nothing":
-        sizes = curves = old_sizes = ""
-    name = f"looks, {np.mean(spent):.1f} in the mean" if number is None else str(number)
-    return (
-        f"| {name} | {shape} | {what} | {curves} | {sizes} | {false} | {old_sizes} | {old_false} |"
-    )
+    means = np.mean([_study(generator, asked) for _ in range(studies)], axis=0)
+    false, curves, sizes = (float(one) for one in means)
+    return false, curves, sizes
+
+
+def _false_questions() -> Iterator[Question]:
+    for libraries, curves in STUDIES:
+        for shape in SHAPES:
+            for blocks in BLOCKS:
+                yield Question(libraries, curves, blocks, shape)
+
+
+def _power_questions() -> Iterator[Question]:
+    for effect in EFFECTS:
+        for shape in ("normal", "heavy tails", "recorded"):
+            for blocks in BLOCKS:
+                yield Question(2, POWER_CURVES, blocks, shape, effect)
 
 
 def main() -> None:
-    """Prints the table."""
-    columns = ("Launches", "Launch effects", "What differs", "Curves", "Sizes", "False")
-    print("| " + " | ".join((*columns, "Sizes before", "False before")) + " |")
-    print("|---|---|---|---|---|---|---|---|")
-    for number in (6, 12, None):
-        for shape in SHAPES:
-            print(row(shape, "nothing", number), flush=True)
-        for what in (
-            "all sizes, 3 %",
-            "all sizes, 10 %",
-            "all sizes of one curve, 10 %",
-            "one size of each curve, 20 %",
-            "half of the sizes +10 %, half -10 %",
-        ):
-            print(row("normal", what, number), flush=True)
-        print(row("heavy tails", "all sizes, 10 %", number), flush=True)
-        print(row("two modes", "all sizes, 10 %", number), flush=True)
+    """Prints both tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--studies", type=int, default=200)
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    with ProcessPoolExecutor(given.processes) as pool:
+
+        def rows(questions: list[Question]) -> Iterator[tuple[list[Question], list[Shares]]]:
+            found = pool.map(answer, questions, [given.studies] * len(questions))
+            for start in range(0, len(questions), len(BLOCKS)):
+                yield questions[start : start + len(BLOCKS)], [next(found) for _ in BLOCKS]
+
+        blocks = "".join(f" {n} blocks |" for n in BLOCKS)
+        print(f"| What differs | Launches |{blocks}\n|---|---|{'---|' * len(BLOCKS)}")
+        for asked, found in rows(list(_power_questions())):
+            cells = "".join(f" {100 * c:.0f} / {100 * s:.0f} % |" for _, c, s in found)
+            print(f"| {asked[0].effect} | {asked[0].shape} |{cells}", flush=True)
+        print(f"\n| Pairs of curves | Launches |{blocks}\n|---|---|{'---|' * len(BLOCKS)}")
+        for asked, found in rows(list(_false_questions())):
+            pairs = asked[0].curves * asked[0].libraries * (asked[0].libraries - 1) // 2
+            cells = "".join(f" {100 * false:.1f} % |" for false, _, _ in found)
+            print(f"| {pairs} | {asked[0].shape} |{cells}", flush=True)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,11 @@ def view(cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None) -> 
 def seen(
     kind: str, cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None
 ) -> list[Seen]:
-    """What one kind finds in them."""
+    """What one kind finds in them: of each cell that loses in each block, the greatest loss."""
     (found,) = [one for one in all_kinds() if one.name == kind]
-    return list(found.find(view(cells, given)))
+    greatest: dict[object, Seen] = {}
+    for one in found.find(view(cells, given)):
+        if one.loss.everywhere:
+            key = id(one.cell)
+            greatest[key] = max(one, greatest.get(key, one), key=lambda each: each.loss.ratio)
+    return list(greatest.values())

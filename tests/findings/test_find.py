@@ -5,6 +5,7 @@
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from nearpeak.findings.evidence import View
@@ -30,7 +31,58 @@ def test_it_is_told_where_the_ratio_is_greatest_and_counts_all_that_lose(by_hand
     (finding,) = found(by_hand, cells)
     assert (finding.kind, finding.case.x, finding.cases) == ("mps", 8, 2)
     assert finding.lost_us == pytest.approx(90.0 + 200.0)
+    assert finding.sure
+    assert finding.range[0] < finding.loss < finding.range[1]
+
+
+def rates(by_hand: Any, launches: int, medians: list[float] | None = None) -> list[Any]:
+    cells = [
+        by_hand.make_cell("bw", 10.0, noise=0.0, launches=launches),
+        by_hand.make_cell("bw", 17.0, settings="tuned", launches=launches),
+    ]
+    if medians:
+        cells[1].launch_medians[:] = medians
+    return cells
+
+
+def test_few_blocks_are_not_sure(by_hand: Any) -> None:
+    (finding,) = found(by_hand, rates(by_hand, 5))
+    assert (finding.sure, finding.ci95, finding.blocks) == (False, None, 5)
+    assert finding.p_adjusted == 1 / 16  # all on one side of a limit, by chance
+    (finding,) = found(by_hand, rates(by_hand, 6))
+    assert (finding.sure, finding.p_adjusted) == (True, 1 / 32)
+
+
+def test_the_interval_is_of_all_that_was_asked(by_hand: Any) -> None:
+    """Two questions here, of each settings against the other: 6 blocks have no interval of 97.5 %,
+    7 have."""
+    assert found(by_hand, rates(by_hand, 6))[0].ci95 is None
+    (finding,) = found(by_hand, rates(by_hand, 7))
+    assert finding.range is None
     assert finding.ci95[0] < finding.loss < finding.ci95[1]
+
+
+def test_a_block_below_the_limit_leaves_doubt_where_blocks_are_few(by_hand: Any) -> None:
+    assert not found(by_hand, rates(by_hand, 6, [14.8, 17.0, 17.0, 17.0, 17.0, 20.0]))
+    (finding,) = found(by_hand, rates(by_hand, 12, [14.8, *[17.0] * 10, 20.0]))
+    assert finding.sure
+
+
+@pytest.mark.parametrize("modes", [0.0, 0.5, 0.3])
+def test_false_findings_stay_rare(by_hand: Any, modes: float) -> None:
+    """40 cells of libraries that are alike, at the limit itself."""
+    generator = np.random.default_rng(4)
+    false = 0
+    for _ in range(100):
+        cells = []
+        for x in range(40):
+            for settings, value in (("default", 10.0), ("tuned", 15.0)):
+                cell = by_hand.make_cell("bw", value, x=1 + x, settings=settings)
+                noise = generator.normal(0, 0.01, 6) + 0.2 * (generator.random(6) < modes)
+                cell.launch_medians[:] = (value * np.exp(noise)).tolist()
+                cells.append(cell)
+        false += any(finding.sure for finding in found(by_hand, cells))
+    assert false <= 11  # 5 are allowed, deviation 2.2
 
 
 def test_a_rate_of_both_ways_loses_the_time_of_both_messages(by_hand: Any) -> None:

@@ -35,7 +35,7 @@ def test_what_loses_most_comes_with_its_remedy(plain: Results, finding: Finding)
 
 
 def test_a_finding_of_few_launches_is_no_advice(plain: Results, finding: Finding) -> None:
-    plain.findings = [msgspec.structs.replace(finding, ci95=None, range=(1.5, 3.0))]
+    plain.findings = [msgspec.structs.replace(finding, sure=False)]
     for cell in plain.cells:
         cell.launches = 5
     assert _advice(plain) == [

@@ -2,8 +2,10 @@
 """Matrices of all pairs, of figures written by hand."""
 
 import msgspec
+import numpy as np
 
 from nearpeak.identity import Case
+from nearpeak.observations.model import Block
 from nearpeak.report import pairs
 from nearpeak.results.model import Results
 
@@ -20,8 +22,34 @@ def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None
             assert source.fraction(("0", "1")) == 1.0
     text = pairs.sentences([bw])[0]
     assert text.startswith("gpu-gpu pairs, bw D,D at 128 MiB, ")
-    assert "slowest is 0-2 with" in text
+    assert "no pair is slower beyond doubt; the lowest figure is 0-2's, " in text
     assert "of the median pair" in text
+
+
+def _source(generator: np.random.Generator, blocks: int, slow: float) -> pairs.Source:
+    """28 pairs that scatter by 2 %, one of which is slower."""
+    ends = [(str(one), str(other)) for one in range(8) for other in range(one + 1, 8)]
+    values = generator.normal(100.0, 2.0, (28, blocks))
+    values[5] *= slow
+    by_block = {
+        pair: {Block(0, block): value for block, value in enumerate(row.tolist())}
+        for pair, row in zip(ends, values, strict=True)
+    }
+    medians = {pair: float(np.median(row)) for pair, row in zip(ends, values, strict=True)}
+    return pairs.Source("openmpi", medians, "higher", by_block)
+
+
+def test_the_least_of_equal_pairs_is_no_slow_pair() -> None:
+    generator = np.random.default_rng(1)
+    sure = [_source(generator, 6, 1.0).doubt < 0.05 for _ in range(100)]
+    assert sum(sure) <= 11  # 5 are allowed, deviation 2.2
+
+
+def test_a_slow_pair_is_seen_from_six_blocks_on() -> None:
+    generator = np.random.default_rng(2)
+    slow = _source(generator, 6, 0.5)
+    assert slow.slowest == ("0", "6")
+    assert slow.doubt < 0.05 < _source(generator, 5, 0.5).doubt
 
 
 def test_the_slowest_of_all_is_told_first(gpu: Results) -> None:
@@ -29,7 +57,7 @@ def test_the_slowest_of_all_is_told_first(gpu: Results) -> None:
     for cell in gpu.cells:
         if cell.place.pair == ("1", "2") and cell.case.metric == "latency":
             cell.median = 1e6
-    assert "1-2 with 1000000 µs" in pairs.sentences(pairs.matrices(gpu))[0]
+    assert "1-2's, 1000000 µs" in pairs.sentences(pairs.matrices(gpu))[0]
     assert len(told) == 4
 
 

@@ -14,7 +14,7 @@ def test_a_whole_curve_has_a_verdict_and_its_sizes_are_counted(plain: Results) -
     assert (row.values["verdict"].text, row.values["verdict"].tone) == ("slower", "bad")
     assert row.values["p"].text == "0.0123"
     assert (row.values["ratio"].text, row.values["ratio"].span) == ("0.820", "[0.800, 0.840]")
-    assert [row.values[word].text for word in summary.VERDICTS] == ["4", "4", "4", "4"]
+    assert [row.values[word].text for word in summary.VERDICTS] == ["4", "4", "4", "4", "–"]
 
 
 def test_a_verdict_that_no_size_has_is_nothing(plain: Results) -> None:

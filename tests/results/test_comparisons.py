@@ -14,13 +14,13 @@ MakeStudy = Any
 
 def test_second_against_first_in_the_same_blocks(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta", "gamma")
-    noise = [1.0, 1.01, 0.99, 1.005, 0.995, 1.0]
-    for block in range(6):
+    noise = [1.0, 1.01, 0.99, 1.005, 0.995, 1.0, 1.0]
+    for block in range(7):  # as many as three pairs need
         machine = 1.0 + block  # every block is another machine
         for library, factor in (("alpha", 1.0), ("beta", 1.5 * noise[block]), ("gamma", 1.001)):
             study.launch(block, library, "bw", {1024: machine * factor})
             study.launch(block, library, "latency", {1024: machine * factor})
-    study.launch(6, "alpha", "bw", {1024: 100.0})  # a block without the others counts for none
+    study.launch(7, "alpha", "bw", {1024: 100.0})  # a block without the others counts for none
     found = {
         (c.first.library, c.second.library, c.case.benchmark): (c.verdict, c)
         for c in study.results().comparisons
@@ -33,9 +33,36 @@ def test_second_against_first_in_the_same_blocks(make_study: MakeStudy) -> None:
     bw = found["alpha", "beta", "bw"][1]
     assert bw.ratio == pytest.approx(1.5)
     assert bw.ci95 == pytest.approx((1.5 * 0.99, 1.5 * 1.01), rel=0.01)
-    assert bw.blocks == 6
+    assert bw.blocks == 7
     assert found["alpha", "beta", "latency"][1].ratio == pytest.approx(1 / 1.5)
-    assert bw.p_value < bw.p_adjusted < 1e-6
+    assert bw.p_value == 1 / 64
+    assert bw.p_adjusted == 3 / 64  # of three pairs
+
+
+def test_six_blocks_judge_the_first_of_three_pairs_and_say_so(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta", "gamma")
+    for block in range(6):
+        for library, factor in (("alpha", 1.0), ("beta", 1.5), ("gamma", 2.0)):
+            study.launch(block, library, "bw", {1024: factor * (1 + 0.01 * (block % 3))})
+    results = study.results()
+    found = [(c.first.library, c.second.library, c.verdict) for c in results.curves]
+    assert found[0] == ("alpha", "beta", "faster")
+    assert {verdict for *_, verdict in found[1:]} == {"undecided"}
+    assert (results.judging.blocks, results.judging.blocks_needed) == (6, 7)
+    assert results.judging.left_out == ["gamma against alpha", "gamma against beta"]
+    [rule] = [one for one in results.checklist if one.number == 7]
+    assert rule.state == "not met"
+    assert rule.how.endswith("6 blocks judge 1 of 3 pairs, all of them need 7")
+
+
+def test_two_modes_have_no_verdict(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(8):
+        study.launch(block, "alpha", "bw", {8: 1.0, 1024: 1.0 + 0.3 * (block % 2)})
+        study.launch(block, "beta", "bw", {8: 1.5, 1024: 2.0})
+    results = study.results()
+    assert [c.verdict for c in results.comparisons] == ["faster", "two modes"]
+    assert results.curves[0].verdict == "faster"
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])

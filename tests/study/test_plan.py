@@ -641,3 +641,24 @@ def test_the_ceilings_of_a_pair_alone(standins: ModuleType) -> None:
         ("host-all 4", "mpi", ["allreduce", "mbw_mr"]),
         ("host-host same-numa", "ceiling", ["bw", "latency"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("libraries", "words"),
+    [
+        (1, None),
+        (2, "6 blocks judge 1 pair of alternatives"),
+        (3, "7 blocks judge 3 pairs of alternatives, 6 judge 1: the first in this order"),
+    ],
+)
+def test_a_plan_says_how_many_blocks_verdicts_take(
+    standins: ModuleType, libraries: int, words: str | None
+) -> None:
+    contenders = [standins.contender(name) for name in ("a", "b", "c")[:libraries]]
+    plan = make_plan(
+        Options(launches=6), contenders, [latency()], [standins.data_path()], standins.BENCHMARKS
+    )
+    found = [
+        line.removeprefix("verdicts:   ") for line in summary(plan) if line.startswith("verdicts:")
+    ]
+    assert found == ([words] if words else [])

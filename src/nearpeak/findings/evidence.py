@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What findings are judged by: the ratio of two cells in each block that both ran in."""
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,11 @@ from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import LEVEL
+from nearpeak.statistics.intervals import Interval
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import STAGING, staging
 
-# Blocks that a finding rests on at least. Of 4, all ratios on one side of a limit that is as often
-# exceeded as not come by chance in 1 of 16 cases; that it is a range, and no interval, is said.
+# Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
 
 
@@ -84,34 +83,51 @@ class View:
         return f"{words} ({axes})" if axes else words
 
 
-class Loss(NamedTuple):
+@dataclass(frozen=True)
+class Loss:
     """How many times better another figure is, all of it from the blocks that have both."""
 
     own: float  # medians, each in its unit
     better: float
-    ratio: float  # median, above 1
-    low: float  # of the 95 % interval; of the range where blocks are too few for one
-    high: float
-    blocks: int
-    sure: bool  # whether it is an interval
+    ratios: Mapping[Block, float]  # FEWEST or more
+    limit: float  # from which on it is told
+
+    @cached_property
+    def ratio(self) -> float:
+        """The median of all blocks."""
+        return math.exp(float(np.median(np.log(list(self.ratios.values())))))
+
+    @property
+    def range(self) -> Interval:
+        """Of all blocks."""
+        return min(self.ratios.values()), max(self.ratios.values())
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is above the limit in each block."""
+        return self.range[0] > self.limit
+
+    def interval(self, level: float) -> Interval | None:
+        """Of the median; None where blocks are too few for the level."""
+        logs = np.log(list(self.ratios.values()))
+        return median_ratio(logs, [block.session for block in self.ratios], level).bounds
 
     @property
     def text(self) -> str:
-        """`2.1 times (1.9 to 2.4)`; `2.1 times (1.9 to 2.4, the range of 5 blocks)`."""
-        span = f"{number(self.low)} to {number(self.high)}"
-        if not self.sure:
-            span += f", the range of {count(self.blocks, 'block')}"
-        return f"{times(self.ratio)} ({span})"
+        """`2.1 times (1.9 to 2.4 in 6 blocks)`."""
+        low, high = self.range
+        blocks = count(len(self.ratios), "block")
+        return f"{times(self.ratio)} ({number(low)} to {number(high)} in {blocks})"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One cell that loses."""
+    """One cell beside what may be better: what is asked, whether or not it loses."""
 
     cell: Cell
     loss: Loss
     lost_us: float  # by one operation
-    sentence: str
+    sentence: str  # if it does
 
 
 @dataclass
@@ -124,35 +140,19 @@ class Kind:
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
 
-def loss(cell: Cell, other: Cell, ratios: Mapping[Block, float], chosen_of: int = 1) -> Loss | None:
+def loss(cell: Cell, other: Cell, ratios: Mapping[Block, float], limit: float) -> Loss | None:
     """By how much the other cell is better, of the ratios in each block; None where there are too
-    few.
-
-    `chosen_of`: so many there were of which the other is the best. Bonferroni's level holds for all
-    of them, and so for the one that was chosen by the data that tests it.
-    """
+    few."""
     if len(ratios) < FEWEST:
         return None
-    logs = np.log(list(ratios.values()))
-    level = 1 - (1 - LEVEL) / chosen_of
-    found = median_ratio(logs, [block.session for block in ratios], level)
-    low, high = found.bounds or (min(ratios.values()), max(ratios.values()))
     medians = (one.by_block for one in (cell, other))
     own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
-    return Loss(own, better, found.value, low, high, len(ratios), found.bounds is not None)
+    return Loss(own, better, ratios, limit)
 
 
-def beaten(cell: Cell, other: Cell, limit: float, chosen_of: int = 1) -> Loss | None:
-    """By how much the other cell is better, if by more than `limit` times beyond doubt (`loss`)."""
-    ratios = better_in(other.by_block, cell.by_block, cell.better)
-    found = loss(cell, other, ratios, chosen_of)
-    return found if found is not None and found.low > limit else None
-
-
-def most_beaten(cell: Cell, others: Sequence[Cell], limit: float) -> tuple[Cell, Loss] | None:
-    """The one of the others that is better than a cell by most, and by how much (`beaten`)."""
-    found = [(other, lost) for other in others if (lost := beaten(cell, other, limit, len(others)))]
-    return max(found, key=lambda one: one[1].ratio, default=None)
+def against(cell: Cell, other: Cell, limit: float) -> Loss | None:
+    """The same where both are figures of one unit."""
+    return loss(cell, other, better_in(other.by_block, cell.by_block, cell.better), limit)
 
 
 def message_us(size_bytes: int, gbs: float) -> float:

@@ -1,69 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All findings of a study: what loses beyond doubt, the most time lost first."""
+"""All findings of a study: what loses beyond doubt, the most time lost first.
+
+Everything that the kinds ask of a study is judged together, whatever the answers: each question is
+a row of logarithms of ratio / limit, one in each block, and all rows are tested by flips of signs
+of whole blocks (statistics/flips.py). So at most 5 % of studies have a false finding among those
+that are called sure, as far as such logarithms lie alike on both sides of their middle.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
 
 from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
+from nearpeak.statistics import flips
+
+
+class Judged(NamedTuple):
+    """What was seen of one kind, with its p-value adjusted for all that was asked."""
+
+    kind: Kind
+    seen: Seen
+    p: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is beyond doubt."""
+        return self.p < flips.LEVEL and self.seen.loss.ratio > self.seen.loss.limit
 
 
 def find(results: Results) -> list[Finding]:
     """One finding for each kind, library with its settings, path and buffers.
 
-    Ranked by the time that one operation of each of its cases loses; after these what too few
-    blocks show for an interval, and last what only loses with settings that nobody has unless they
-    ask for them.
+    Ranked by the time that one operation of each of its cases loses; after these what blocks are
+    too few to be sure of, and last what only loses with settings that nobody has unless they ask
+    for them.
     """
     return find_in(View.of(results))
 
 
 def find_in(view: View) -> list[Finding]:
     """The same of cells alone."""
-    found = [
-        (kind.only_tried(worst), finding)
-        for kind in all_kinds()
-        for worst, finding in _findings(kind, kind.find(view))
-    ]
-    found.sort(key=lambda one: (one[0], one[1].ci95 is None, -one[1].lost_us))
+    asked = [(kind, seen) for kind in all_kinds() for seen in kind.find(view)]
+    losing = [one for one in _judge(asked) if one.sure or one.seen.loss.everywhere]
+    level = 1 - flips.LEVEL / max(len(asked), 1)
+    found = []
+    for kind in all_kinds():
+        found += _findings([one for one in losing if one.kind is kind], level)
+    found.sort(key=lambda one: (one[0], not one[1].sure, -one[1].lost_us))
     return [finding for _, finding in found]
 
 
-def _findings(kind: Kind, seen: Iterable[Seen]) -> list[tuple[Seen, Finding]]:
+def _judge(asked: list[tuple[Kind, Seen]]) -> list[Judged]:
+    columns = {b: n for n, b in enumerate(sorted({b for _, s in asked for b in s.loss.ratios}))}
+    rows = np.full((len(asked), len(columns)), np.nan)
+    for row, (_, seen) in zip(rows, asked, strict=True):
+        for block, ratio in seen.loss.ratios.items():
+            row[columns[block]] = np.log(ratio / seen.loss.limit)
+    p = flips.adjusted(rows).tolist() if asked else []
+    return [Judged(*one, value) for one, value in zip(asked, p, strict=True)]
+
+
+def _findings(found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:
     """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
-    told: a study may have hundreds."""
-    greatest: dict[tuple[Who, Place, Case], Seen] = {}  # a cell may lose to several others
-    for one in seen:
-        key = (one.cell.who, one.cell.place, one.cell.case)
-        greatest[key] = max(one, greatest.get(key, one), key=lambda each: each.loss.ratio)
-    groups: dict[tuple[Who, str, str], list[Seen]] = defaultdict(list)
-    for one in greatest.values():
-        place = one.cell.place
+    told: a study may have hundreds. `level`: of the interval of each finding."""
+
+    def greatest(one: Judged) -> tuple[bool, float]:
+        return one.sure, one.seen.loss.ratio
+
+    cases: dict[tuple[Who, Place, Case], Judged] = {}  # a cell may lose to several others
+    for one in found:
+        cell = one.seen.cell
+        key = (cell.who, cell.place, cell.case)
+        cases[key] = max(one, cases.get(key, one), key=greatest)
+    groups: dict[tuple[Who, str, str], list[Judged]] = defaultdict(list)
+    for one in cases.values():
+        place = one.seen.cell.place
         path = place.kind if place.pair else place.path
-        groups[one.cell.who, path, one.cell.case.buffers].append(one)
-    found = []
+        groups[one.seen.cell.who, path, one.seen.cell.case.buffers].append(one)
+    told = []
     for group in groups.values():
-        worst = max(group, key=lambda one: one.loss.ratio)
-        same = [one for one in group if one.cell.place == worst.cell.place]
-        found.append((worst, _finding(kind, worst, same)))
-    return found
+        worst = max(group, key=greatest)
+        same = [one.seen for one in group if one.seen.cell.place == worst.seen.cell.place]
+        told.append((worst.kind.only_tried(worst.seen), _finding(worst, same, level)))
+    return told
 
 
-def _finding(kind: Kind, worst: Seen, same: list[Seen]) -> Finding:
-    span = (worst.loss.low, worst.loss.high)
+def _finding(worst: Judged, same: list[Seen], level: float) -> Finding:
+    seen = worst.seen
+    ci95 = seen.loss.interval(level)
     return Finding(
-        kind=kind.name,
-        who=worst.cell.who,
-        place=worst.cell.place,
-        case=worst.cell.case,
-        loss=worst.loss.ratio,
-        ci95=span if worst.loss.sure else None,
-        range=None if worst.loss.sure else span,
-        blocks=worst.loss.blocks,
+        kind=worst.kind.name,
+        who=seen.cell.who,
+        place=seen.cell.place,
+        case=seen.cell.case,
+        loss=seen.loss.ratio,
+        ci95=ci95,
+        range=seen.loss.range if ci95 is None else None,
+        sure=worst.sure,
+        p_adjusted=worst.p,
+        blocks=len(seen.loss.ratios),
         lost_us=sum(one.lost_us for one in same),
         cases=len(same),
-        sentence=worst.sentence,
-        remedy=kind.remedy,
+        sentence=seen.sentence,
+        remedy=worst.kind.remedy,
     )

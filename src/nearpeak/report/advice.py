@@ -35,7 +35,7 @@ def _failed_words(results: Results) -> Iterator[str]:
 def _best_remedy(results: Results) -> list[str]:
     """The finding that loses most of those that have an interval, and its remedy."""
     for finding in results.findings:
-        if finding.ci95 is not None:
+        if finding.sure:
             words = ["Largest loss:", finding.sentence, finding.remedy]
             return [" ".join(filter(None, words))]
     return []

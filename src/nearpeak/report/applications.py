@@ -291,7 +291,7 @@ def _row(one: Application, head: str) -> Row:
     if one.messages_us is not None:
         values["messages"] = Value(one.messages_us)
     if one.predicted_us is not None:
-        values["predicted"] = Value(one.predicted_us)
+        values["predicted"] = Value(one.predicted_us, range=one.predicted_range, few="blocks")
     return Row(head, values)
 
 

@@ -32,7 +32,7 @@ from nearpeak.results.names import staged
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.statistics.intervals import Interval, interval, spanning
-from nearpeak.statistics.verdicts import EQUIVALENT, UNDECIDED
+from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
 from nearpeak.study.benchmarks import QUOTED_BYTES, Better
 from nearpeak.study.model import staging
 
@@ -199,7 +199,7 @@ class _Maker:
                 continue
             if judged.blocks < FEWEST:
                 return ()
-            if cell.who not in tied and judged.verdict in (UNDECIDED, EQUIVALENT):
+            if cell.who not in tied and judged.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
                 tied.append(cell.who)
         return tuple(tied)
 

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies of all pairs: one matrix for each benchmark, and which pair is slowest."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from nearpeak.identity import Curve, Place
 from nearpeak.numbers import number, percent, size, unit
+from nearpeak.observations.model import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case
+from nearpeak.statistics import flips
 from nearpeak.study.model import staging
 
 CEILING = "measured ceiling"
@@ -25,6 +30,7 @@ class Source:
     who: str
     values: dict[Pair, float]
     better: str
+    blocks: dict[Pair, dict[Block, float]]  # what each block measured
 
     @property
     def middle(self) -> float:
@@ -40,6 +46,21 @@ class Source:
     def slowest(self) -> Pair:
         """The pair with the least fraction."""
         return min(self.values, key=self.fraction)
+
+    @property
+    def doubt(self) -> float:
+        """The p-value of the slowest pair's distance from the median pair of each block, adjusted
+        for all pairs (flips.adjusted): the least of many values lies low by chance too."""
+        columns = sorted({block for values in self.blocks.values() for block in values})
+        table = [
+            [self.blocks.get(pair, {}).get(block, math.nan) for block in columns]
+            for pair in self.values
+        ]
+        rows = np.log(np.array(table, dtype=float).reshape(len(table), len(columns)))
+        there = ~np.isnan(rows).all(axis=0)
+        rows = rows[:, there] - np.nanmedian(rows[:, there], axis=0)
+        p = flips.adjusted(rows)
+        return float(p[list(self.values).index(self.slowest)])
 
 
 @dataclass(frozen=True)
@@ -78,12 +99,16 @@ class Matrix:
         ]
 
     def _sentence(self, source: Source) -> str:
-        return (
-            f"{self.kind} pairs, {self.case} at {size(self.size_bytes)}, {source.who}: slowest is"
-            f" {'-'.join(source.slowest)} with {number(source.values[source.slowest])}"
-            f" {unit(self.unit)}, {percent(source.fraction(source.slowest))} % of the median pair"
-            f" ({number(source.middle)} {unit(self.unit)}, {len(source.values)} pairs)."
+        values = (
+            f"{number(source.values[source.slowest])} {unit(self.unit)},"
+            f" {percent(source.fraction(source.slowest))} % of the median pair"
+            f" ({number(source.middle)} {unit(self.unit)}, {len(source.values)} pairs)"
         )
+        head = f"{self.kind} pairs, {self.case} at {size(self.size_bytes)}, {source.who}:"
+        pair = "-".join(source.slowest)
+        if source.doubt < flips.LEVEL:
+            return f"{head} slowest is {pair} with {values}."
+        return f"{head} no pair is slower beyond doubt; the lowest figure is {pair}'s, {values}."
 
 
 def matrices(results: Results) -> list[Matrix]:
@@ -118,31 +143,36 @@ def _of_cells(cells: list[Cell], places: Iterable[Place], ceilings: Ceilings) ->
     kind, better = cells[0].place.kind, cells[0].better
     limits = [ceilings.of(place, at) for place in places if place.kind == kind]
     owners: dict[str, dict[Pair, float]] = defaultdict(dict)
+    blocks: dict[str, dict[Pair, dict[Block, float]]] = defaultdict(dict)
     for point in limits:
         if point is not None and point.value > 0:
             owners[CEILING][point.place.pair] = point.value
+            blocks[CEILING][point.place.pair] = point.by_block
     for cell in cells:
         if cell.case.x == at.x and cell.median:
             owners[cell.who.label][cell.place.pair] = cell.median
+            blocks[cell.who.label][cell.place.pair] = cell.by_block
     return Matrix(
         place=cells[0].place,
         case=case(at),
         unit=cells[0].unit,
         size_bytes=at.x,
-        sources=[Source(who, values, better) for who, values in owners.items()],
+        sources=[Source(who, values, better, blocks[who]) for who, values in owners.items()],
     )
 
 
 def _of_ceilings(points: list[CeilingPoint]) -> Matrix:
     """Where no library was measured."""
     one = max(points, key=lambda point: point.case.x)
-    values = {point.place.pair: point.value for point in points if point.case.x == one.case.x}
+    here = [point for point in points if point.case.x == one.case.x]
+    values = {point.place.pair: point.value for point in here}
+    blocks = {point.place.pair: point.by_block for point in here}
     return Matrix(
         place=one.place,
         case=case(one.case),
         unit=one.unit,
         size_bytes=one.case.x,
-        sources=[Source(CEILING, values, one.better)],
+        sources=[Source(CEILING, values, one.better, blocks)],
     )
 
 

@@ -14,12 +14,13 @@ from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
 from nearpeak.results.theoretical import one_way
+from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, TWO_MODES, UNDECIDED
 from nearpeak.study.buffers import on_host
 from nearpeak.study.model import staging
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
-VERDICTS = ("faster", "slower", "equivalent", "undecided")
+VERDICTS = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
 FLAGS = {  # of cells: what each says
     "few launches": "fewer than 6, so that there is a range and no interval",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",

@@ -8,8 +8,8 @@ from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.report.summary import VERDICTS, VerdictRow, default_curves, verdict_rows
 from nearpeak.results import names
-from nearpeak.results.model import Results
-from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
+from nearpeak.results.model import Judging, Results
+from nearpeak.statistics.verdicts import FASTER, SLOWER, TWO_MODES, UNDECIDED
 
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
 Numbered = tuple[int, VerdictRow]  # its place in `verdict_rows`, by which the page finds its sizes
@@ -20,7 +20,7 @@ def tables(results: Results) -> list[Table]:
     others = _rows(results, default=False)
     return [
         *main(results),
-        *([_table(others, "Verdicts on the other variants")] if others else []),
+        *([_table(results, others, "Verdicts on the other variants")] if others else []),
     ]
 
 
@@ -30,10 +30,12 @@ def main(results: Results) -> list[Table]:
     if not rows:
         return []
     decided = any(
-        word != UNDECIDED for _, row in rows for word in (row.whole.verdict, *_found(row))
+        word not in (UNDECIDED, TWO_MODES)
+        for _, row in rows
+        for word in (row.whole.verdict, *_found(row))
     )
     undecided = f"{count(len(rows), 'curve')} compared, none of them decided"
-    return [_table(rows, "" if decided else undecided)]
+    return [_table(results, rows, "" if decided else undecided)]
 
 
 def _rows(results: Results, default: bool) -> list[Numbered]:
@@ -47,12 +49,13 @@ def _found(row: VerdictRow) -> list[str]:
     return [word for word, number in row.counts.items() if number]
 
 
-def _table(rows: Sequence[Numbered], folded: str) -> Table:
+def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
     return Table(
         title="Verdicts.",
         caption=(
             "On each curve as a whole, with its ratio and 95 % interval; the verdicts on its"
             " message sizes are counted. A ratio above 1 means that the second library is better."
+            + judged_words(results.judging)
         ),
         head="Second",
         columns=[
@@ -67,6 +70,17 @@ def _table(rows: Sequence[Numbered], folded: str) -> Table:
             for place, mine in groupby(rows, key=lambda one: one[1].whole.place)
         ],
         folded=folded,
+    )
+
+
+def judged_words(judging: Judging) -> str:
+    """Which pairs too few blocks leave undecided, and how many blocks they need; none: empty."""
+    if not judging.left_out:
+        return ""
+    return (
+        f" {count(judging.blocks, 'block')} cannot judge {count(judging.pairs, 'pair')} of"
+        f" alternatives together, which takes {judging.blocks_needed}. Not judged:"
+        f" {', '.join(judging.left_out)}."
     )
 
 

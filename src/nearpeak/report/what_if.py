@@ -36,10 +36,10 @@ def what_if(results: Results, name: str, label: str) -> Table:
     by_case = {(one.cell.who, one.cell.place, one.cell.case): one for one in mine}
     groups: dict[tuple[Place, str], list[Row]] = defaultdict(list)
     for one in mine:
-        if (us := _predicted(one, who, messages)) is not None:
+        if (predicted := _predicted(one, who, messages)) is not None:
             cell = one.cell
             groups[cell.place, problem_size(one, known[name])].append(
-                _row(one, known[name], us, _measured(by_case, who, one))
+                _row(one, known[name], predicted, _measured(by_case, who, one))
             )
     if not groups:
         raise UserError(
@@ -52,7 +52,8 @@ def what_if(results: Results, name: str, label: str) -> Table:
             "The time of an iteration, and by how much its messages are longer or shorter with the"
             " other library, as latencies and rates of both in the same study predict them."
             " Those of a rank to itself, and what a study does not know of messages in an"
-            " application, are taken to stay as they are."
+            " application, are taken to stay as they are. Behind a prediction stands the range of"
+            " what single blocks predict, which is no interval: the model errs too."
         ),
         head="Measured with",
         columns=[
@@ -67,17 +68,25 @@ def what_if(results: Results, name: str, label: str) -> Table:
     )
 
 
-def _predicted(one: Application, who: Who, messages: Messages) -> float | None:
+def _predicted(one: Application, who: Who, messages: Messages) -> Value | None:
     cell = one.cell
     if cell.who == who or cell.median is None or one.work is None or one.predicted_us is None:
         return None
-    other = messages.of(who, cell.place, cell.case.buffers, one.work)
+    asked = cell.place, cell.case.buffers, one.work
+    other = messages.of(who, *asked)
     if other is None:
         return None
     # Of messages that took less than was predicted no more can be saved than they took.
     took = cell.median if one.messages_us is None else one.messages_us
     change = other - one.predicted_us
-    return cell.median + change if change > -took else None
+    if change <= -took:
+        return None
+    own, others = messages.by_block(cell.who, *asked), messages.by_block(who, *asked)
+    changes = [others[block] - own[block] for block in own if block in others]
+    if not changes:
+        return Value(cell.median + change)
+    span = (cell.median + min(changes), cell.median + max(changes))
+    return Value(cell.median + change, range=span, few="blocks")
 
 
 def _measured(
@@ -88,14 +97,14 @@ def _measured(
     return other.cell.median if other else None
 
 
-def _row(one: Application, benchmark: Benchmark, predicted: float, measured: float | None) -> Row:
+def _row(one: Application, benchmark: Benchmark, predicted: Value, measured: float | None) -> Row:
     cell = one.cell
     return Row(
         f"{cell.who.label} {way(one, benchmark)}".rstrip(),
         {
             "time": Value(cell.median, ci95=cell.ci95, range=cell.range),
             "messages": Value(one.messages_us),
-            "predicted": Value(predicted),
+            "predicted": predicted,
             "measured": Value(measured),
         },
     )

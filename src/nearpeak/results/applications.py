@@ -86,6 +86,8 @@ def _application(
     work = next((one.work for one in observed if one.work), None)
     copied = work.copied_bytes if work else 0
     phases = _medians([one.phases for one in observed])
+    predicted = messages.of(who, place, case.buffers, work) if work and _waits(case) else None
+    blocks = messages.by_block(who, place, case.buffers, work) if work and predicted else {}
     return Application(
         cell=cell,
         # It updates nothing.
@@ -100,7 +102,8 @@ def _application(
         imbalance=_imbalance(observed) if not place.shared else None,
         hidden=_hidden(key, cells, benchmark),
         beside=list(_beside(key, cells, benchmark)),
-        predicted_us=messages.of(who, place, case.buffers, work) if work and _waits(case) else None,
+        predicted_us=predicted,
+        predicted_range=(min(blocks.values()), max(blocks.values())) if blocks else None,
     )
 
 

@@ -93,13 +93,12 @@ def summarise(observations: Observations) -> Results:
         fits=fits.fit(found, measured, observations.benchmarks),
         comparisons=compared.cases,
         curves=compared.curves,
+        judging=compared.judging,
         failures=cells.failures(observations),
         skipped=skipped,
         awareness=observations.awareness,
         drift=drifts,
-        checklist=checklist.judge(
-            observations, found, compared.cases, compared.log_ratios, skipped
-        ),
+        checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
     )
 
 

@@ -7,28 +7,25 @@ The rules are given here in our own words.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import filterfalse
 
-from nearpeak.arrays import Floats
 from nearpeak.numbers import count
 from nearpeak.observations.model import Observations
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.model import Cell, Comparison, Rule, Skip
-from nearpeak.statistics.comparisons import rejects_normality
+from nearpeak.results.model import Cell, Comparison, Judging, Rule, Skip
+from nearpeak.statistics.verdicts import TWO_MODES
 
 MET, NOT_MET, NOT_APPLICABLE = "met", "not met", "not applicable"
-TOO_MANY = 0.2  # of the comparisons rejecting normality; 5 % do by chance
 
 
 def judge(
     data: Observations,
     cells: list[Cell],
     comparisons: list[Comparison],
-    log_ratios: Sequence[Floats],
+    judging: Judging,
     skipped: list[Skip],
 ) -> list[Rule]:
-    """All twelve, in order. `log_ratios` are those that the comparisons rest on."""
+    """All twelve, in order."""
     measured = [cell for cell in cells if cell.median is not None]
     answers = [
         (
@@ -46,8 +43,8 @@ def judge(
         ),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
-        ("Do not assume normality unchecked", _normality(log_ratios)),
-        ("Compare what varies by sound statistics", _comparisons(comparisons)),
+        ("Do not assume normality unchecked", _normality()),
+        ("Compare what varies by sound statistics", _comparisons(comparisons, judging)),
         ("Ask whether the centre is what matters, else give percentiles", _percentiles(measured)),
         ("Document every factor and the whole set-up", _setup(data)),
         ("Say how time was taken, synchronised and summed up", _timing(data)),
@@ -93,34 +90,31 @@ def _intervals(measured: list[Cell]) -> tuple[str, str]:
     return _state(0 < len(measured) == sure), how
 
 
-def _normality(log_ratios: Sequence[Floats]) -> tuple[str, str]:
-    intervals = "intervals are order statistics, which assume no distribution"
-    tested = sum(len(values) >= FEWEST for values in log_ratios)
-    few = sum(1 < len(values) < FEWEST for values in log_ratios)
-    if not tested and not few:
-        return MET, f"{intervals}; no test that assumes one was made"
-    if not tested:
-        return NOT_MET, (
-            f"{intervals}; t-tests of {count(few, 'comparison')} assume normal log ratios, which"
-            f" fewer than {FEWEST} blocks cannot show; none has a verdict"
-        )
-    rejected = rejects_normality([v for v in log_ratios if len(v) >= FEWEST])
-    return _state(rejected <= TOO_MANY * tested), (
-        f"{intervals}; the t-test of the verdicts assumes normal log ratios, which Shapiro and "
-        f"Wilk's test rejects in {rejected} of {tested} comparisons (5 % would by chance); "
-        "no verdict is given unless the interval agrees"
+def _normality() -> tuple[str, str]:
+    return MET, (
+        "intervals are order statistics and verdicts flips of signs of whole blocks: neither"
+        " assumes a distribution"
     )
 
 
-def _comparisons(comparisons: list[Comparison]) -> tuple[str, str]:
+def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[str, str]:
     if not comparisons:
         return NOT_APPLICABLE, "nothing was compared"
     sure = sum(c.ci95 is not None for c in comparisons)
-    return _state(sure == len(comparisons)), (
+    how = (
         f"{sure} of {len(comparisons)} comparisons have a 95 % interval of the ratio of launches "
-        "interleaved in blocks; paired t-tests, adjusted for all that is compared by a closed "
-        "test of curves, then of their sizes"
+        "interleaved in blocks; at most 5 % of studies have a false verdict, whatever launches "
+        "look like"
     )
+    if modes := sum(c.verdict == TWO_MODES for c in comparisons):
+        how += f"; {modes} of cells with two modes have no verdict"
+    if judging.left_out:
+        how += (
+            f"; {count(judging.blocks, 'block')} judge"
+            f" {judging.pairs - len(judging.left_out)} of {judging.pairs} pairs,"
+            f" all of them need {judging.blocks_needed}"
+        )
+    return _state(sure == len(comparisons) and not judging.left_out), how
 
 
 def _percentiles(measured: list[Cell]) -> tuple[str, str]:

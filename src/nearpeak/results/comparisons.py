@@ -11,8 +11,8 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.identity import Curve, Place, Who
 from nearpeak.observations.model import Block
-from nearpeak.results.model import Cell, Comparison, CurveComparison
-from nearpeak.statistics import verdicts
+from nearpeak.results.model import Cell, Comparison, CurveComparison, Judging
+from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
 
 
@@ -23,15 +23,19 @@ class Pair(NamedTuple):
     blocks: list[Block]
     log_ratios: Floats  # cells x blocks, above 0: the second is better; nan: not both ran there
 
+    @property
+    def two_modes(self) -> list[bool]:
+        """Of which cells one has two modes that no recorded condition tells apart."""
+        return [any(map(_unexplained, both)) for both in self.cells]
+
 
 class Compared(NamedTuple):
     """What came of all of them."""
 
     session: int  # that all of it rests on
-
     cases: list[Comparison]
     curves: list[CurveComparison]
-    log_ratios: list[Floats]  # that the cases rest on
+    judging: Judging
 
 
 def compare(cells: Iterable[Cell]) -> Compared:
@@ -46,20 +50,35 @@ def compare(cells: Iterable[Cell]) -> Compared:
     for cell in chosen:
         if any(block.session == session for block in cell.blocks):
             curves[cell.place, cell.case.curve].setdefault(cell.who, []).append(cell)
-    pairs = [
-        pair
-        for alternatives in curves.values()
-        for first, second in combinations(alternatives.values(), 2)
-        if (pair := _pair(first, second, session)) is not None
+    families: dict[tuple[Who, Who], list[Pair]] = defaultdict(list)
+    for alternatives in curves.values():
+        for first, second in combinations(alternatives.values(), 2):
+            if (pair := _pair(first, second, session)) is not None:
+                families[first[0].who, second[0].who].append(pair)
+    asked = [
+        [verdicts.Curve(p.log_ratios, p.cells[0][0].better, p.two_modes) for p in family]
+        for family in families.values()
     ]
-    judged = verdicts.judge(
-        [verdicts.Curve(pair.log_ratios, pair.cells[0][0].better) for pair in pairs]
-    )
+    judged = [
+        (pair, found)
+        for family, answers in zip(families.values(), verdicts.judge(asked), strict=True)
+        for pair, found in zip(family, answers, strict=True)
+    ]
     return Compared(
         session,
-        [case for pair, found in zip(pairs, judged, strict=True) for case in _cases(pair, found)],
-        [_curve(pair, found.curve) for pair, found in zip(pairs, judged, strict=True)],
-        [row[~np.isnan(row)] for pair in pairs for row in pair.log_ratios],
+        [case for pair, found in judged for case in _cases(pair, found)],
+        [_curve(pair, found.curve) for pair, found in judged],
+        _judging(list(families), asked),
+    )
+
+
+def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) -> Judging:
+    judged = verdicts.pairs_judged(asked)
+    return Judging(
+        blocks=verdicts.blocks_of(asked),
+        blocks_needed=flips.blocks_needed(len(pairs)) if pairs else 0,
+        pairs=len(pairs),
+        left_out=[f"{second.label} against {first.label}" for first, second in pairs[judged:]],
     )
 
 
@@ -85,6 +104,10 @@ def log_ratios(first: Cell, second: Cell, session: int) -> dict[Block, float]:
     above 0 is better."""
     ratios = better_in(second.by_block, first.by_block, first.better)
     return {b: float(np.log(ratio)) for b, ratio in ratios.items() if b.session == session}
+
+
+def _unexplained(cell: Cell) -> bool:
+    return bool(cell.modes) and not all(mode.conditions for mode in cell.modes)
 
 
 def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:

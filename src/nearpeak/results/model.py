@@ -168,6 +168,9 @@ class Application(msgspec.Struct, kw_only=True):
     # Of its messages, by the times of messages in the same study (prediction.py); without
     # those of a rank to itself (`work`).
     predicted_us: float | None = None
+    # The least and the most that a single block predicts: how far its messages scatter, and no
+    # interval, as the model errs too.
+    predicted_range: tuple[float, float] | None = None
 
 
 class Attainable(msgspec.Struct, kw_only=True):
@@ -275,9 +278,11 @@ class Comparison(msgspec.Struct, kw_only=True):
     ratio: float  # of second to first, above 1: the second is better
     ci95: tuple[float, float] | None
     blocks: int  # that measured both
-    p_value: float
+    p_value: float  # by flips of signs, of this case alone
     p_adjusted: float  # for all that the study compares
-    verdict: str  # "faster", "slower", "equivalent" or "undecided": the second against the first
+    # The second is "faster", "slower" or "equivalent"; or "undecided"; or "two modes": launches of
+    # one of them fall into two groups that nothing recorded tells apart.
+    verdict: str
 
 
 class CurveComparison(msgspec.Struct, kw_only=True):
@@ -290,9 +295,18 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     # Of second to first, above 1: the second is better; of the mean of all cases in each block.
     ratio: float
     ci95: tuple[float, float] | None
-    p_value: float  # of that mean
+    p_value: float  # of that mean alone
     p_adjusted: float  # that they differ in any case, for all that the study compares
     verdict: str  # as of a case, or "mixed": cases differ, but not one way as a whole
+
+
+class Judging(msgspec.Struct, kw_only=True):
+    """How many questions the blocks of a study can answer together (statistics/flips.py)."""
+
+    blocks: int = 0  # of the session that verdicts rest on
+    blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared
+    pairs: int = 0  # of alternatives that were compared
+    left_out: list[str] = []  # pairs that too few blocks leave undecided
 
 
 class Failure(msgspec.Struct, kw_only=True):
@@ -343,8 +357,12 @@ class Finding(msgspec.Struct, kw_only=True):
     place: Place
     case: Case
     loss: float  # how many times better the other figure is, above 1; of paired blocks
-    ci95: tuple[float, float] | None  # of it; null where blocks are too few,
+    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
+    # blocks are too few for that many,
+    ci95: tuple[float, float] | None
     range: tuple[float, float] | None = None  # which then have a smallest and a largest
+    sure: bool = False  # p_adjusted is below 5 %
+    p_adjusted: float = 1.0  # that it does not lose so, for all that findings ask of the study
     blocks: int = 0  # that have both figures
     lost_us: float  # by one operation of each case that loses on this path with these buffers
     cases: int  # that lose so
@@ -403,6 +421,7 @@ class Results(msgspec.Struct, kw_only=True):
     fits: list[Fit]
     comparisons: list[Comparison]
     curves: list[CurveComparison]
+    judging: Judging = msgspec.field(default_factory=Judging)
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []

@@ -9,9 +9,11 @@ at once, as much longer as such windows take then. docs/methodology.md says what
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from nearpeak.identity import Place, Who
 from nearpeak.machine.model import Path
+from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.buffers import HOST
@@ -45,6 +47,9 @@ class _Measured:
         return first + sum(_at(self.both_ways or self.one_way or self.alone, one) for one in others)
 
 
+Measured = dict[tuple[Who, Place, str, State], _Measured]
+
+
 class Messages:
     """The time of messages between the ranks of a place, for each library with its settings."""
 
@@ -53,30 +58,53 @@ class Messages:
     ) -> None:
         """`cells`: those of messages; of axes but the state of the buffers with the default."""
         self._paths = paths
-        self._measured: dict[tuple[Who, Place, str, State], _Measured] = defaultdict(_Measured)
-        for cell in cells:
-            case, benchmark = cell.case, known[cell.case.benchmark]
-            state = state_of(case.axes)
-            usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state)
-            plain = all(usual.get(name, value) == value for name, value in case.axes.items())
-            main = case.metric == benchmark.main.name
-            if not (plain and main and cell.median and case.x > 0) or staging(case.axes):
+        self._known = known
+        self._cells = [cell for cell in cells if cell.median and self._counts(cell)]
+        self._measured = self._table({id(one): one.median or 0.0 for one in self._cells})
+
+    @cached_property
+    def _of_blocks(self) -> dict[Block, Measured]:
+        values: dict[Block, dict[int, float]] = defaultdict(dict)
+        for cell in self._cells:
+            for block, median in cell.by_block.items():
+                values[block][id(cell)] = median
+        return {block: self._table(values[block]) for block in sorted(values)}
+
+    def _counts(self, cell: Cell) -> bool:
+        case, benchmark = cell.case, self._known[cell.case.benchmark]
+        usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(case.axes))
+        plain = all(usual.get(name, value) == value for name, value in case.axes.items())
+        main = case.metric == benchmark.main.name
+        return plain and main and case.x > 0 and staging(case.axes) is None
+
+    def _table(self, medians: Mapping[int, float]) -> Measured:
+        """`medians`: of the cells that were measured, by their identity."""
+        found: Measured = defaultdict(_Measured)
+        for cell in self._cells:
+            case, benchmark = cell.case, self._known[cell.case.benchmark]
+            median = medians.get(id(cell), 0.0)
+            if median <= 0:
                 continue
-            mine = self._measured[cell.who, cell.place, case.buffers, state]
+            mine = found[cell.who, cell.place, case.buffers, state_of(case.axes)]
             if benchmark.one_message:
-                mine.alone[case.x] = cell.median
+                mine.alone[case.x] = median
             elif benchmark.one_way:
-                mine.one_way[case.x] = case.x / cell.median / 1e3
+                mine.one_way[case.x] = case.x / median / 1e3
             elif benchmark.is_pair and benchmark.moves.window and benchmark.moves.ways == 2:
-                mine.both_ways[case.x] = 2 * case.x / cell.median / 1e3
+                mine.both_ways[case.x] = 2 * case.x / median / 1e3
+        return found
 
     def of(self, who: Who, place: Place, buffers: str, work: Work) -> float | None:
         """Of an iteration; what announces its messages counts where the study has times for it."""
-        found = self.us(who, place, buffers, work.messages)
-        if found is None or not work.announced_bytes:
-            return found
-        announcing = [work.announced_bytes] * len(work.messages)
-        return found + (self.us(who, place, HOST, announcing) or 0.0)
+        return self._of(self._measured, who, place, buffers, work)
+
+    def by_block(self, who: Who, place: Place, buffers: str, work: Work) -> dict[Block, float]:
+        """The same by what each block alone measured."""
+        found = {
+            block: self._of(measured, who, place, buffers, work)
+            for block, measured in self._of_blocks.items()
+        }
+        return {block: us for block, us in found.items() if us is not None}
 
     def us(self, who: Who, place: Place, buffers: str, messages: Sequence[int]) -> float | None:
         """Of messages of so many bytes that a rank sends and receives at once; None where the study
@@ -84,12 +112,26 @@ class Messages:
 
         Between more ranks than two they are those of the nearest pair among them.
         """
+        return self._us(self._measured, who, place, buffers, messages)
+
+    def _of(
+        self, measured: Measured, who: Who, place: Place, buffers: str, work: Work
+    ) -> float | None:
+        found = self._us(measured, who, place, buffers, work.messages)
+        if found is None or not work.announced_bytes:
+            return found
+        announcing = [work.announced_bytes] * len(work.messages)
+        return found + (self._us(measured, who, place, HOST, announcing) or 0.0)
+
+    def _us(
+        self, measured: Measured, who: Who, place: Place, buffers: str, messages: Sequence[int]
+    ) -> float | None:
         found: dict[State, _Measured] = {}
         for here in [place, *self._within(place)]:
             found = found or {
-                state: measured
-                for (*key, state), measured in self._measured.items()
-                if key == [who, here, buffers] and measured.alone
+                state: one
+                for (*key, state), one in measured.items()
+                if key == [who, here, buffers] and one.alone
             }
         if not found or not messages:
             return None

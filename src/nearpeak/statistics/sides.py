@@ -16,18 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Booleans, Floats, Indices
+from nearpeak.statistics.closed import Adjusted, Tests, across, adjust
 from nearpeak.statistics.comparisons import Comparison
 from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.statistics.sessions import Error, Part, added, t_test
-from nearpeak.statistics.verdicts import (
-    Adjusted,
-    Tests,
-    Verdict,
-    across,
-    adjust,
-    means,
-    verdict_of,
-)
+from nearpeak.statistics.verdicts import Verdict, means, verdict_of
 from nearpeak.statistics.verdicts import whole as whole_of
 
 SESSION_SCATTER = 0.02  # relative: the prior's standard deviation of sessions,

@@ -1,33 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of a whole study: curves first, then their sizes, with one error rate for all.
+"""Verdicts of a whole study: whole curves and their sizes, with one error rate for all.
 
-A curve is two alternatives at all sizes of one benchmark at one place. The procedure is a closed
-test (Marcus, Peritz and Gabriel, Biometrika 63 (1976) 655), so that a false "differs", of a curve
-or a size, stands in at most 5 % of studies, whatever differs in truth:
-
-- sizes of one curve together are tested by Simes (Biometrika 73 (1986) 751), which holds for what
-  depends positively on one another (Sarkar, Annals of Statistics 26 (1998) 494), as all sizes of a
-  launch do; a whole curve also by the mean of its sizes in each block, twice the smaller p-value
-  of the two. So a curve differs where all its sizes shift a little, and where one does, or some
-  one way and some the other;
-- curves together by Bonferroni, which holds however they depend.
-
-What closed testing asks of all sets of sizes comes down to Hommel's p-values inside a curve
-(Biometrika 75 (1988) 383) and a step-down as Holm's over curves (`across`).
+A curve is two alternatives at all sizes of one benchmark at one place. A false "differs", of a
+curve or a size, stands in at most 5 % of studies, whatever differs in truth and whatever launches
+look like: all curves of the same two alternatives are judged together by flips of the signs of
+whole blocks (flips.py), and several pairs of alternatives by Bonferroni. Where blocks are too few
+for all pairs, the first ones are judged, in the order given, and no others.
 """
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from nearpeak.arrays import Booleans, Floats
-from nearpeak.statistics.comparisons import LEVEL, Comparison, paired
+from nearpeak.arrays import Floats
+from nearpeak.statistics import flips
+from nearpeak.statistics.closed import across
+from nearpeak.statistics.comparisons import Comparison, median_ratio
+from nearpeak.statistics.flips import LEVEL
 from nearpeak.statistics.intervals import Interval, goal
 
 FASTER, SLOWER, EQUIVALENT, UNDECIDED = "faster", "slower", "equivalent", "undecided"
 MIXED = "mixed"  # of a curve: sizes are judged, but the curve does not differ one way as a whole
+TWO_MODES = "two modes"  # of a size: the modes are told instead
 
 
 class Curve(NamedTuple):
@@ -37,7 +32,9 @@ class Curve(NamedTuple):
     # has at least one block.
     log_ratios: Floats
     better: str  # "higher" or "lower": which margin holds (intervals.goal)
-    sessions: Sequence[int] | None = None  # of each block
+    # Of each size, whether an alternative has two modes there that nothing recorded tells apart:
+    # then it gets no verdict. None: of none.
+    two_modes: Sequence[bool] | None = None
 
 
 class Verdict(NamedTuple):
@@ -55,38 +52,29 @@ class Judged(NamedTuple):
     sizes: tuple[Verdict, ...]
 
 
-class Tests(NamedTuple):
-    """What was tested of a curve, each test on its own."""
-
-    shift: Comparison  # of the mean of all sizes
-    sizes: list[Comparison]
+def pairs_judged(families: Sequence[Sequence[Curve]]) -> int:
+    """How many of these pairs of alternatives, the first ones, their blocks can judge together."""
+    return min(len(families), flips.most_families(blocks_of(families)))
 
 
-class Adjusted(NamedTuple):
-    """The p-values of a curve for everything that is tested with it."""
-
-    shift: float
-    curve: float  # that it differs at any size
-    sizes: tuple[float, ...]
-
-
-def judge(curves: Sequence[Curve]) -> list[Judged]:
-    """Verdicts on all curves of a study: those of every pair of alternatives, at every place.
+def judge(families: Sequence[Sequence[Curve]]) -> list[list[Judged]]:
+    """Verdicts on all curves of a study: for each pair of alternatives those of every place.
 
     By `verdict_of` and, of a whole curve, `whole`, within the margin of its metric.
     """
-    tested = [_test(curve) for curve in curves]
-    judged = []
-    for curve, tests, p in zip(curves, tested, adjust(tested), strict=True):
-        margin = goal(curve.better)
-        sizes = tuple(
-            Verdict(size, p_size, verdict_of(size.ci95, p_size, margin))
-            for size, p_size in zip(tests.sizes, p.sizes, strict=True)
-        )
-        shift = verdict_of(tests.shift.ci95, p.shift, margin)
-        verdict = whole(shift, {size.verdict for size in sizes})
-        judged.append(Judged(Verdict(tests.shift, p.curve, verdict), sizes))
-    return judged
+    tested = [_adjusted(family) for family in families[: pairs_judged(families)]]
+    largest = [max((float(p.max()) for p in family), default=0.0) for family in tested]
+    found = []
+    for number, family in enumerate(families):
+        others = largest[:number] + largest[number + 1 :]
+        judged = []
+        for index, curve in enumerate(family):
+            p = np.ones(len(curve.log_ratios) + 1)
+            if number < len(tested):
+                p = across(tested[number][index], others)
+            judged.append(_judged(curve, p.tolist()))
+        found.append(judged)
+    return found
 
 
 def verdict_of(ci95: Interval | None, p: float, margin: float) -> str:
@@ -112,93 +100,74 @@ def whole(shift: str, sizes: Collection[str]) -> str:
     """The verdict on a curve, by that on the mean of its sizes and those on each of them.
 
     Equivalent where all sizes are; faster or slower as the mean is, where no size is judged the
-    other way; mixed where sizes are judged but that does not hold; undecided otherwise.
+    other way; mixed where sizes are judged but that does not hold; two modes where all sizes have
+    them; undecided otherwise.
     """
-    if set(sizes) == {EQUIVALENT}:
-        return EQUIVALENT
+    if set(sizes) in ({EQUIVALENT}, {TWO_MODES}):
+        return next(iter(sizes))
     against = {FASTER: SLOWER, SLOWER: FASTER}
     if shift in against and against[shift] not in sizes:
         return shift
     return MIXED if {FASTER, SLOWER}.intersection(sizes) else UNDECIDED
 
 
-def adjust(curves: Sequence[Tests]) -> list[Adjusted]:
-    """The p-values of all curves, by the closed test."""
-    inside = [_inside(tests) for tests in curves]
-    last = [max(one.sizes) for one in inside]  # with which the last of its sizes is judged
-    adjusted = []
-    for i, one in enumerate(inside):
-        others = np.array(last[:i] + last[i + 1 :])
-        shift, curve, *sizes = across([one.shift, one.curve, *one.sizes], others).tolist()
-        adjusted.append(Adjusted(shift, curve, tuple(sizes)))
-    return adjusted
-
-
-def within(p: ArrayLike, whole: float) -> Floats:
-    """The p-values of one curve's sizes adjusted for one another, in the order given.
-
-    Hommel's method, but for the test of all sizes together, whose p-value is `whole`. By the
-    recursion over the sizes of sets of Wright (Biometrics 48 (1992) 1005).
-    """
-    values = np.asarray(p, dtype=float)
-    count = len(values)
-    order = np.argsort(values)
-    ordered = values[order]
-    largest = np.maximum(ordered, whole)
-    for size in range(2, count):
-        # The worst set of this size that holds a p-value has the largest of the others.
-        rest = count - size + 1
-        common = float(np.min(size * ordered[rest:] / np.arange(2, size + 1)))
-        here = np.minimum(size * ordered, common)
-        here[rest:] = here[rest - 1]
-        largest = np.maximum(largest, here)
-    adjusted = np.empty_like(values)
-    adjusted[order] = largest
-    return adjusted
-
-
-def across(p: ArrayLike, others: ArrayLike) -> Floats:
-    """p-values of one curve adjusted for all curves; `others`: the largest of each other curve.
-
-    The worst set of k other curves are those with the largest p-values: Bonferroni's factor is
-    k + 1 on the least of all, and the worst k counts. A curve thus frees the others from its
-    factor once all its sizes are judged, as Holm's method does.
-    """
-    own = np.asarray(p, dtype=float)[:, None]
-    ordered = -np.sort(-np.asarray(others, dtype=float))
-    factors = np.arange(1, len(ordered) + 2)
-    least = np.minimum(own, np.concatenate([[np.inf], ordered]))
-    return np.asarray(np.minimum((factors * least).max(axis=1), 1.0))
-
-
-def _test(curve: Curve) -> Tests:
-    sizes = []
-    for row in curve.log_ratios:
-        present = ~np.isnan(row)
-        sizes.append(paired(row[present], _of(curve.sessions, present)))
-    present = np.asarray(~np.isnan(curve.log_ratios).all(axis=0))
-    shift = paired(means(curve.log_ratios[:, present]), _of(curve.sessions, present))
-    return Tests(shift, sizes)
-
-
-def _inside(tests: Tests) -> Adjusted:
-    """The p-values adjusted for those of the same curve alone."""
-    p = np.array([size.p_value for size in tests.sizes])
-    count = 1 if len(p) == 1 else 2  # the mean of one size is that size
-    shift = count * tests.shift.p_value
-    curve = min(shift, count * _simes(p))
-    return Adjusted(shift, curve, tuple(within(p, curve).tolist()))
-
-
-def _simes(p: Floats) -> float:
-    return float(np.min(np.sort(p) * len(p) / np.arange(1, len(p) + 1)))
-
-
 def means(rows: Floats) -> Floats:
     """The mean of each column over the rows; a row that lacks it (nan) does not shift it."""
     middles = np.nanmean(rows, axis=1, keepdims=True)
-    return np.asarray(np.nanmean(rows - middles, axis=0) + middles.mean())
+    present = ~np.isnan(rows).all(axis=0)
+    found = np.full(rows.shape[1], np.nan)
+    found[present] = np.nanmean((rows - middles)[:, present], axis=0) + middles.mean()
+    return found
 
 
-def _of(sessions: Sequence[int] | None, present: Booleans) -> list[int] | None:
-    return None if sessions is None else np.asarray(sessions)[present].tolist()
+def blocks_of(families: Sequence[Sequence[Curve]]) -> int:
+    """Of the curve with the most: in how many it was measured."""
+    return max(
+        (int((~np.isnan(c.log_ratios)).any(axis=0).sum()) for f in families for c in f), default=0
+    )
+
+
+def _rows(curve: Curve, blocks: int) -> Floats:
+    """What is asked of a curve: the mean of its sizes, and each of them."""
+    sizes = curve.log_ratios
+    found = np.full((len(sizes) + 1, blocks), np.nan)
+    found[0, : sizes.shape[1]], found[1:, : sizes.shape[1]] = means(sizes), sizes
+    return found
+
+
+def _adjusted(family: Sequence[Curve]) -> list[Floats]:
+    """The p-values of each curve's mean and sizes, for all curves of two alternatives.
+
+    Sizes with two modes too: what is left out because of what it showed makes the rest look rarer
+    than it is. Simulated, modes of 50/50, 12 curves, 6 blocks: 34 % false.
+    """
+    blocks = max((curve.log_ratios.shape[1] for curve in family), default=0)
+    rows = [_rows(curve, blocks) for curve in family]
+    if not rows:
+        return []
+    # A mean scatters less than what it is of.
+    kinds = [min(number, 1) for one in rows for number in range(len(one))]
+    found = flips.adjusted(np.concatenate(rows), kinds)
+    return np.split(found, np.cumsum([len(one) for one in rows])[:-1])
+
+
+def _judged(curve: Curve, p: list[float]) -> Judged:
+    margin = goal(curve.better)
+    rows = _rows(curve, curve.log_ratios.shape[1])
+    shift, *sizes = [
+        _verdict(row[~np.isnan(row)], alone, adjusted, margin)
+        for row, alone, adjusted in zip(rows, flips.alone(rows).tolist(), p, strict=True)
+    ]
+    if curve.two_modes is not None:
+        sizes = [
+            size._replace(verdict=TWO_MODES) if two else size
+            for size, two in zip(sizes, curve.two_modes, strict=True)
+        ]
+    verdict = whole(shift.verdict, {size.verdict for size in sizes})
+    return Judged(shift._replace(p_adjusted=min(p), verdict=verdict), tuple(sizes))
+
+
+def _verdict(log_ratios: Floats, alone: float, adjusted: float, margin: float) -> Verdict:
+    ratio = median_ratio(log_ratios)
+    found = Comparison(ratio.value, ratio.bounds, alone)
+    return Verdict(found, adjusted, verdict_of(found.ci95, adjusted, margin))

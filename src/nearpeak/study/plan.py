@@ -13,6 +13,8 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
+from nearpeak.numbers import count
+from nearpeak.statistics.flips import blocks_needed, most_families
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark, named
 from nearpeak.study.buffers import (
     HOST,
@@ -456,6 +458,7 @@ def summary(plan: Plan) -> list[str]:
         f"estimate:   {_estimate_words(plan)}",
         f"precision:  {promise(plan.deviation, expected_blocks(plan))}",
     ]
+    lines += _verdict_words(plan)
     first, _ = expected_seconds(plan)
     if plan.budget_seconds and LEAST_LAUNCHES * first > plan.budget_seconds:
         lines.append(
@@ -481,6 +484,19 @@ def summary(plan: Plan) -> list[str]:
             + (f"; --benchmarks {','.join(less)} measures less" if less else "")
         )
     return lines
+
+
+def _verdict_words(plan: Plan) -> list[str]:
+    """How many blocks verdicts on all pairs of alternatives take; none of a single one."""
+    compared = sum(not is_ceiling(one.library) for one in plan.contenders)
+    pairs = compared * (compared - 1) // 2
+    if not pairs:
+        return []
+    needed, expected = blocks_needed(pairs), expected_blocks(plan)
+    words = f"verdicts:   {needed} blocks judge {count(pairs, 'pair')} of alternatives"
+    if expected < needed:
+        words += f", {expected} judge {most_families(expected)}: the first in this order"
+    return [words]
 
 
 def _few_words(plan: Plan) -> str:

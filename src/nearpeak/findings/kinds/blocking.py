@@ -19,7 +19,7 @@ CALLS = "calls"  # the axis that tells how messages are sent
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every time of one message that a rate of the same messages beats."""
+    """Every time of one message beside a rate of the same messages."""
     windowed: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         one_way = view.benchmarks[cell.case.benchmark].one_way
@@ -31,7 +31,7 @@ def find(view: View) -> Iterator[Seen]:
         if not (one_message and cell.case.x and _calls(cell, "blocking")):
             continue
         for other in windowed[_place(cell)]:
-            found = _beaten(view, cell, other) if _alike(cell, other) else None
+            found = _beside(view, cell, other) if _alike(cell, other) else None
             if found is not None:
                 yield found
 
@@ -51,13 +51,13 @@ def _alike(cell: Cell, other: Cell) -> bool:
     return all(others.get(name, own[name]) == own[name] for name in own if name != CALLS)
 
 
-def _beaten(view: View, cell: Cell, other: Cell) -> Seen | None:
+def _beside(view: View, cell: Cell, other: Cell) -> Seen | None:
     one, many, size = cell.by_library, other.by_library, cell.case.x
     if one is None or many is None:
         return None
     natural = one.value / message_us(size, many.value)
-    found = loss(cell, other, _ratios(cell, other))
-    if found is None or found.low <= LIMIT or natural >= EXPLAINED * found.low:
+    found = loss(cell, other, _ratios(cell, other), max(LIMIT, natural / EXPLAINED))
+    if found is None:
         return None
     sentence = (
         f"{where(cell)}, {view.case(cell)}: one message at a time moves"

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, beaten, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
 from nearpeak.identity import Case
 from nearpeak.numbers import number, unit
 from nearpeak.study.buffers import turned
@@ -12,7 +12,7 @@ LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every cell of one direction that the same one beats the other way."""
+    """Every cell of one direction beside the same one the other way."""
     one_way = [c for c in view.unstaged if not view.benchmarks[c.case.benchmark].symmetric]
     cells = {(cell.who, cell.place, cell.case): cell for cell in one_way}
     for cell in one_way:
@@ -23,7 +23,7 @@ def find(view: View) -> Iterator[Seen]:
         mine, theirs = cell.by_library, other.by_library
         if mine is None or theirs is None or theirs.value >= LIMIT * mine.value:
             continue
-        if loss := beaten(cell, other, LIMIT):
+        if loss := against(cell, other, LIMIT):
             sentence = (
                 f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
                 f" {value(loss.better, other)} the other way ({back.buffers}), {loss.text};"

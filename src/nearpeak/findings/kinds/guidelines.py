@@ -8,7 +8,7 @@ performance guidelines", IEEE Transactions on Parallel and Distributed Systems 2
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, most_beaten, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
 from nearpeak.identity import Place, Who
 from nearpeak.results.model import Cell
 
@@ -16,15 +16,17 @@ LIMIT = 1.5  # times slower: what is less is not worth a change
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every cell that a stronger operation beats."""
+    """Every cell beside each stronger operation."""
     there: dict[tuple[Who, Place, str, int, str], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         there[_key(cell, cell.case.benchmark)].append(cell)
     for cell in view.unstaged:
         stronger = view.benchmarks[cell.case.benchmark].covered_by
         others = [one for name in stronger for one in there.get(_key(cell, name), ())]
-        if found := most_beaten(cell, others, LIMIT):
-            other, loss = found
+        for other in others:
+            loss = against(cell, other, LIMIT)
+            if loss is None:
+                continue
             sentence = (
                 f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
                 f" {value(loss.better, cell)} of {other.case.figure}, which does the same and"

@@ -3,20 +3,20 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, beaten, value
+from nearpeak.findings.evidence import Kind, Seen, View, against, value
 
 LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every cell that the same one beats on the path that differs in the daemon alone."""
+    """Every cell beside the same one on the path that differs in the daemon alone."""
     cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
     for cell in view.unstaged:
         other = cells.get((cell.who, cell.place.variant_of, cell.case))
         if other is None:
             continue
         for worse, better in ((cell, other), (other, cell)):
-            if loss := beaten(worse, better, LIMIT):
+            if loss := against(worse, better, LIMIT):
                 ways = ("under MPS", "without") if better.place.mps else ("without MPS", "under it")
                 sentence = (
                     f"{worse.who.label}, {other.place.path}, {view.case(worse)}:"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from nearpeak.findings.evidence import Kind, Seen, View, most_beaten, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
 from nearpeak.identity import Place, Who
 from nearpeak.results.model import Cell
 from nearpeak.study.benchmarks import Benchmark
@@ -20,7 +20,7 @@ TYPE = "type"  # the axis of what combines numbers: of which type they are
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every large sum that the best of the operations that only move data beats."""
+    """Every large sum beside each operation that only moves data."""
     moving: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
     sums: list[Cell] = []
     for cell in view.unstaged:
@@ -41,8 +41,10 @@ def find(view: View) -> Iterator[Seen]:
             _scaled(one, received / _bytes(view.benchmarks[one.case.benchmark], one))
             for one in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]
         ]
-        if found := most_beaten(cell, others, LIMIT):
-            other, loss = found
+        for other in others:
+            loss = against(cell, other, LIMIT)
+            if loss is None:
+                continue
             sentence = (
                 f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
                 f" {value(loss.better, cell)} in which {other.case.figure} moves as many bytes,"

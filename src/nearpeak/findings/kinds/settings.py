@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, most_beaten, value
+from nearpeak.findings.evidence import Kind, Seen, View, against, value
 from nearpeak.identity import Case, Place
 from nearpeak.libraries.model import Settings
 from nearpeak.results.model import Cell
@@ -13,15 +13,16 @@ LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every cell that other settings of its library beat; told of those that do by most."""
+    """Every cell beside the same with other settings of its library."""
     places: dict[tuple[str, Place, Case], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         places[cell.who.library, cell.place, cell.case].append(cell)
     for alternatives in places.values():
         for cell in alternatives:
-            others = [other for other in alternatives if other is not cell]
-            if found := most_beaten(cell, others, LIMIT):
-                best, loss = found
+            for best in alternatives:
+                loss = against(cell, best, LIMIT) if best is not cell else None
+                if loss is None:
+                    continue
                 sentence = (
                     f"{cell.who.library}, {cell.place.path}, {view.case(cell)}:"
                     f" {value(loss.better, best)} with the settings {best.who.settings} against"

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, bare, most_beaten, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, against, bare, value, where
 from nearpeak.identity import Curve, Place
 from nearpeak.results.model import Cell
 from nearpeak.results.names import staged
@@ -14,15 +14,16 @@ LIMIT = 1.1  # times faster
 
 
 def find(view: View) -> Iterator[Seen]:
-    """Every cell that the best baseline of its case beats, whoever's it is."""
+    """Every cell beside each baseline of its case, whoever's it is."""
     baselines: dict[tuple[Place, Curve, int], list[Cell]] = defaultdict(list)
     for cell in view.cells:
         if staging(cell.case.axes) is not None:
             baselines[cell.place, bare(cell.case), cell.case.x].append(cell)
     for cell in view.unstaged:
-        staging_too = baselines.get((cell.place, bare(cell.case), cell.case.x), [])
-        if found := most_beaten(cell, staging_too, LIMIT):
-            baseline, loss = found
+        for baseline in baselines.get((cell.place, bare(cell.case), cell.case.x), []):
+            loss = against(cell, baseline, LIMIT)
+            if loss is None:
+                continue
             sentence = (
                 f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} by the library's"
                 f" own way against {value(loss.better, baseline)} with {baseline.who.label}"

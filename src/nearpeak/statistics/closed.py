@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A closed test of curves and their sizes (Marcus, Peritz and Gabriel, Biometrika 63 (1976) 655).
+
+A false "differs", of a curve or a size, stands in at most 5 % of cases, whatever differs in truth,
+as far as the p-values that go in are right:
+
+- sizes of one curve together are tested by Simes (Biometrika 73 (1986) 751), which holds for what
+  depends positively on one another (Sarkar, Annals of Statistics 26 (1998) 494), as all sizes of a
+  launch do; a whole curve also by the mean of its sizes, twice the smaller p-value of the two. So a
+  curve differs where all its sizes shift a little, and where one does, or some one way and some the
+  other;
+- curves together by Bonferroni, which holds however they depend.
+
+What closed testing asks of all sets of sizes comes down to Hommel's p-values inside a curve
+(Biometrika 75 (1988) 383) and a step-down as Holm's over curves (`across`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearpeak.arrays import Floats
+from nearpeak.statistics.comparisons import Comparison
+
+
+class Tests(NamedTuple):
+    """What was tested of a curve, each test on its own."""
+
+    shift: Comparison  # of the mean of all sizes
+    sizes: list[Comparison]
+
+
+class Adjusted(NamedTuple):
+    """The p-values of a curve for everything that is tested with it."""
+
+    shift: float
+    curve: float  # that it differs at any size
+    sizes: tuple[float, ...]
+
+
+def adjust(curves: Sequence[Tests]) -> list[Adjusted]:
+    """The p-values of all curves, by the closed test."""
+    inside = [_inside(tests) for tests in curves]
+    last = [max(one.sizes) for one in inside]  # with which the last of its sizes is judged
+    adjusted = []
+    for i, one in enumerate(inside):
+        others = np.array(last[:i] + last[i + 1 :])
+        shift, curve, *sizes = across([one.shift, one.curve, *one.sizes], others).tolist()
+        adjusted.append(Adjusted(shift, curve, tuple(sizes)))
+    return adjusted
+
+
+def within(p: ArrayLike, whole: float) -> Floats:
+    """The p-values of one curve's sizes adjusted for one another, in the order given.
+
+    Hommel's method, but for the test of all sizes together, whose p-value is `whole`. By the
+    recursion over the sizes of sets of Wright (Biometrics 48 (1992) 1005).
+    """
+    values = np.asarray(p, dtype=float)
+    count = len(values)
+    order = np.argsort(values)
+    ordered = values[order]
+    largest = np.maximum(ordered, whole)
+    for size in range(2, count):
+        # The worst set of this size that holds a p-value has the largest of the others.
+        rest = count - size + 1
+        common = float(np.min(size * ordered[rest:] / np.arange(2, size + 1)))
+        here = np.minimum(size * ordered, common)
+        here[rest:] = here[rest - 1]
+        largest = np.maximum(largest, here)
+    adjusted = np.empty_like(values)
+    adjusted[order] = largest
+    return adjusted
+
+
+def across(p: ArrayLike, others: ArrayLike) -> Floats:
+    """p-values of one curve adjusted for all curves; `others`: the largest of each other curve.
+
+    The worst set of k other curves are those with the largest p-values: Bonferroni's factor is
+    k + 1 on the least of all, and the worst k counts. A curve thus frees the others from its
+    factor once all its sizes are judged, as Holm's method does.
+    """
+    own = np.asarray(p, dtype=float)[:, None]
+    ordered = -np.sort(-np.asarray(others, dtype=float))
+    factors = np.arange(1, len(ordered) + 2)
+    least = np.minimum(own, np.concatenate([[np.inf], ordered]))
+    return np.asarray(np.minimum((factors * least).max(axis=1), 1.0))
+
+
+def _inside(tests: Tests) -> Adjusted:
+    """The p-values adjusted for those of the same curve alone."""
+    p = np.array([size.p_value for size in tests.sizes])
+    count = 1 if len(p) == 1 else 2  # the mean of one size is that size
+    shift = count * tests.shift.p_value
+    curve = min(shift, count * _simes(p))
+    return Adjusted(shift, curve, tuple(within(p, curve).tolist()))
+
+
+def _simes(p: Floats) -> float:
+    return float(np.min(np.sort(p) * len(p) / np.arange(1, len(p) + 1)))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many questions asked of the same few blocks, with one error rate whatever launches look like.
+
+Each question is a row of log ratios, one in each block. Where two alternatives do not differ, all
+rows of a block may as well have the other sign: both launches are of one distribution, whichever
+it is. So the signs of whole blocks are flipped, in all rows at once, and a row differs where its
+statistic is larger than the largest of all rows is under nearly every flip (Westfall and Young,
+Resampling-Based Multiple Testing, 1993, step-down maxT; Romano and Wolf, JASA 100 (2005) 94). No
+p-value is below 1 / 2^(n - 1) with n blocks, however many rows there are, and none rises because
+rows depend on one another.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nearpeak.arrays import Floats, Indices
+
+LEVEL = 0.05
+EXACT_BLOCKS = 11  # up to here all flips are gone through, beyond as many drawn ones
+DRAWN = 1023
+CHUNK = 256  # flips at once, for the memory that they take
+# How many blocks the scatter that rows have in common counts for beside those of a row itself.
+SHARED_BLOCKS = 6
+ROUNDING = 1e-9  # relative: values this near are the same on any CPU
+
+
+def least_p(blocks: int) -> float:
+    """The smallest p-value that so many blocks can have."""
+    return 2.0 ** (1 - min(blocks, EXACT_BLOCKS)) if blocks > 0 else 1.0
+
+
+def most_families(blocks: int, level: float = LEVEL) -> int:
+    """How many sets of rows, each with flips of its own, so many blocks can judge together."""
+    return math.ceil(level / least_p(blocks)) - 1
+
+
+def blocks_needed(families: int, level: float = LEVEL) -> int:
+    """The fewest blocks that can judge so many sets of rows together."""
+    return next(
+        (n for n in range(1, EXACT_BLOCKS) if most_families(n, level) >= families), EXACT_BLOCKS
+    )
+
+
+def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
+    """The two-sided p-value of each row against 0, adjusted for all rows.
+
+    `rows`: rows x blocks, log ratios; nan where a row lacks a block. The statistic is Student's t
+    with a scatter that the row shares with the others of its kind (`kinds`, a number for each row;
+    None: all of one kind): a few blocks alone know their own scatter badly. It is n m^2 / (k s^2 +
+    sum of squares), which grows with that t alone; m is the mean, s the median over the kind of the
+    deviation of absolute values, which no flip changes, and k `SHARED_BLOCKS`.
+    """
+    flips = _flips(rows.shape[1])
+    tested = _Rows.of(rows, _shared(rows, kinds))
+    observed = tested.statistic(flips[:1])[:, 0]
+    order = np.argsort(-observed, kind="stable")
+    limits = observed[order, None] * (1 - ROUNDING)
+    reached = np.zeros(len(rows))
+    for start in range(0, len(flips), CHUNK):
+        here = tested.statistic(flips[start : start + CHUNK])[order]
+        largest = np.maximum.accumulate(here[::-1], axis=0)[::-1]  # of a row and all behind it
+        reached += (largest >= limits).sum(axis=1)
+    found = np.empty(len(rows))
+    found[order] = np.maximum.accumulate(reached / len(flips))
+    return found
+
+
+def alone(rows: Floats) -> Floats:
+    """The two-sided p-value of each row against 0, whatever else is asked; 1 without any block."""
+    flips = _flips(rows.shape[1])
+    tested = _Rows.of(rows, np.zeros(len(rows)))
+    limits = tested.statistic(flips[:1]) * (1 - ROUNDING)
+    reached = np.zeros(len(rows))
+    for start in range(0, len(flips), CHUNK):
+        reached += (tested.statistic(flips[start : start + CHUNK]) >= limits).sum(axis=1)
+    return np.asarray(reached / len(flips))
+
+
+class _Rows(NamedTuple):
+    """What the statistic of each row is made of."""
+
+    values: Floats  # rows x blocks; 0 where a row lacks the block
+    scale: Floats  # of each row
+
+    @classmethod
+    def of(cls, rows: Floats, shared: Floats) -> "_Rows":
+        """`shared`: the scatter that each row has in common with others."""
+        present = ~np.isnan(rows)
+        values = np.where(present, rows, 0.0)
+        squares = (values**2).sum(axis=1) + SHARED_BLOCKS * shared**2
+        scale = np.maximum(present.sum(axis=1), 1) * np.where(squares > 0, squares, 1.0)
+        return cls(values, scale)
+
+    def statistic(self, signs: Floats) -> Floats:
+        """Of each row (first axis) under each flip (second axis)."""
+        return np.asarray((self.values @ signs.T) ** 2 / self.scale[:, None])
+
+
+@lru_cache(maxsize=4)
+def _flips(blocks: int) -> Floats:
+    """Signs of the blocks: flips x blocks, none first. Of two that are each other's opposite, which
+    have the same statistics, one."""
+    if blocks <= EXACT_BLOCKS:
+        rest = itertools.product((1.0, -1.0), repeat=max(blocks - 1, 0))
+        return np.array([(1.0, *signs) for signs in rest])[:, :blocks]
+    drawn = np.random.default_rng(blocks).choice((1.0, -1.0), (DRAWN, blocks))
+    return np.concatenate([np.ones((1, blocks)), drawn])
+
+
+def _shared(rows: Floats, kinds: Sequence[int] | None) -> Floats:
+    """The scatter that each row has in common with those of its kind."""
+    known = (~np.isnan(rows)).sum(axis=1) >= 2
+    own = np.full(len(rows), np.nan)
+    own[known] = np.nanstd(np.abs(rows[known]), axis=1, ddof=1)
+    of: Indices = np.zeros(len(rows), dtype=np.intp) if kinds is None else np.asarray(kinds)
+    shared = np.zeros(len(rows))
+    for kind in np.unique(of):
+        mine = of == kind
+        if (mine & known).any():
+            shared[mine] = np.median(own[mine & known])
+    return shared

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flips of signs against their definition, written out again, and by simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats
+from nearpeak.statistics import flips
+
+
+def statistics(rows: Floats) -> Floats:
+    """Written out: of each row the squared mean over its own and the shared scatter."""
+    shared = np.median([np.abs(row).std(ddof=1) for row in rows])
+    return np.array(
+        [len(row) * np.mean(row) ** 2 / (6 * shared**2 + np.sum(row**2)) for row in rows]
+    )
+
+
+def step_down(rows: Floats) -> list[float]:
+    """The adjusted p-values by all flips, both signs of the first block among them."""
+    observed = statistics(rows)
+    order = list(np.argsort(-observed, kind="stable"))
+    signs = list(itertools.product([1.0, -1.0], repeat=rows.shape[1]))
+    flipped = [statistics(rows * np.array(one)) for one in signs]
+    found, largest = [0.0] * len(rows), 0.0
+    for rank, index in enumerate(order):
+        rest = order[rank:]
+        reached = [max(one[rest]) >= observed[index] * (1 - 1e-9) for one in flipped]
+        largest = max(largest, float(np.mean(reached)))
+        found[index] = largest
+    return found
+
+
+def test_adjusted_is_the_step_down_over_all_flips() -> None:
+    generator = np.random.default_rng(1)
+    for shift in (0.0, 1.0, 3.0):
+        rows = generator.normal(0, 1, (4, 6)) + shift * np.arange(4)[:, None]
+        assert flips.adjusted(rows).tolist() == pytest.approx(step_down(rows))
+
+
+def test_no_p_value_is_below_what_the_blocks_allow() -> None:
+    for blocks in (1, 2, 6, 9):
+        rows = np.ones((3, blocks))  # equal by chance: Student's t would be without limit
+        assert flips.adjusted(rows).tolist() == [2.0 ** (1 - blocks)] * 3
+        assert flips.least_p(blocks) == 2.0 ** (1 - blocks)
+    assert flips.adjusted(np.ones((1, 30)))[0] == pytest.approx(flips.least_p(30), abs=0.001)
+
+
+def test_the_order_of_rows_and_a_missing_block() -> None:
+    rows = np.random.default_rng(2).normal(0.5, 1, (5, 8))
+    rows[3, 2] = np.nan
+    assert flips.adjusted(rows)[::-1].tolist() == pytest.approx(flips.adjusted(rows[::-1]).tolist())
+    assert flips.adjusted(np.zeros((2, 6))).tolist() == [1.0, 1.0]  # not the least difference
+
+
+def test_rows_alone() -> None:
+    assert flips.alone(np.empty((1, 0))).tolist() == [1.0]
+    assert flips.alone(np.array([[0.5]])).tolist() == [1.0]
+    rows = np.array([[0.1, 0.2, 0.3, 0.1, 0.2, 0.3], [0.1, 0.1, 0.1, 0.1, 0.1, -0.1]])
+    assert flips.alone(rows).tolist() == [1 / 32, 7 / 32]  # and each of six alone turned
+
+
+def test_how_many_sets_of_rows_so_many_blocks_can_judge() -> None:
+    # 1 / 2^(n - 1), times the number of sets, stays below 5 %.
+    assert [flips.most_families(n) for n in (0, 5, 6, 7, 8, 9)] == [0, 0, 1, 3, 6, 12]
+    assert [flips.blocks_needed(n) for n in (1, 2, 3, 6, 10)] == [6, 7, 7, 8, 9]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.3])
+def test_launches_of_two_narrow_modes(share: float) -> None:
+    """Six equal log ratios come by chance: 45 curves judge falsely in at most 5 % of studies."""
+    generator = np.random.default_rng(3)
+    false = 0
+    for _ in range(200):
+        modes = generator.random((2, 45, 6)) < share
+        values = 0.15 * modes + generator.normal(0, 1e-4, modes.shape)
+        false += flips.adjusted(values[1] - values[0]).min() < flips.LEVEL
+    assert false <= 18  # 10 are allowed, deviation 3.1
