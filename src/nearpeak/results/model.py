@@ -371,7 +371,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     forced: bool  # continued on another machine, driver, library or build
     fingerprint: dict[str, dict[str, str]]
     blocks: int = 0  # in which libraries were measured
-    verdicts: bool = False  # whether all verdicts rest on its blocks, and on no others
+    verdicts: bool = False  # whether verdicts rest on its blocks
+    added: str = ""  # how the study stood that blocks were added to; empty: none were
 
 
 class Rule(msgspec.Struct, kw_only=True):
