@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable
@@ -108,6 +109,8 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--resume",), "no study to resume in study"),
         (("--force",), "--force goes with --resume alone"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
+        (("--resume", "--launches", "4", "--sizes", "8"), "--budget or --launches to add to it"),
+        (("--resume", "--launches", "4"), "no study to resume in study"),
         (("--require", "bw>=0.9"), "--require: 'bw>=0.9' is no requirement: write"),
         (
             ("--require", "host-host same-nuam:bw>=0.9"),
@@ -162,6 +165,43 @@ def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak) -> None
     assert "block 1: " not in out
     code, out, _ = nearpeak("study", "--resume", "--dry-run")
     assert (code, out) == (0, "")
+
+
+def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    words = ("--mpi", "one", "--mpi", "two", *SMALL, "--launches", "4", "-o", "a b")
+    code, out, _ = nearpeak("study", *words)
+    assert code == 0
+    line = next(one for one in out.splitlines() if one.startswith("Verdicts lack"))
+    told, _, command = line.partition(": ")
+    assert told == "Verdicts lack 2 blocks; to add what they lack"
+    assert command == "nearpeak study --resume -o 'a b' --launches 6"
+    records = tmp_path / "a b" / "records.jsonl"
+    before = records.read_bytes()
+    again = shlex.split(command)[1:]
+    code, out, _ = nearpeak(*again, "--dry-run")
+    assert (code, len(out.splitlines())) == (0, 2 * 3)
+    assert records.read_bytes() == before
+    code, out, err = nearpeak(*again)
+    assert (code, err) == (0, "")
+    lines = " ".join(out.split())
+    assert (
+        "session: 2 of this study, after 4 blocks; adds blocks until each case has 6 lau" in lines
+    )
+    assert "Measured in 2 sessions, on the same machine and software." in lines
+    assert "Verdicts rest on 2 sessions (1 and 2), which have 6 blocks." in lines
+    assert "added blocks to a study of which was said: all 4 blocks were run." in lines
+    assert "Verdicts lack" not in out
+    results = json.loads((tmp_path / "a b" / "results.json").read_text())
+    assert {one["blocks"] for one in results["comparisons"]} == {6}
+    assert {len(one["launch_medians"]) for one in results["cells"]} == {6}
+    [rule] = [one for one in results["checklist"] if one["number"] == 5]
+    assert rule["state"] == "met"
+    # Each amendment adds to what is there.
+    before = records.read_bytes()
+    code, _, err = nearpeak("study", "--resume", "-o", "a b", "--launches", "6")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the study has 6 blocks already: add some with --launches 7 or more" in err
+    assert records.read_bytes() == before
 
 
 def test_resume_on_another_machine_is_refused_unless_forced(
@@ -247,9 +287,11 @@ def test_the_exit_status_names_the_signal(
             os.kill(os.getpid(), number)
 
     monkeypatch.setattr(progress, "make_progress", Interrupting)
-    code, out, _ = nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2", "-o", "there")
+    code, out, _ = nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2", "-o", "two words")
     assert code == 128 + number
     assert f"interrupted: ended by {number.name}" in out
+    hint = "nearpeak: interrupted; complete it with: nearpeak study --resume -o 'two words'"
+    assert hint in out.splitlines()
 
 
 def broken(tmp_path: Path, mode: str) -> tuple[str, ...]:

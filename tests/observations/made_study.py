@@ -185,11 +185,9 @@ class Study:
         self.sessions = 0
         self.session()
 
-    def session(self) -> None:
+    def session(self, host: str = "invented") -> None:
         """A run of the study begins."""
-        fingerprint = records.Fingerprint(
-            machine={"host": "invented"}, driver={}, library={}, build={}
-        )
+        fingerprint = records.Fingerprint(machine={"host": host}, driver={}, library={}, build={})
         self.records.append(
             records.SessionRecord(
                 session=self.sessions,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions of a study, set against one another."""
 
+import msgspec
+
 from nearpeak.report import sessions
 from nearpeak.results.model import Results
 
@@ -37,12 +39,25 @@ def test_the_line_of_several_says_which_was_forced(results: Results) -> None:
 
 
 def test_which_session_the_verdicts_rest_on(results: Results) -> None:
-    results.sessions[1].verdicts, results.sessions[1].blocks = True, 3
+    results.sessions[1].verdicts = True
+    for one in results.comparisons:
+        one.blocks = 3
     assert sessions.sentence(results).endswith(
         "Verdicts rest on session 2 alone, which has 3 blocks: too few to judge, or to say who is"
         " first."
     )
-    results.sessions[1].blocks = 6
+    results.comparisons[0].blocks = 6
     assert sessions.sentence(results).endswith("session 2 alone, which has 6 blocks.")
+    results.sessions[0].verdicts = True
+    words = sessions.sentence(results)
+    assert words.endswith("Verdicts rest on 2 sessions (1 and 2), which have 6 blocks.")
     results.comparisons = []
     assert "Verdicts" not in sessions.sentence(results)
+
+
+def test_blocks_that_were_added_are_told(plain: Results) -> None:
+    added = msgspec.structs.replace(plain.sessions[0], session=1, added="ended by SIGINT")
+    plain.sessions.append(added)
+    assert sessions.sentence(plain).endswith(
+        "Session 2 added blocks to a study of which was said: ended by SIGINT."
+    )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nearpeak.identity import Who
+from nearpeak.study.records import AmendmentRecord
 
 MakeStudy = Any
 
@@ -109,20 +110,38 @@ def test_a_curve_is_judged_as_one(make_study: MakeStudy) -> None:
     assert [c.curve for c in results.curves] == [c.case.curve for c in results.comparisons[:1]]
 
 
-def test_verdicts_rest_on_the_longest_session(make_study: MakeStudy) -> None:
+@pytest.mark.parametrize(
+    ("host", "blocks", "rests_on"),
+    [("invented", 3, [True, True]), ("other", 2, [False, True])],
+)
+def test_verdicts_rest_on_sessions_of_one_machine(
+    make_study: MakeStudy, host: str, blocks: int, rests_on: list[bool]
+) -> None:
     study = make_study("alpha", "beta")
     study.launch(0, "alpha", "bw", {8: 1.0})
     study.launch(0, "beta", "bw", {8: 100.0})
     study.launch(1, "alpha", "bw", {8: 1.0})  # a block that the second session ends
-    study.session()
+    study.session(host)
     study.launch(1, "beta", "bw", {8: 100.0})
     for block in (2, 3):
         study.launch(block, "alpha", "bw", {8: 1.0})
         study.launch(block, "beta", "bw", {8: 2.0})
     results = study.results()
     (comparison,) = results.comparisons
-    assert (comparison.blocks, comparison.ratio) == (2, pytest.approx(2.0))
-    assert [(one.blocks, one.verdicts) for one in results.sessions] == [(2, False), (3, True)]
+    assert (comparison.blocks, comparison.ratio) == (blocks, pytest.approx(2.0))
+    assert [one.blocks for one in results.sessions] == [2, 3]
+    assert [one.verdicts for one in results.sessions] == rests_on
+
+
+def test_a_session_that_added_blocks_says_to_what(make_study: MakeStudy) -> None:
+    study = make_study("alpha")
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    study.session()
+    study.records.append(
+        AmendmentRecord(reason="ended by SIGINT", budget_seconds=60.0, looks=[6], every=False)
+    )
+    study.launch(1, "alpha", "bw", {8: 1.0})
+    assert [one.added for one in study.results().sessions] == ["", "ended by SIGINT"]
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.1])

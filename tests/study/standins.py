@@ -19,7 +19,13 @@ from nearpeak.study.journal import Journal, read_records
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
-from nearpeak.study.records import Fingerprint, LaunchEndRecord, Record, StudyEndRecord
+from nearpeak.study.records import (
+    AmendmentRecord,
+    Fingerprint,
+    LaunchEndRecord,
+    Record,
+    StudyEndRecord,
+)
 from nearpeak.study.run import StudyRun
 from nearpeak.study.seal import FILES
 from nearpeak.study.sessions import begin
@@ -150,7 +156,9 @@ class Study:
         self.tools = tools
         folder.mkdir(exist_ok=True)
 
-    def run(self, plan: Plan, progress: object = None) -> StudyEndRecord:
+    def run(
+        self, plan: Plan, progress: object = None, amendment: AmendmentRecord | None = None
+    ) -> StudyEndRecord:
         for name in FILES:  # whose digests are recorded
             (self.folder / name).touch()
         journal = Journal(self.folder)
@@ -159,7 +167,15 @@ class Study:
         told = progress or Quiet()
         try:
             return StudyRun(
-                self.folder, plan, journal, self.tools, fake_shell_line, told, session, history
+                self.folder,
+                plan,
+                journal,
+                self.tools,
+                fake_shell_line,
+                told,
+                session,
+                history,
+                amendment,
             ).run()
         finally:
             journal.close()

@@ -13,6 +13,9 @@ def cells(count: int, launches: int, deviation: float) -> list[list[float]]:
     return generator.lognormal(0, deviation, (count, launches)).tolist()
 
 
+MORE = "nearpeak --more"
+
+
 def test_the_cell_in_the_middle_now_and_later() -> None:
     medians = cells(101, 12, 0.1)
     found = forecast(medians, block_seconds=25.0, more_seconds=300.0)
@@ -23,11 +26,11 @@ def test_the_cell_in_the_middle_now_and_later() -> None:
     assert now is not None
     assert then is not None
     assert found.then == pytest.approx(found.half_width * then / now)
-    assert sentence(found).endswith(
-        " %. Another 5m00s (of --budget, with the same sizes) would bring 12 launches more of each,"
-        " and the one in the middle to about +- 4.90 %."
+    assert sentence(found, MORE).endswith(
+        " %. Another 5m00s would bring 12 launches more of each,"
+        " and the one in the middle to about +- 4.90 %: nearpeak --more"
     )
-    assert sentence(found).startswith(
+    assert sentence(found, MORE).startswith(
         "Of 101 figures with 12 launches each, the one in the middle has a 95 % interval of +- "
     )
 
@@ -37,21 +40,21 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
     few = forecast(medians, block_seconds=200.0)
     assert few is not None
     assert (few.half_width, few.more_launches, few.then) == (None, 1, None)
-    assert sentence(few).endswith(
-        "would bring 1 launch more of each, still too few for an interval."
+    assert sentence(few, MORE).endswith(
+        "would bring 1 launch more of each, still too few for an interval: nearpeak --more"
     )
     enough = forecast(medians, block_seconds=30.0)
     assert enough is not None
     assert enough.half_width is None
     assert enough.then is not None
     assert enough.then == pytest.approx(0.07, rel=0.1)
-    assert "have too few launches (3 launches) for an interval" in sentence(enough)
+    assert "have too few launches (3 launches) for an interval" in sentence(enough, MORE)
 
 
 def test_a_block_that_takes_longer_than_the_time() -> None:
     found = forecast(cells(3, 6, 0.1), block_seconds=400.0)
     assert found is not None
-    assert sentence(found).endswith("would not hold one launch more of each.")
+    assert sentence(found, MORE).endswith("would not hold one launch more of each.")
 
 
 def test_of_nothing_there_is_no_forecast() -> None:

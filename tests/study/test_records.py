@@ -11,6 +11,8 @@ import jsonschema
 import msgspec
 import pytest
 
+from nearpeak.study.amendments import amend
+from nearpeak.study.history import History
 from nearpeak.study.records import SCHEMA, Record
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -34,7 +36,9 @@ def test_the_document_names_no_other_record() -> None:
 
 def test_what_a_study_writes_is_valid(study: Any, standins: ModuleType) -> None:
     schema = json.loads((DOCS / "records.schema.json").read_text())
-    study.run(standins.small_plan(standins.contender("bad", "wrong"), launches=2))
+    plan = standins.small_plan(standins.contender("bad", "wrong"), launches=2)
+    study.run(plan)
+    study.run(plan, amendment=amend(History(study.folder, plan).state, "", None, 3))
     lines = (study.folder / "records.jsonl").read_text().splitlines()
     found = {json.loads(line)["record"] for line in lines}
     assert found == {kind.__struct_config__.tag for kind in KINDS}

@@ -11,15 +11,17 @@ import typer
 
 from nearpeak.cli import Hosts, RemoteShell, Require, conclude
 from nearpeak.errors import UserError
-from nearpeak.numbers import printable
+from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
     from nearpeak.machine.model import Machine
     from nearpeak.results.model import Results
     from nearpeak.results.requirements import Requirement
+    from nearpeak.study.history import History
     from nearpeak.study.journal import Journal
     from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
+    from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.state import State
 
 T = TypeVar("T")
@@ -55,6 +57,10 @@ Examples:
     nearpeak study --mpi mpich --benchmarks jacobi2d,halo3d,latency --ranks 1,2
 
     nearpeak study --resume -o study
+
+    nearpeak study --resume -o study --budget 5m
+
+    nearpeak study --resume -o study --launches 12
 
     nearpeak study --resume --force -o study
 
@@ -145,11 +151,18 @@ def study(
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Fit the study to this time, like 90s or 5m.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Fit the study to this time, like 90s or 5m. With --resume: so much more.",
+        ),
     ] = None,
     launches: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Launches of each case. Default: 6 to 12, until precise."),
+        typer.Option(
+            metavar="N",
+            help="Launches of each case, with --resume: in all. Default: 6 to 12, until precise.",
+        ),
     ] = None,
     slot_ms: Annotated[
         int | None,
@@ -176,7 +189,12 @@ def study(
         typer.Option("-o", "--output", metavar="DIR", help="The study folder. Default: study."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Complete the study in DIR, with its own options.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Complete the study in DIR, with its own options, or add to it: --budget,"
+            " --launches.",
+        ),
     ] = False,
     force: Annotated[
         bool,
@@ -220,13 +238,14 @@ def study(
         remote_shell=remote_shell,
     )
     if resume:
-        if file is not None or line != Options():
+        more = Options(budget_seconds=line.budget_seconds, launches=line.launches)
+        if file is not None or line != more:
             raise UserError(
                 "--resume takes every option from the study that it completes: give it -o DIR "
-                "alone, and --require"
+                "alone, --budget or --launches to add to it, and --require"
             )
         wanted = _requirements(require or [])
-        _resume(Path(output or DEFAULT_FOLDER), wanted, force=force, dry_run=dry_run)
+        _resume(Path(output or DEFAULT_FOLDER), more, wanted, force=force, dry_run=dry_run)
         return
     if force:
         raise UserError("--force goes with --resume alone: give both, or neither")
@@ -259,6 +278,7 @@ def _start(
     from nearpeak.results.requirements import check, planned_keys
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
+    from nearpeak.study.plan import expected_blocks
     from nearpeak.study.prepare import prepare
     from nearpeak.study.state import State
 
@@ -269,7 +289,7 @@ def _start(
     check(requirements, planned_keys(plan), plan.benchmarks)
     _show(plan, dry_run)
     if dry_run:
-        _print_lines(plan, State(plan))
+        _print_lines(plan, State(plan), expected_blocks(plan))
         return
     try:
         journal = create(folder, machine, plan)
@@ -292,7 +312,14 @@ def _warn(machine: "Machine") -> None:
             print(printable(f"doctor:     {one.message}; {one.hint}"), flush=True)
 
 
-def _resume(folder: Path, requirements: "list[Requirement]", *, force: bool, dry_run: bool) -> None:
+def _resume(
+    folder: Path,
+    more: "Options",
+    requirements: "list[Requirement]",
+    *,
+    force: bool,
+    dry_run: bool,
+) -> None:
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check, planned_keys
     from nearpeak.study.folder import read_plan, reopen
@@ -301,10 +328,22 @@ def _resume(folder: Path, requirements: "list[Requirement]", *, force: bool, dry
     plan = read_plan(folder)
     check(requirements, planned_keys(plan), plan.benchmarks)
     if dry_run:
-        _print_lines(plan, History(folder, plan).state)
+        history = History(folder, plan)
+        if amendment := _amendment(history, more):
+            history.state.feed(amendment)
+        _print_lines(plan, history.state, history.state.expected_blocks())
         return
     plan, journal = reopen(folder)
-    _run(folder, plan, journal, discover(), requirements, resumed=True, force=force)
+    _run(folder, plan, journal, discover(), requirements, more=more, force=force)
+
+
+def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
+    """What is added to the study, if anything."""
+    from nearpeak.study.amendments import amend
+
+    if more.budget_seconds is None and more.launches is None:
+        return None
+    return amend(history.state, history.ended, more.budget_seconds, more.launches)
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
@@ -315,13 +354,12 @@ def _show(plan: "Plan", dry_run: bool) -> None:
     print("\n".join(lines), file=sys.stderr if dry_run else sys.stdout, flush=True)
 
 
-def _print_lines(plan: "Plan", state: "State") -> None:
-    """What is left of so many blocks as the plan expects to hold."""
+def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
+    """What is left of so many first blocks."""
     from nearpeak.study.commands import make_command
-    from nearpeak.study.plan import expected_blocks
     from nearpeak.study.prepare import TOOLS, shell_line
 
-    for block in range(expected_blocks(plan)):
+    for block in range(blocks):
         for planned in state.remaining(block):
             print(shell_line(make_command(plan, planned, TOOLS)))
 
@@ -333,32 +371,49 @@ def _run(
     machine: "Machine",
     requirements: "list[Requirement]",
     *,
-    resumed: bool = False,
+    more: "Options | None" = None,
     force: bool = False,
 ) -> None:
-    """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
+    """Runs the study and makes its report; exits with 1 when not all is well, or by a signal.
+
+    `more`: it is resumed, with what these options add to it.
+    """
+    from nearpeak.report.sessions import blocks_lacking
     from nearpeak.results.requirements import judge
     from nearpeak.study import sessions
-    from nearpeak.study.forecast import sentence
+    from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.history import History
-    from nearpeak.study.journal import CannotWriteError, cannot_write
+    from nearpeak.study.journal import CannotWriteError, cannot_write, resume_command
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
     try:
         history = History(folder, plan)
+        amendment = _amendment(history, more) if more else None
         fingerprint = sessions.fingerprint(machine, plan, TOOLS)
         session = sessions.begin(folder, fingerprint, history.session, force=force)
-        if resumed:
+        if more:
             _show(plan, dry_run=False)
+            print(_session_words(session, history, amendment), flush=True)
         with make_progress(plan) as progress:
-            study = StudyRun(folder, plan, journal, TOOLS, shell_line, progress, session, history)
+            study = StudyRun(
+                folder,
+                plan,
+                journal,
+                TOOLS,
+                shell_line,
+                progress,
+                session,
+                history,
+                amendment,
+            )
             end = study.run()
         ended = "interrupted" if end.status == "interrupted" else "complete"
         print(f"{ended}: {end.message}", flush=True)
         if end.status == "imprecise" and (found := study.forecast()):
-            print(sentence(found), flush=True)
+            command = resume_command(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
+            print(sentence(found, command), flush=True)
         try:
             results = _report(folder)
         except (OSError, UserError) as error:
@@ -371,9 +426,22 @@ def _run(
     finally:
         journal.close()
     if study.signal is not None:
-        print(f"nearpeak: interrupted; complete it with: nearpeak study --resume -o {folder}")
+        print(f"nearpeak: interrupted; complete it with: {resume_command(folder)}")
         raise typer.Exit(128 + study.signal)
+    if lacking := blocks_lacking(results):
+        command = resume_command(folder, "--launches", str(history.state.begun_blocks + lacking))
+        print(f"Verdicts lack {count(lacking, 'block')}; to add what they lack: {command}")
     conclude(results, judge(requirements, results))
+
+
+def _session_words(
+    session: "SessionRecord", history: "History", amendment: "AmendmentRecord | None"
+) -> str:
+    from nearpeak.study.amendments import words
+
+    before = count(history.state.begun_blocks, "block")
+    line = f"session:    {session.session + 1} of this study, after {before}"
+    return f"{line}; adds blocks {words(amendment)}" if amendment else line
 
 
 def _report(folder: Path) -> "Results":

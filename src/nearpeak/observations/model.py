@@ -37,6 +37,7 @@ class Session:
     nearpeak: str  # its version
     forced: bool  # continued on another machine, driver, library or build
     fingerprint: dict[str, dict[str, str]]  # "machine", "driver", "library", "build"
+    added: str = ""  # how the study stood that blocks were added to; "": none were
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 """A study folder as a source: plan.json, machine.json and the truth, records.jsonl."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -150,6 +150,9 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             study = study or record
         elif isinstance(record, records.SessionRecord):
             found.sessions.append(_session(record))
+        elif isinstance(record, records.AmendmentRecord):
+            found.sessions[-1] = replace(found.sessions[-1], added=record.reason)
+            found.complete, found.ended = False, ""
         elif isinstance(record, records.StudyEndRecord):
             found.complete = record.status != "interrupted"
             found.ended = record.message
@@ -161,7 +164,7 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             _add(launches[record.launch], record, answers)
     if study is None or not launches:
         raise UserError(
-            f"{folder}: no launch was recorded there; run `nearpeak study --resume -o {folder}`"
+            f"{folder}: no launch was recorded there; run `{journal.resume_command(folder)}`"
         )
     found.started, found.nearpeak = study.started, study.nearpeak
     for one in launches.values():

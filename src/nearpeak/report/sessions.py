@@ -24,6 +24,11 @@ def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
     ]
 
 
+def blocks_lacking(results: Results) -> int:
+    """How many blocks more verdicts on all pairs would need; 0 where nothing is compared."""
+    return max(0, results.judging.blocks_needed - results.judging.blocks)
+
+
 def sentence(results: Results) -> str:
     """How many there are, in what they differ and what is judged; empty where there is but one."""
     if len(results.sessions) < 2:
@@ -39,10 +44,19 @@ def sentence(results: Results) -> str:
         if changed
         else ", on the same machine and software."
     )
-    for session in results.sessions:
-        if session.verdicts and results.comparisons:
-            blocks = count(session.blocks, "block")
-            words += f" Verdicts rest on session {session.session + 1} alone, which has {blocks}"
-            few = session.blocks < FEWEST
-            words += ": too few to judge, or to say who is first." if few else "."
+    judged = [one for one in results.sessions if one.verdicts]
+    if judged and results.comparisons:
+        blocks = max(one.blocks for one in results.comparisons)
+        numbers = " and ".join(str(one.session + 1) for one in judged)
+        alone = (
+            f"session {numbers} alone, which has"
+            if len(judged) == 1
+            else f"{len(judged)} sessions ({numbers}), which have"
+        )
+        words += f" Verdicts rest on {alone} {count(blocks, 'block')}"
+        words += ": too few to judge, or to say who is first." if blocks < FEWEST else "."
+    for one in results.sessions:
+        if one.added:
+            words += f" Session {one.session + 1} added blocks to a study of which was said:"
+            words += f" {one.added}."
     return words

@@ -61,7 +61,9 @@ def summarise(observations: Observations) -> Results:
                 observations.machine, paths[cell.place], cell.case, cell.window
             )
     native = {library.who for library in observations.libraries if library.native}
-    compared = comparisons.compare(cell for cell in found if cell.who not in native)
+    compared = comparisons.compare(
+        (cell for cell in found if cell.who not in native), observations.sessions
+    )
     skipped = cells.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
     return Results(
@@ -79,7 +81,8 @@ def summarise(observations: Observations) -> Results:
                 forced=session.forced,
                 fingerprint=session.fingerprint,
                 blocks=sum(block.session == session.number for block in blocks),
-                verdicts=session.number == compared.session,
+                verdicts=session.number in compared.sessions,
+                added=session.added,
             )
             for session in observations.sessions
         ],

@@ -2,7 +2,7 @@
 """Every two alternatives side by side, in the blocks that both ran in, judged all together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.identity import Curve, Place, Who
-from nearpeak.observations.model import Block
+from nearpeak.observations.model import Block, Session
 from nearpeak.results.model import Cell, Comparison, CurveComparison, Judging
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
@@ -32,28 +32,28 @@ class Pair(NamedTuple):
 class Compared(NamedTuple):
     """What came of all of them."""
 
-    session: int  # that all of it rests on
+    sessions: frozenset[int]  # that all of it rests on
     cases: list[Comparison]
     curves: list[CurveComparison]
     judging: Judging
 
 
-def compare(cells: Iterable[Cell]) -> Compared:
+def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     """Every pair of alternatives in every curve. A rate of empty messages is not compared.
 
-    All of it rests on the session with the most blocks: from few sessions it cannot be told how far
-    they differ, and a test that took them for one would err more often than it says.
+    All of it rests on sessions of one machine and software, and is about these sessions. Of several
+    such groups (by --force) the one with the most blocks counts.
     """
     curves: dict[tuple[Place, Curve], dict[Who, list[Cell]]] = defaultdict(dict)
     chosen = [c for c in cells if c.median is not None and (c.case.x > 0 or c.better == "lower")]
-    session = _longest(chosen)
+    alike = _alike(chosen, sessions)
     for cell in chosen:
-        if any(block.session == session for block in cell.blocks):
+        if any(block.session in alike for block in cell.blocks):
             curves[cell.place, cell.case.curve].setdefault(cell.who, []).append(cell)
     families: dict[tuple[Who, Who], list[Pair]] = defaultdict(list)
     for alternatives in curves.values():
         for first, second in combinations(alternatives.values(), 2):
-            if (pair := _pair(first, second, session)) is not None:
+            if (pair := _pair(first, second, alike)) is not None:
                 families[first[0].who, second[0].who].append(pair)
     asked = [
         [verdicts.Curve(p.log_ratios, p.cells[0][0].better, p.two_modes) for p in family]
@@ -65,7 +65,7 @@ def compare(cells: Iterable[Cell]) -> Compared:
         for pair, found in zip(family, answers, strict=True)
     ]
     return Compared(
-        session,
+        alike,
         [case for pair, found in judged for case in _cases(pair, found)],
         [_curve(pair, found.curve) for pair, found in judged],
         _judging(list(families), asked),
@@ -82,16 +82,20 @@ def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) ->
     )
 
 
-def _longest(cells: Iterable[Cell]) -> int:
-    """The session in which most was measured, the first of several."""
+def _alike(cells: Iterable[Cell], sessions: Sequence[Session]) -> frozenset[int]:
+    """The sessions with one fingerprint in which most was measured, the first of several."""
     measured = Counter(block.session for cell in cells for block in cell.blocks)
-    return min(measured, key=lambda session: (-measured[session], session), default=0)
+    groups = [
+        frozenset(one.number for one in sessions if one.fingerprint == first.fingerprint)
+        for first in sessions
+    ]
+    return max(groups, key=lambda group: sum(measured[one] for one in group), default=frozenset())
 
 
-def _pair(first: list[Cell], second: list[Cell], session: int) -> Pair | None:
+def _pair(first: list[Cell], second: list[Cell], sessions: Collection[int]) -> Pair | None:
     others = {cell.case: cell for cell in second}
     both = [(cell, others[cell.case]) for cell in first if cell.case in others]
-    ratios = [(pair, found) for pair in both if (found := log_ratios(*pair, session))]
+    ratios = [(pair, found) for pair in both if (found := log_ratios(*pair, sessions))]
     if not ratios:
         return None
     blocks = sorted({block for _, found in ratios for block in found})
@@ -99,11 +103,11 @@ def _pair(first: list[Cell], second: list[Cell], session: int) -> Pair | None:
     return Pair([pair for pair, _ in ratios], blocks, np.array(table))
 
 
-def log_ratios(first: Cell, second: Cell, session: int) -> dict[Block, float]:
-    """Logarithm of second / first in each block of a session that both ran in, turned so that
+def log_ratios(first: Cell, second: Cell, sessions: Collection[int]) -> dict[Block, float]:
+    """Logarithm of second / first in each block of these sessions that both ran in, turned so that
     above 0 is better."""
     ratios = better_in(second.by_block, first.by_block, first.better)
-    return {b: float(np.log(ratio)) for b, ratio in ratios.items() if b.session == session}
+    return {b: float(np.log(ratio)) for b, ratio in ratios.items() if b.session in sessions}
 
 
 def _unexplained(cell: Cell) -> bool:

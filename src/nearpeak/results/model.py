@@ -303,7 +303,7 @@ class CurveComparison(msgspec.Struct, kw_only=True):
 class Judging(msgspec.Struct, kw_only=True):
     """How many questions the blocks of a study can answer together (statistics/flips.py)."""
 
-    blocks: int = 0  # of the session that verdicts rest on
+    blocks: int = 0  # of the sessions that verdicts rest on
     blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared
     pairs: int = 0  # of alternatives that were compared
     left_out: list[str] = []  # pairs that too few blocks leave undecided
@@ -389,7 +389,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     forced: bool  # continued on another machine, driver, library or build
     fingerprint: dict[str, dict[str, str]]
     blocks: int = 0  # in which libraries were measured
-    verdicts: bool = False  # whether all verdicts rest on its blocks, and on no others
+    verdicts: bool = False  # whether verdicts rest on its blocks
+    added: str = ""  # how the study stood that blocks were added to; empty: none were
 
 
 class Rule(msgspec.Struct, kw_only=True):

@@ -11,6 +11,7 @@ from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.commands import wanted_cpus, wanted_devices, wanted_hosts
 from nearpeak.study.model import Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.records import (
+    AmendmentRecord,
     CaseRecord,
     Chosen,
     EnvironmentRecord,
@@ -131,6 +132,11 @@ class Answers:
             if record.session != self._sessions:
                 raise ValueError(f"session {record.session} follows {self._sessions - 1}")
             self._sessions += 1
+        elif isinstance(record, AmendmentRecord):
+            if not self._sessions:
+                raise ValueError("it is of no session")
+            if not record.looks or sorted({0, *record.looks}) != [0, *record.looks]:
+                raise ValueError(f"looks {record.looks} are no numbers of blocks that grow")
         elif isinstance(record, LaunchRecord):
             self._begin(record)
         elif not isinstance(record, StudyEndRecord):

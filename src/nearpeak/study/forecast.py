@@ -68,10 +68,10 @@ def forecast(
     )
 
 
-def sentence(found: Forecast) -> str:
-    """For people: two sentences on one line."""
+def sentence(found: Forecast, command: str) -> str:
+    """For people: two sentences on one line, with the command that measures so much more."""
     figures, launches = count(found.cells, "figure"), count(found.launches, "launch")
-    time = f"Another {format_seconds(found.more_seconds)} (of --budget, with the same sizes) would"
+    time = f"Another {format_seconds(found.more_seconds)} would"
     if found.half_width is None:
         words = f"Half of the {figures} or more have too few launches ({launches}) for an interval."
     else:
@@ -83,8 +83,8 @@ def sentence(found: Forecast) -> str:
         return f"{words} {time} not hold one launch more of each."
     brought = f"{words} {time} bring {count(found.more_launches, 'launch')} more of each"
     if found.then is None:
-        return f"{brought}, still too few for an interval."
-    return f"{brought}, and the one in the middle to about +- {percent(found.then)} %."
+        return f"{brought}, still too few for an interval: {command}"
+    return f"{brought}, and the one in the middle to about +- {percent(found.then)} %: {command}"
 
 
 def imprecise(precise: Sequence[bool]) -> str:

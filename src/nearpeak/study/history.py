@@ -6,7 +6,7 @@ from pathlib import Path
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import read_records
 from nearpeak.study.model import Plan
-from nearpeak.study.records import SessionRecord
+from nearpeak.study.records import LaunchRecord, SessionRecord, StudyEndRecord
 from nearpeak.study.state import State
 
 
@@ -17,9 +17,14 @@ class History:
         self.state = State(plan)
         self.answers = Answers(plan)
         self.session: SessionRecord | None = None  # the last one
+        self.ended = ""  # how the study ended; "": not yet, or it was cut off
         self.empty = True
         for record in read_records(folder, self.answers.take):
             self.empty = False
             self.state.feed(record)
             if isinstance(record, SessionRecord):
                 self.session = record
+            elif isinstance(record, StudyEndRecord):
+                self.ended = record.message
+            elif isinstance(record, LaunchRecord):
+                self.ended = ""

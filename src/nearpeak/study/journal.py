@@ -4,6 +4,7 @@
 import errno
 import fcntl
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +32,12 @@ def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
         why = f"no space is left for {folder}: free some"
     else:
         why = f"{folder} cannot be written ({error.strerror}): make it writable"
-    return CannotWriteError(f"{why}, then `nearpeak study --resume -o {folder}` completes it")
+    return CannotWriteError(f"{why}, then `{resume_command(folder)}` completes it")
+
+
+def resume_command(folder: Path, *more: str) -> str:
+    """The line for a POSIX shell that goes on with the study in a folder."""
+    return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *more])
 
 
 def disk_is_full(folder: Path) -> bool:

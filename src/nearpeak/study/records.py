@@ -48,6 +48,16 @@ class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sessi
     forced: bool = False  # begun by --force: it may differ from the session before
 
 
+class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment"):
+    """Blocks are added to a study that ended or was cut off, by the session that began last."""
+
+    reason: str  # how the study stood that they are added to
+    budget_seconds: float | None  # for all that follows; None: as long as it takes
+    looks: list[int]  # Plan.looks from now on
+    every: bool  # what was precise enough is launched again, too
+    digest: str = ""  # of all lines up to this one (study/seal.py)
+
+
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
@@ -205,6 +215,7 @@ class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="stud
 Record = (
     StudyRecord
     | SessionRecord
+    | AmendmentRecord
     | LaunchRecord
     | EnvironmentRecord
     | CaseRecord

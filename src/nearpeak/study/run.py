@@ -29,6 +29,7 @@ from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
+    AmendmentRecord,
     CaseRecord,
     Ending,
     EnvironmentRecord,
@@ -101,6 +102,7 @@ class StudyRun:
         progress: Progress,
         session: SessionRecord,
         history: History,
+        amendment: AmendmentRecord | None = None,
     ) -> None:
         self._folder = folder
         self._plan = plan
@@ -109,6 +111,7 @@ class StudyRun:
         self._shell_line = shell_line
         self._progress = progress
         self._session = session
+        self._amendment = amendment
         self._states = StateReader()
         self._interrupt = Interrupt()
         self.signal: int | None = None  # that cut it short, once it is over
@@ -141,13 +144,17 @@ class StudyRun:
             )
         self._answers.take(self._session)
         self._record(self._session, sync=True)
+        if self._amendment:
+            self._answers.take(self._amendment)
+            self._record(self._amendment, sync=True)
         with self._interrupt.listening(), contextlib.closing(self._states):
             end = self._run_blocks()
         self._record(end, sync=True)
         return end
 
     def _run_blocks(self) -> StudyEndRecord:
-        last = self._plan.looks[-1]
+        looks = self._state.looks
+        last = looks[-1]
         for block in range(last):
             if self._state.contenders_done(block):
                 return self._ending(f"every cell is precise or was given up after {block} blocks")
@@ -164,7 +171,7 @@ class StudyRun:
                     self.signal = self._interrupt.signal
                     name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
-        if len(self._plan.looks) == 1:  # so many were asked for
+        if len(looks) == 1:  # so many were asked for
             return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
         return self._ending(f"all {last} blocks were run")
 
@@ -177,7 +184,7 @@ class StudyRun:
 
     def _fits(self, block: int) -> bool:
         """Whether the budget still holds what is left of this block."""
-        budget = self._plan.budget_seconds
+        budget = self._state.budget_seconds
         if budget is None or block < LEAST_LAUNCHES:
             return True
         return self._spent() + self._left(block, block + 1) <= budget
@@ -194,10 +201,10 @@ class StudyRun:
     def _time_left(self, block: int) -> float:
         """To the end of the budget, or of the blocks that are run anyhow; without one, to the next
         look."""
-        if self._plan.budget_seconds is not None:
+        if self._state.budget_seconds is not None:
             least = self._left(block, LEAST_LAUNCHES)
-            return max(self._plan.budget_seconds - self._spent(), least)
-        return self._left(block, min(look for look in self._plan.looks if look > block))
+            return max(self._state.budget_seconds - self._spent(), least)
+        return self._left(block, min(look for look in self._state.looks if look > block))
 
     def _run_launch(self, planned: PlannedLaunch) -> None:
         log = Path("logs") / f"{planned.launch:04d}.log"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests in records.jsonl, so that a figure that was changed afterwards is noticed.
 
-The end of a launch, and of a study, holds the SHA-256 of all lines of the file before it and of
-its own with an empty digest; the first line those of the files beside it.
+An amendment, and the end of a launch and of a study, hold the SHA-256 of all lines of the file
+before it and of its own with an empty digest; the first line those of the files beside it.
 """
 
 import hashlib
@@ -12,10 +12,17 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.study.records import LaunchEndRecord, Record, StudyEndRecord, StudyRecord
+from nearpeak.study.records import (
+    AmendmentRecord,
+    LaunchEndRecord,
+    Record,
+    StudyEndRecord,
+    StudyRecord,
+)
 
 FILES = ("machine.json", "plan.json")
 _EMPTY = b'"digest":""'
+_Sealed = AmendmentRecord | LaunchEndRecord | StudyEndRecord  # that have a digest
 
 
 def file_digests(folder: Path) -> dict[str, str]:
@@ -47,7 +54,7 @@ class Seal:
     def line(self, record: Record, encode: Callable[[Record], bytes]) -> bytes:
         """The line of a record, with its newline; with its digest, where it has one."""
         line = encode(record) + b"\n"
-        if isinstance(record, LaunchEndRecord | StudyEndRecord):
+        if isinstance(record, _Sealed):
             record.digest = ""
             blank = encode(record) + b"\n"
             record.digest = self._of(blank)
@@ -60,7 +67,7 @@ class Seal:
 
     def check(self, line: bytes, record: Record) -> None:
         """ValueError where a digest is not that of the lines before it and its own."""
-        if not isinstance(record, LaunchEndRecord | StudyEndRecord):
+        if not isinstance(record, _Sealed):
             return
         if record.digest != self._of(line.replace(_filled(record.digest), _EMPTY)):
             raise ValueError("it, or a line before it, was changed after it had been recorded")

@@ -12,7 +12,9 @@ from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.forecast import Forecast, forecast
 from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
+from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.records import (
+    AmendmentRecord,
     LaunchEndRecord,
     LaunchRecord,
     ProblemRecord,
@@ -61,7 +63,10 @@ class State:
         self.plan = plan
         self.estimate = Estimate(plan)
         self.pilot = PilotData(plan)
+        self.looks = plan.looks  # and, as the next one, what was added to the plan
+        self.budget_seconds = plan.budget_seconds  # for `seconds`, from the first launch on
         self.seconds = 0.0  # of all launches that ended
+        self.begun_blocks = 0  # of which a launch began
         self.ended: dict[int, str] = {}  # launch -> status
         self._templates = Templates(plan)
         self._begun: LaunchRecord | None = None
@@ -71,6 +76,7 @@ class State:
         self._failures: dict[int, int] = {}
         self._cells: dict[int, dict[Case, Cell]] = defaultdict(dict)
         self._done: dict[int, int] = {}  # first block in which it is not launched any more
+        self._passed: dict[int, list[range]] = defaultdict(list)  # blocks without it, before
         self._choice: Choice | None = None
         self._over = 0  # so many first blocks are over
         self._looked: set[int] = set()
@@ -79,12 +85,22 @@ class State:
         """Takes in one record."""
         if isinstance(record, LaunchRecord):
             self._begun, self._open, self._problems = record, [], []
+            self.begun_blocks = max(self.begun_blocks, record.block + 1)
         elif isinstance(record, SamplesRecord):
             self._open.append(record)
         elif isinstance(record, ProblemRecord):
             self._problems.append(record)
         elif isinstance(record, LaunchEndRecord):
             self._end(record)
+        elif isinstance(record, AmendmentRecord):
+            self._amend(record)
+
+    @property
+    def whole_blocks(self) -> int:
+        """The first blocks of which nothing is left."""
+        self._look(self.begun_blocks)
+        self._is_over(self.begun_blocks)
+        return min(self._over, self.begun_blocks)
 
     def failures_with(self, planned: PlannedLaunch, status: str) -> int:
         """Failures in a row without samples, once the running launch has ended so."""
@@ -96,6 +112,18 @@ class State:
         """The launches of a block that are still to be run, in order."""
         self._look(block)
         return [planned for planned in self._block(block) if self._is_left(planned)]
+
+    def expected_blocks(self) -> int:
+        """So many the budget is expected to hold, of which some are over; without one, the most."""
+        if self.budget_seconds is None:
+            return self.looks[-1]
+        block, spent = 0, self.seconds
+        while block < self.looks[-1]:
+            spent += self.estimate.seconds(self.remaining(block))
+            if block >= LEAST_LAUNCHES and spent > self.budget_seconds:
+                break
+            block += 1
+        return block
 
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
@@ -109,7 +137,7 @@ class State:
     def forecast(self) -> Forecast | None:
         """What was reached, and what more time would bring; None where nothing more is needed."""
         block = self._over
-        while block < self.plan.looks[-1] and not self.remaining(block):
+        while block < self.looks[-1] and not self.remaining(block):
             block += 1
         remaining = self.remaining(block)
         templates = {planned.template for planned in remaining}
@@ -138,6 +166,18 @@ class State:
             self._choice = self.pilot.choose()
         return self._choice
 
+    def _amend(self, record: AmendmentRecord) -> None:
+        """What was judged precise before is launched again, if at all, from the next block on."""
+        first = self.begun_blocks
+        self._look(first)
+        self._over = min(self._over, first)
+        self.looks = record.looks
+        more = record.budget_seconds
+        self.budget_seconds = None if more is None else self.seconds + more
+        if record.every:
+            for template in [one for one in self._done if not self._is_given_up(one)]:
+                self._passed[template].append(range(self._done.pop(template), first))
+
     def _end(self, record: LaunchEndRecord) -> None:
         begun, samples = self._begun, self._open
         self._begun, self._open = None, []
@@ -161,8 +201,11 @@ class State:
 
     def _count_failures(self, template: int, block: int, *, good: bool) -> None:
         self._failures[template] = 0 if good else self._failures.get(template, 0) + 1
-        if self._failures[template] >= GIVE_UP_AFTER:
+        if self._is_given_up(template):
             self._done.setdefault(template, block + 1)
+
+    def _is_given_up(self, template: int) -> bool:
+        return self._failures.get(template, 0) >= GIVE_UP_AFTER
 
     def _add_medians(
         self, template: int, begun: LaunchRecord, samples: Iterable[SamplesRecord]
@@ -175,7 +218,7 @@ class State:
     def _look(self, block: int) -> None:
         """Judges precision at every look that lies before this block, once what it is about is
         measured."""
-        for look in self.plan.looks:
+        for look in self.looks:
             if look > block or not self._is_over(look):
                 return
             if look not in self._looked:
@@ -218,5 +261,7 @@ class State:
 
     def _is_done(self, template: int, block: int) -> bool:
         if block >= BRIEF_BLOCKS and self.plan.is_brief(self.plan.launches[template]):
+            return True
+        if any(block in passed for passed in self._passed[template]):
             return True
         return self._done.get(template, block + 1) <= block

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks that are added to a study that ended, or was cut off."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.amendments import CUT_OFF, amend, words
+from nearpeak.study.history import History
+from nearpeak.study.journal import NAME, read_records
+from nearpeak.study.records import AmendmentRecord, LaunchRecord, SessionRecord
+
+
+def launched(study: Any, role: str = "mpi") -> list[tuple[int, int]]:
+    """Session and block of each launch."""
+    return [
+        (one.session, one.block)
+        for one in study.records()
+        if isinstance(one, LaunchRecord) and one.role == role
+    ]
+
+
+def test_blocks_are_added_to_a_study_that_ended(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    ended = study.run(plan)
+    made = amend(History(study.folder, plan).state, ended.message, None, 4)
+    assert made == AmendmentRecord(
+        reason="all 2 blocks were run", budget_seconds=None, looks=[4], every=True
+    )
+    assert words(made) == "until each case has 4 launches"
+    end = study.run(plan, amendment=made)
+    assert (end.status, end.message) == ("complete", "all 4 blocks were run")
+    assert launched(study) == [(0, 0), (0, 1), (1, 2), (1, 3)]
+    # In the order that one study of so many blocks would have had.
+    order = [one.launch for one in study.records() if isinstance(one, LaunchRecord)]
+    assert order == [one.launch for block in range(4) for one in plan.block(block)]
+    roles = [one.role for one in study.records() if isinstance(one, LaunchRecord)]
+    assert roles == [one.role for block in range(4) for one in plan.block(block)]
+    # It stands behind its session, and a third run finds nothing left.
+    kinds = [type(one) for one in study.records()]
+    at = kinds.index(AmendmentRecord)
+    assert kinds[at - 1] is SessionRecord
+    assert study.run(plan).message == "all 4 blocks were run"
+    assert len(launched(study)) == 4
+
+
+def test_time_is_added_for_what_is_not_precise(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("good"), standins.contender("bad", "noisy"))
+    plan.looks, plan.budget_seconds = [6, 9], 1000.0
+    study.run(plan)
+    assert len(launched(study)) == 6 + 9
+    made = amend(History(study.folder, plan).state, "so", 1000.0, None)
+    assert made.looks[:3] == [12, 18, 24]
+    assert not made.every
+    assert words(made) == "for 16m40s"
+    made.looks = [12]
+    study.run(plan, amendment=made)
+    assert [one for one in launched(study) if one[0] == 1] == [(1, 9), (1, 10), (1, 11)]
+
+
+def test_launches_are_added_to_what_is_precise_too(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("good"), standins.contender("bad", "noisy"))
+    plan.looks = [6, 7]
+    study.run(plan)
+    made = amend(History(study.folder, plan).state, "so", None, 9)
+    study.run(plan, amendment=made)
+    assert [one for one in launched(study) if one[0] == 1] == [(1, 7), (1, 7), (1, 8), (1, 8)]
+    assert len(launched(study, "ceiling")) == 9
+
+
+def test_what_was_given_up_stays_so(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(
+        standins.contender("good"), standins.contender("bad", "crash"), launches=4
+    )
+    study.run(plan)
+    study.run(plan, amendment=amend(History(study.folder, plan).state, "so", None, 6))
+    assert len([one for one in launched(study) if one[0] == 1]) == 2
+
+
+def test_added_time_counts_from_where_it_was_added(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("bad", "noisy"), launches=5)
+    plan.looks, plan.budget_seconds = [6, 9], 0.001
+    assert study.run(plan).message.startswith("the budget is spent after 2 blocks")
+    before = History(study.folder, plan).state
+    made = amend(before, "so", 100.0, None)
+    made.looks = [3]
+    assert study.run(plan, amendment=made).message.startswith("all 3 blocks were run")
+    state = History(study.folder, plan).state
+    assert state.budget_seconds == before.seconds + 100
+    assert state.seconds > before.seconds
+
+
+def test_there_must_be_something_to_add(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=3)
+    study.run(plan)
+    state = History(study.folder, plan).state
+    assert (state.begun_blocks, state.whole_blocks) == (3, 3)
+    for launches in (2, 3):
+        with pytest.raises(UserError, match=r"has 3 blocks already: add some with --launches 4 or"):
+            amend(state, "", None, launches)
+    assert amend(state, "", None, 4).reason == CUT_OFF
+
+
+def test_a_changed_amendment_is_noticed(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
+    study.run(plan, amendment=amend(History(study.folder, plan).state, "so", None, 3))
+    file = study.folder / NAME
+    whole = file.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    at = next(i for i, one in enumerate(lines) if b'"amendment"' in one)
+    # Also where nothing follows it.
+    file.write_bytes(b"".join([*lines[:at], lines[at].replace(b'"so"', b'"no"')]))
+    with pytest.raises(UserError, match=f"line {at + 1} cannot be believed .*was changed after"):
+        list(read_records(study.folder))
+
+
+@pytest.mark.parametrize("looks", [[], [0], [9, 6], [6, 6]])
+def test_an_amendment_that_cannot_be_is_refused(
+    study: Any, standins: ModuleType, looks: list[int]
+) -> None:
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
+    bad = AmendmentRecord(reason="so", budget_seconds=None, looks=looks, every=False)
+    with pytest.raises(ValueError, match="looks"):
+        study.run(plan, amendment=bad)
