@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences that terminal and page share."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from nearpeak.identity import CEILING, Place, Who
@@ -43,12 +45,15 @@ def test_a_plateau_in_caches_says_so(plain: Results) -> None:
     assert wording.cached_plateaus([]) == ""
 
 
-def test_who_is_first_is_said_where_it_is_known(plain: Results) -> None:
+def test_who_is_first_is_said_where_it_is_known(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
     told = _told(plain)
-    assert told["host-host same-numa"].first == "First: openmpi and mpich tie in latency, bw."
+    assert told["host-host same-numa"].first == "First: openmpi, tied with mpich, in latency, bw."
     assert told["host-host tcp-loopback"].first == ""  # too few launches
     for one in plain.comparisons:
         one.verdict = "slower"
+    tell(plain)
     assert _told(plain)["host-host same-numa"].first == "First: openmpi in latency, bw."
 
 

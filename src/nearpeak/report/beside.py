@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.findings.evidence import bare
 from nearpeak.identity import Curve, Place
 from nearpeak.numbers import NOTHING, number, percent, size, unit
 from nearpeak.report import summary
@@ -17,7 +16,7 @@ from nearpeak.report.summary import TheoryRow
 from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import staged
+from nearpeak.results.names import bare, staged
 from nearpeak.study.model import staging
 
 FILE = Path(__file__).with_name("published.toml")

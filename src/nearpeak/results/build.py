@@ -17,6 +17,7 @@ from nearpeak.results import (
     comparisons,
     drift,
     fits,
+    headlines,
     locality,
     theoretical,
 )
@@ -93,6 +94,7 @@ def summarise(observations: Observations) -> Results:
         fits=fits.fit(found, measured, observations.benchmarks),
         comparisons=compared.cases,
         curves=compared.curves,
+        headlines=headlines.find(found, compared.cases, native),
         failures=cells.failures(observations),
         skipped=skipped,
         awareness=observations.awareness,

@@ -64,6 +64,18 @@ class Overlap(msgspec.Struct, kw_only=True):
     device_slowdown: Estimated | None = None
 
 
+class OfPlateau(msgspec.Struct, kw_only=True):
+    """A rate against the best that its ceiling reaches at any size: the plateau."""
+
+    value: float  # of the plateau, in the cell's unit
+    x: int  # where that is
+    method: str
+    fraction: float  # as `fraction` of a cell, of that
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    blocks: int  # that measured both
+
+
 class Cell(msgspec.Struct, kw_only=True):
     """Who, where, in what: its launch medians summed up."""
 
@@ -99,6 +111,7 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_attainable_ci95: tuple[float, float] | None = None
     fraction_attainable_range: tuple[float, float] | None = None
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
+    of_plateau: OfPlateau | None = None  # of rates
     overlap: Overlap | None = None  # of communication beside computation
     # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
     status: str
@@ -295,6 +308,18 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     verdict: str  # as of a case, or "mixed": cases differ, but not one way as a whole
 
 
+class Headline(msgspec.Struct, kw_only=True):
+    """Who is best on one path in one curve, at the size at which all are told (headlines.py)."""
+
+    place: Place
+    case: Case  # that is told
+    best: Who | None  # null: nobody has a figure that can be believed
+    tied: list[Who]  # whom nothing sets apart from the best
+    # "first": the best one is first beyond doubt; "alone": nobody else was measured there;
+    # "unknown": there is too little to tell whether it is
+    standing: Literal["first", "tie", "alone", "unknown"]
+
+
 class Failure(msgspec.Struct, kw_only=True):
     """A launch that did not end well."""
 
@@ -403,6 +428,7 @@ class Results(msgspec.Struct, kw_only=True):
     fits: list[Fit]
     comparisons: list[Comparison]
     curves: list[CurveComparison]
+    headlines: list[Headline] = []
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
