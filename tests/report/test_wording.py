@@ -154,9 +154,14 @@ def test_how_precise_the_cells_are(results: Results) -> None:
     assert wording.precision(results) == ""
 
 
-def test_the_time_lost_is_told_where_it_is_known(finding: Finding) -> None:
-    assert wording.lost(finding) == "12.3 µs lost over 5 cases."
+def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
+    more = "4 more cases lose so, by smaller factors."
+    assert wording.lost(finding) == f"Lost by one such operation: 12.3 µs. {more}"
     finding.lost_us = 0.0
+    assert wording.lost(finding) == more
+    finding.cases = 2
+    assert wording.lost(finding) == "1 more case loses so, by smaller factors."
+    finding.cases = 1
     assert wording.lost(finding) == ""
 
 

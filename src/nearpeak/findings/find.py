@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All findings of a study: what loses beyond doubt, the most time lost first."""
+"""All findings of a study: what loses beyond doubt, the surely greatest factor first."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-from nearpeak.findings.evidence import Kind, Seen, View
+from nearpeak.findings.evidence import Kind, Loss, Seen, View
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
@@ -13,9 +13,9 @@ from nearpeak.results.model import Finding, Results
 def find(results: Results) -> list[Finding]:
     """One finding for each kind, library with its settings, path and buffers.
 
-    Ranked by the time that one operation of each of its cases loses; after these what too few
-    blocks show for an interval, and last what only loses with settings that nobody has unless they
-    ask for them.
+    Ranked by how many times better the other figure is at least: by the low end of the interval.
+    After these comes what too few blocks show for an interval, by the low end of the range, and
+    last what only loses with settings that nobody has unless they ask for them.
     """
     return find_in(View.of(results))
 
@@ -23,12 +23,17 @@ def find(results: Results) -> list[Finding]:
 def find_in(view: View) -> list[Finding]:
     """The same of cells alone."""
     found = [
-        (kind.only_tried(worst), finding)
+        (kind.only_tried(worst), worst.loss, finding)
         for kind in all_kinds()
         for worst, finding in _findings(kind, kind.find(view))
     ]
-    found.sort(key=lambda one: (one[0], one[1].ci95 is None, -one[1].lost_us))
-    return [finding for _, finding in found]
+    found.sort(key=lambda one: (one[0], *(-part for part in _at_least(one[1]))))
+    return [finding for *_, finding in found]
+
+
+def _at_least(loss: Loss) -> tuple[bool, float]:
+    """What findings are ranked by, the greatest first: an interval before a range."""
+    return loss.sure, loss.low
 
 
 def _findings(kind: Kind, seen: Iterable[Seen]) -> list[tuple[Seen, Finding]]:
@@ -62,7 +67,7 @@ def _finding(kind: Kind, worst: Seen, same: list[Seen]) -> Finding:
         ci95=span if worst.loss.sure else None,
         range=None if worst.loss.sure else span,
         blocks=worst.loss.blocks,
-        lost_us=sum(one.lost_us for one in same),
+        lost_us=worst.lost_us,
         cases=len(same),
         sentence=worst.sentence,
         remedy=kind.remedy,

@@ -371,8 +371,8 @@ class Finding(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None  # of it; null where blocks are too few,
     range: tuple[float, float] | None = None  # which then have a smallest and a largest
     blocks: int = 0  # that have both figures
-    lost_us: float  # by one operation of each case that loses on this path with these buffers
-    cases: int  # that lose so
+    lost_us: float  # by one operation of `case`; 0: nobody knows
+    cases: int  # that lose so on this path with these buffers
     sentence: str  # with the figures
     remedy: str = ""  # what to do about it, a sentence
 
@@ -432,7 +432,7 @@ class Results(msgspec.Struct, kw_only=True):
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
-    findings: list[Finding] = []  # the most time lost first
+    findings: list[Finding] = []  # the surely greatest ratio first
     drift: list[Drift]
     checklist: list[Rule]
 
