@@ -11,7 +11,7 @@ import select
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -20,6 +20,9 @@ from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Cache, Core, Endpoint, Machine, Nic, NumaNode, Path
 from nearpeak.observations.model import Block
+from nearpeak.results import headlines
+from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.cells import of_plateau
 from nearpeak.results.model import (
     SCHEMA,
     CeilingPoint,
@@ -220,6 +223,21 @@ def make_finding(cell: Cell, sentence: str) -> Finding:
     )
 
 
+def tell_headlines(results: Results) -> None:
+    """What results say first, made from their cells, ceilings and verdicts as they are now."""
+    ceilings = Ceilings(results.ceilings)
+    for cell in results.cells:
+        plateau = ceilings.plateau(cell.place, cell.case.curve, cell.better)
+        cell.of_plateau = of_plateau(cell, plateau) if cell.median and cell.case.x else None
+    native = {
+        Who(info.name, given.name)
+        for info in results.libraries
+        if info.native
+        for given in info.settings
+    }
+    results.headlines = headlines.find(results.cells, results.comparisons, native)
+
+
 def make_results() -> Results:
     """Three libraries with two settings on four paths, and all that can go wrong."""
     libraries = {"openmpi": 0.85, "mpich": 0.7, NASTY: 0.5}
@@ -393,6 +411,7 @@ def make_results() -> Results:
         ],
     )
     compare(made.ceilings, made.paths, made.benchmarks)
+    tell_headlines(made)
     return made
 
 
@@ -421,6 +440,7 @@ def make_plain() -> Results:
     full.comparisons = [item for item in full.comparisons if item.place.path in PATHS[:2]]
     full.curves = [item for item in full.curves if item.place.path in PATHS[:2]]
     full.failures, full.drift = [], full.drift[1:2]
+    tell_headlines(full)
     return full
 
 
@@ -451,6 +471,7 @@ def collective(plain: Results) -> Results:
                 cell.case = make_case(name, size)
                 cell.ceiling = CeilingValue(value=us / 2, method=point.method, kind="bound")
                 plain.cells.append(cell)
+    tell_headlines(plain)
     return plain
 
 
@@ -521,6 +542,7 @@ def make_gpu() -> Results:
         for operation in ("send", "isend")
     ]
     compare(study.ceilings, study.paths, study.benchmarks)
+    tell_headlines(study)
     return study
 
 
@@ -535,6 +557,12 @@ def _add_gpu_cells(study: Results, place: Place, case: Case, rate: float) -> Non
         study.cells.append(
             make_cell(Who(library), place, mine, efficiency=efficiency, ceiling=point)
         )
+
+
+@pytest.fixture
+def tell() -> Callable[[Results], None]:
+    """Tells headlines anew, of results that a test has changed."""
+    return tell_headlines
 
 
 @pytest.fixture

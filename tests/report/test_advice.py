@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first sentences of a report."""
 
+from collections.abc import Callable
+from statistics import median
+
 import msgspec
+import numpy as np
 
 from nearpeak.identity import Who
+from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.headlines import groups
+from nearpeak.report.picture.links import measured
 from nearpeak.results.model import Finding, Results
+from nearpeak.results.names import case
 from nearpeak.results.theoretical import compare
 
 
@@ -55,8 +62,46 @@ def test_where_nothing_that_was_measured_helps(plain: Results) -> None:
     _reach(plain, "openmpi", 0.6)
     _reach(plain, "mpich", 0.5)
     (text,) = _advice(plain)
-    assert text.startswith("Nothing that was measured beats openmpi, which reaches 60.0 % of the")
-    assert text.endswith("try other settings or libraries.")
+    assert text == (
+        "Nothing that was measured comes near the ceiling on host-host same-numa in bw at 64 MiB:"
+        " openmpi, tied with mpich, reaches 60.0 % of it. Try other settings or libraries."
+    )
+
+
+def test_all_that_names_a_best_library_names_the_same(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
+    """The picture, the headlines and the advice, however close the libraries are."""
+    _more_launches(plain)
+    drawn = np.random.default_rng(7)
+    seen = set()
+    for _ in range(30):
+        for cell in plain.cells:
+            noise = drawn.normal(0, 0.05, cell.launches)
+            base = 1.0 if cell.better == "higher" else 10.0
+            cell.launch_medians = [base * float(np.exp(one)) for one in noise[: len(cell.blocks)]]
+            cell.median = median(cell.launch_medians)
+            cell.fraction = 0.5 * (cell.median / base) ** (1 if cell.better == "higher" else -1)
+        for one in plain.comparisons:
+            one.verdict = ["slower", "undecided"][drawn.integers(2)]
+        tell(plain)
+        best = {
+            (one.place.path, case(one.case)): one.best.label
+            for one in plain.headlines
+            if one.best is not None
+        }
+        for row in measured(plain):
+            assert row.who == best.get((row.name, "bw"))
+        for path in wording.headlines(plain, groups(plain)):
+            for words in path.first.removeprefix("First: ").rstrip(".").split("; "):
+                who, _, cases = words.partition(" in ")
+                for name in filter(None, cases.split(", ")):
+                    assert best[path.place.path, name] == who.split(",")[0]
+                    seen.add("tied" in who)
+        (text,) = _advice(plain)
+        where, _, what = text.partition(" on ")[2].partition(" in ")
+        assert what.partition(": ")[2].startswith(best[where, what.split(" at ")[0]])
+    assert seen == {True, False}
 
 
 def test_failures_and_the_hardware_come_first(results: Results, gpu: Results) -> None:

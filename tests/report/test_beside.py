@@ -92,7 +92,7 @@ def test_every_fraction_of_table_two_says_of_what(gpu: Results) -> None:
         "Open MPI 4.0.1 + UCX 1.6, 95.4 % of the achievable 70.6 GB/s (as printed)"
     )
     same = _row(found, "gpu-gpu same-gpu", "bw D,D")
-    assert "43.4 % of the theoretical 900 GB/s, read and written (as printed)" in (
+    assert "43.4 % of the theoretical 900 GB/s, taken as read and written (as printed)" in (
         beside.there_words(same)
     )
     summit = beside.beside(gpu, _machine("summit-2019"))

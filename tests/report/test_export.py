@@ -29,6 +29,23 @@ def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> 
         )
 
 
+def test_csv_has_what_headlines_print(plain: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
+    for row, cell in zip(rows, plain.cells, strict=True):
+        part = cell.of_plateau
+        assert row["fraction_plateau"] == ("" if part is None else repr(part.fraction))
+        assert row["plateau_size_bytes"] == ("" if part is None else str(part.x))
+    told = {
+        (row["path"], row["benchmark"], row["library"]): (row["size_bytes"], row["standing"])
+        for row in rows
+        if row["standing"]
+    }
+    assert told["host-host same-numa", "bw", "openmpi"] == (str(1 << 26), "tie")
+    assert told["host-host same-numa", "bw", "mpich"] == (str(1 << 26), "tie")
+    assert told["host-host tcp-loopback", "bw", "openmpi"] == (str(1 << 26), "unknown")
+    assert len(told) == sum(1 + len(one.tied) for one in plain.headlines)
+
+
 def test_what_was_given_up_has_the_time_that_it_takes_at_least(plain: Results) -> None:
     plain.cells[0].status, plain.cells[0].at_least = "aborted: too slow", 5600.0
     rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two tables as data."""
 
+from collections.abc import Callable
+
 from nearpeak.report import headlines, summary, tables
 from nearpeak.report.sections import Row
 from nearpeak.results.model import Results
@@ -14,7 +16,9 @@ def _row(results: Results, path: str, head: str) -> Row:
     return next(row for row in rows if row.head == head)
 
 
-def test_a_size_stands_in_the_heading_where_it_is_the_same_for_all(plain: Results) -> None:
+def test_a_size_stands_in_the_heading_where_it_is_the_same_for_all(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
     table = tables.table_two(headlines.groups(plain), ORDER)
     assert table.spans == [("latency, 4 B", 2), ("bw, 64 MiB", 3), ("bibw, 64 MiB", 3)]
     assert [column.key for column in table.columns[:3]] == [
@@ -25,6 +29,7 @@ def test_a_size_stands_in_the_heading_where_it_is_the_same_for_all(plain: Result
     plain.cells = [
         cell for cell in plain.cells if cell.case.x < 1 << 26 or "tcp" in cell.place.path
     ]
+    tell(plain)
     table = tables.table_two(headlines.groups(plain), ORDER)
     assert ("bw", 4) in table.spans
     assert _row(plain, "host-host same-numa", "openmpi").values["bw size"].text == "16 MiB"

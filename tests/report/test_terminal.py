@@ -142,7 +142,7 @@ def test_gpu_studies_say_what_stands_out(gpu: Results, finding: Finding) -> None
     words = " ".join(text.split())
     assert "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV" in words
     assert "(pinned)" in words
-    assert "Something stands out. 12.3 µs lost over 5 cases." in words
+    assert "Something stands out. Lost by one such operation: 12.3 µs." in words
     assert "Worth a look: host-gpu near carries" in words
     assert "without MPI at 128 MiB, 43.5 % of" in words
     assert "slowest is 0-2" in words

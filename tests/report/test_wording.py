@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences that terminal and page share."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from nearpeak.identity import CEILING, Place, Who
@@ -43,12 +45,15 @@ def test_a_plateau_in_caches_says_so(plain: Results) -> None:
     assert wording.cached_plateaus([]) == ""
 
 
-def test_who_is_first_is_said_where_it_is_known(plain: Results) -> None:
+def test_who_is_first_is_said_where_it_is_known(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
     told = _told(plain)
-    assert told["host-host same-numa"].first == "First: openmpi and mpich tie in latency, bw."
+    assert told["host-host same-numa"].first == "First: openmpi, tied with mpich, in latency, bw."
     assert told["host-host tcp-loopback"].first == ""  # too few launches
     for one in plain.comparisons:
         one.verdict = "slower"
+    tell(plain)
     assert _told(plain)["host-host same-numa"].first == "First: openmpi in latency, bw."
 
 
@@ -149,9 +154,14 @@ def test_how_precise_the_cells_are(results: Results) -> None:
     assert wording.precision(results) == ""
 
 
-def test_the_time_lost_is_told_where_it_is_known(finding: Finding) -> None:
-    assert wording.lost(finding) == "12.3 µs lost over 5 cases."
+def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
+    more = "4 more cases lose so, by smaller factors."
+    assert wording.lost(finding) == f"Lost by one such operation: 12.3 µs. {more}"
     finding.lost_us = 0.0
+    assert wording.lost(finding) == more
+    finding.cases = 2
+    assert wording.lost(finding) == "1 more case loses so, by smaller factors."
+    finding.cases = 1
     assert wording.lost(finding) == ""
 
 

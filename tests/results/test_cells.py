@@ -322,3 +322,21 @@ def test_a_problem_of_a_case_is_one_of_all_its_metrics(make_study: MakeStudy) ->
     study.end(number, "ok")
     found = {(cell.case.metric, cell.status) for cell in study.results().cells}
     assert found == {("mbw", "skipped"), ("mr", "skipped")}
+
+
+def test_a_rate_is_held_against_the_plateau_by_the_rule_of_fractions(make_study: MakeStudy) -> None:
+    """The plateau of another size, of blocks with both; its median is that of the logarithms."""
+    study = make_study()
+    for block in range(6):
+        rates = {("bw", "ring", 1024): 20.0, ("bw", "ring", 4096): 10.0 * 2**block}
+        study.ceiling(block, rates | {("latency", "ring", 1024): 1.0})
+        study.launch(block, "alpha", "bw", {1024: 5.0, 4096: 6.0})
+        study.launch(block, "alpha", "latency", {1024: 2.0, 4096: 3.0})
+    reached = study.cell("bw", 1024).of_plateau
+    assert reached is not None
+    assert (reached.x, reached.method, reached.blocks) == (4096, "ring", 6)
+    assert reached.value == pytest.approx((40.0 + 80.0) / 2)
+    assert reached.fraction == pytest.approx(5.0 / (40.0 * 2**0.5))  # no mean of 5/40 and 5/80
+    assert reached.range == pytest.approx((5.0 / 320.0, 0.5))
+    assert reached.ci95 is not None
+    assert study.cell("latency", 1024).of_plateau is None

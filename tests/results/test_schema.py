@@ -72,6 +72,8 @@ def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:
             results.ceilings,
             results.fits,
             results.comparisons,
+            results.headlines,
+            results.cells[0].of_plateau,
             results.failures,
             results.skipped,
             results.drift,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All findings of a study: what loses beyond doubt, the most time lost first.
+"""All findings of a study: what loses beyond doubt, the surely greatest factor first.
 
 Everything that the kinds ask of a study is judged together, whatever the answers: each question is
 a row of logarithms of ratio / limit, one in each block, and all rows are tested by flips of signs
@@ -36,9 +36,9 @@ class Judged(NamedTuple):
 def find(results: Results) -> list[Finding]:
     """One finding for each kind, library with its settings, path and buffers.
 
-    Ranked by the time that one operation of each of its cases loses; after these what blocks are
-    too few to be sure of, and last what only loses with settings that nobody has unless they ask
-    for them.
+    Ranked by how many times better the other figure is at least: by the low end of the interval, or
+    of the range. After what is sure comes what blocks are too few to be sure of, and last what only
+    loses with settings that nobody has unless they ask for them.
     """
     return find_in(View.of(results))
 
@@ -51,8 +51,13 @@ def find_in(view: View) -> list[Finding]:
     found = []
     for kind in all_kinds():
         found += _findings([one for one in losing if one.kind is kind], level)
-    found.sort(key=lambda one: (one[0], not one[1].sure, -one[1].lost_us))
+    found.sort(key=lambda one: (one[0], not one[1].sure, -_at_least(one[1])))
     return [finding for _, finding in found]
+
+
+def _at_least(finding: Finding) -> float:
+    low, _ = finding.ci95 or finding.range or (finding.loss, finding.loss)
+    return low
 
 
 def _judge(asked: list[tuple[Kind, Seen]]) -> list[Judged]:
@@ -85,12 +90,12 @@ def _findings(found: Iterable[Judged], level: float) -> list[tuple[bool, Finding
     told = []
     for group in groups.values():
         worst = max(group, key=greatest)
-        same = [one.seen for one in group if one.seen.cell.place == worst.seen.cell.place]
-        told.append((worst.kind.only_tried(worst.seen), _finding(worst, same, level)))
+        alike = sum(one.seen.cell.place == worst.seen.cell.place for one in group)
+        told.append((worst.kind.only_tried(worst.seen), _finding(worst, alike, level)))
     return told
 
 
-def _finding(worst: Judged, same: list[Seen], level: float) -> Finding:
+def _finding(worst: Judged, cases: int, level: float) -> Finding:
     seen = worst.seen
     ci95 = seen.loss.interval(level)
     return Finding(
@@ -104,8 +109,8 @@ def _finding(worst: Judged, same: list[Seen], level: float) -> Finding:
         sure=worst.sure,
         p_adjusted=worst.p,
         blocks=len(seen.loss.ratios),
-        lost_us=sum(one.lost_us for one in same),
-        cases=len(same),
+        lost_us=seen.lost_us,
+        cases=cases,
         sentence=seen.sentence,
         remedy=worst.kind.remedy,
     )

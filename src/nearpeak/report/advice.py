@@ -4,12 +4,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from nearpeak.identity import CEILING, Who
+from nearpeak.identity import CEILING
 from nearpeak.numbers import count, percent, size
-from nearpeak.report.headlines import Group
+from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.summary import table_one
-from nearpeak.report.wording import health
-from nearpeak.results.cells import FEWEST, is_defect
+from nearpeak.report.wording import best_words, health
+from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case, reference
 
@@ -21,7 +21,7 @@ def advice(results: Results, found: list[Group]) -> list[str]:
     return [
         *_failed_words(results),
         *map(health, (row for row in table_one(results) if row.suspect)),
-        *(_best_remedy(results) or _without_findings(results, found)),
+        *(_best_remedy(results) or _without_findings(found)),
     ]
 
 
@@ -41,37 +41,46 @@ def _best_remedy(results: Results) -> list[str]:
     return []
 
 
-def _without_findings(results: Results, found: list[Group]) -> Iterator[str]:
-    native = {info.name for info in results.libraries if info.native}
-    cells = [
-        reached.cell
+def _without_findings(found: list[Group]) -> Iterator[str]:
+    """From the best of each headline: how near all of them are, or which one is furthest."""
+    figures = [
+        figure
         for group in found
-        for row in group.rows
-        if row.staging is None and row.who.library not in native
-        for reached in row.reached.values()
-        if reached.cell.fraction is not None and not is_defect(reached.cell)
+        for figure in group.figures.values()
         # What is far from a bound may be as good as can be.
-        if reference(reached.cell.ceiling) == "ceiling"
+        if figure.best is not None
+        and figure.best.fraction is not None
+        and reference(figure.best.ceiling) == "ceiling"
     ]
-    if not cells:
+    if not figures:
         return
-    if any(cell.launches < FEWEST for cell in cells):
+    if any(cell.launches < FEWEST for cell in _shown(found)):
         yield f"Measure more before changing anything: an interval needs {FEWEST} launches."
         return
-    worst: dict[Who, Cell] = {}
-    for cell in cells:
-        known = worst.get(cell.who, cell)
-        worst[cell.who] = min(known, cell, key=lambda one: one.fraction or 0.0)
-    who, cell = max(worst.items(), key=lambda item: item[1].fraction or 0.0)
-    reached = cell.fraction or 0.0
-    if reached >= NEAR:
-        yield (
-            f"Nothing to do: {who.label} is within {percent(1 - reached)} % of the ceiling"
-            " everywhere."
-        )
+    furthest = min(figures, key=_reached)
+    missing = percent(1 - _reached(furthest))
+    if _reached(furthest) >= NEAR:
+        headlines = [figure.headline for figure in figures]
+        everywhere = set.intersection(*({one.best, *one.tied} for one in headlines))
+        who = [one.best.label for one in headlines if one.best and one.best in everywhere]
+        name = who[0] if who else "the best library of each path"
+        yield f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
         return
     yield (
-        f"Nothing that was measured beats {who.label}, which reaches {percent(reached)} % of the"
-        f" ceiling on {cell.place.path} in {case(cell.case)} at {size(cell.case.x)}: try other"
-        f" settings or libraries."
+        f"Nothing that was measured comes near the ceiling on {furthest.headline.place.path} in"
+        f" {case(furthest.case)} at {size(furthest.case.x)}: {best_words(furthest.headline)}"
+        f" reaches {percent(_reached(furthest))} % of it. Try other settings or libraries."
     )
+
+
+def _shown(found: list[Group]) -> Iterator[Cell]:
+    """What libraries reach themselves, but for what has no number."""
+    for group in found:
+        for row in group.rows:
+            if row.staging is None:
+                yield from (cell for cell in row.reached.values() if cell.median is not None)
+
+
+def _reached(figure: Figure) -> float:
+    """By the best one, of the ceiling."""
+    return (figure.best and figure.best.fraction) or 0.0

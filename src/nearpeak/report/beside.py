@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.findings.evidence import bare
 from nearpeak.identity import Curve, Place
 from nearpeak.numbers import NOTHING, number, percent, size, unit
 from nearpeak.report import summary
@@ -17,7 +16,7 @@ from nearpeak.report.summary import TheoryRow
 from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
-from nearpeak.results.names import staged
+from nearpeak.results.names import bare, staged
 from nearpeak.study.model import staging
 
 FILE = Path(__file__).with_name("published.toml")
@@ -41,7 +40,7 @@ class Link(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     metric: str
     theoretical_gbs: float
     achievable_gbs: float
-    traffic: bool = False  # the peaks count bytes read and bytes written
+    traffic: bool = False  # our reading: the peaks count bytes read and bytes written
     table_one: list[str]  # ids of the paths it stands beside
     table_two: list[str] = []
     printed_of: str = "achievable"  # "theoretical", "achievable" or "other"
@@ -61,8 +60,8 @@ class Link(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
             return ""
         halves = [number(value / 2) for value in (self.theoretical_gbs, self.achievable_gbs)]
         return (
-            "counts bytes read and bytes written; as a payload, which counts once here,"
-            f" {halves[0]} and {halves[1]} GB/s"
+            "is taken to count bytes read and bytes written, which the source does not say; as a"
+            f" payload, which counts once here, {halves[0]} and {halves[1]} GB/s"
         )
 
     @property
@@ -71,7 +70,7 @@ class Link(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
         if self.printed_of == "other":
             return f"the {number(self.other_gbs)} GB/s {self.other}"
         value = self.theoretical_gbs if self.printed_of == "theoretical" else self.achievable_gbs
-        counted = ", read and written" if self.traffic else ""
+        counted = ", taken as read and written" if self.traffic else ""
         return f"the {self.printed_of} {number(value)} GB/s{counted}"
 
 

@@ -5,11 +5,20 @@ import csv
 import io
 from collections.abc import Mapping
 
-from nearpeak.report import applications, awareness, fits, headlines, summary, tables, verdicts
+from nearpeak.report import applications, awareness, fits, summary, tables, verdicts
 from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.families import families
+from nearpeak.report.headlines import groups
 from nearpeak.report.sections import Row, Table, Value
-from nearpeak.results.model import Application, Cell, Estimated, Overlap, Results
+from nearpeak.results.model import (
+    Application,
+    Cell,
+    Estimated,
+    Headline,
+    OfPlateau,
+    Overlap,
+    Results,
+)
 from nearpeak.study.benchmarks import Benchmark
 
 COLUMNS = (
@@ -59,6 +68,14 @@ COLUMNS = (
     "fraction_attainable_ci95_high",
     "fraction_attainable_range_low",
     "fraction_attainable_range_high",
+    "plateau",
+    "plateau_size_bytes",
+    "fraction_plateau",
+    "fraction_plateau_ci95_low",
+    "fraction_plateau_ci95_high",
+    "fraction_plateau_range_low",
+    "fraction_plateau_range_high",
+    "standing",
     "algbw_gbs",
     "busbw_gbs",
     "overlap",
@@ -137,11 +154,13 @@ def to_csv(results: Results) -> str:
     versions = {library.name: library.version for library in results.libraries}
     rates = bandwidths(results)
     known = {one.name: one for one in results.benchmarks}
+    headlines = {(one.place, one.case): one for one in results.headlines}
     for cell in results.cells:
         row = _cell(cell, known[cell.case.benchmark], versions)
         algbw, busbw = rates(cell) or (None, None)
         size: Columns = {"size_bytes": cell.case.x, "algbw_gbs": algbw, "busbw_gbs": busbw}
-        writer.writerow(_inert(study | row | size | _overlap(cell.overlap)))
+        first: Columns = {"standing": _standing(cell, headlines.get((cell.place, cell.case)))}
+        writer.writerow(_inert(study | row | size | first | _overlap(cell.overlap)))
     for one in results.applications:
         benchmark = known[one.cell.case.benchmark]
         row = _cell(one.cell, benchmark, versions)
@@ -193,9 +212,28 @@ def _cell(cell: Cell, benchmark: Benchmark, versions: Mapping[str, str]) -> Colu
         **_within(
             "fraction_attainable_", cell.fraction_attainable_ci95, cell.fraction_attainable_range
         ),
+        **_plateau(cell.of_plateau),
         "status": cell.status,
         "flags": ";".join(cell.flags),
         "command": cell.command,
+    }
+
+
+def _standing(cell: Cell, headline: Headline | None) -> str:
+    """Of the best one of a headline how sure that is, and of who ties with it; else empty."""
+    if headline is None or cell.who not in (headline.best, *headline.tied):
+        return ""
+    return headline.standing
+
+
+def _plateau(part: OfPlateau | None) -> Columns:
+    if part is None:
+        return {}
+    return {
+        "plateau": part.value,
+        "plateau_size_bytes": part.x,
+        "fraction_plateau": part.fraction,
+        **_within("fraction_plateau_", part.ci95, part.range),
     }
 
 
@@ -260,7 +298,7 @@ def to_latex(results: Results) -> str:
     others += [awareness.table(results), *verdicts.main(results), fits.table(results)]
     shown = [
         tables.table_one(theory),
-        tables.table_two(headlines.groups(results), summary.figures(results)),
+        tables.table_two(groups(results), summary.figures(results)),
         *(table for table in others if table.groups),
     ]
     return "\n".join(map(_latex, shown))

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from nearpeak.numbers import number, percent, size, unit
-from nearpeak.report.headlines import Group, Reached
+from nearpeak.report.headlines import Group
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.model import Attainable, CeilingPoint, Kind
+from nearpeak.results.model import Attainable, CeilingPoint, Cell, Kind
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
@@ -173,7 +173,7 @@ def _columns(groups: list[Group], name: str) -> list[Column]:
 
 def _overlap(group: Group, name: str) -> bool:
     found = (row.reached.get(name) for row in group.rows)
-    return any(one is not None and one.cell.overlap is not None for one in found)
+    return any(cell is not None and cell.overlap is not None for cell in found)
 
 
 def _ceiling(group: Group, name: str) -> CeilingPoint | None:
@@ -201,10 +201,9 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
     return found
 
 
-def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
-    if reached is None:
+def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
+    if cell is None:
         return {f"{name} value": Value(None)}
-    cell, plateau = reached.cell, reached.of_plateau
     if cell.median is None:
         return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
     attainable = cell.fraction_attainable
@@ -233,9 +232,9 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Value]:
         found[f"{name} overlap"] = Value(
             hidden.value, "percent", ci95=hidden.ci95, range=hidden.range
         )
-    if plateau is not None:
+    if part := cell.of_plateau:
         found[f"{name} plateau"] = Value(
-            plateau.value, "percent", ci95=plateau.ci95, range=plateau.range, few="blocks"
+            part.fraction, "percent", ci95=part.ci95, range=part.range, few="blocks"
         )
     return found
 

@@ -232,7 +232,7 @@ def _findings(results: Results) -> Iterator[Text]:
     found = results.findings
     if not found:
         return
-    yield _text("What stands out, the most time lost first:", "bold")
+    yield _text("What stands out, what surely loses most first:", "bold")
     for finding in found[:_FINDINGS]:
         yield _text(f"  {finding.sentence} {wording.lost(finding)}".rstrip())
     yield from _more(len(found), _FINDINGS)

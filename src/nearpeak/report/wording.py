@@ -8,11 +8,11 @@ from statistics import median
 
 from nearpeak.identity import Place
 from nearpeak.numbers import count, number, percent, size, unit, within
-from nearpeak.report.headlines import Figure, Group, Reached
+from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import Finding, Results
+from nearpeak.results.model import Cell, Finding, Headline, Results
 from nearpeak.results.names import case, in_cache, loses, reference, status
 from nearpeak.results.theoretical import one_way
 from nearpeak.statistics.intervals import goal
@@ -21,7 +21,7 @@ from nearpeak.study.buffers import needs_gpu
 
 
 @dataclass(frozen=True)
-class Headline:
+class PathWords:
     """What is told of one path."""
 
     place: Place
@@ -29,7 +29,7 @@ class Headline:
     first: str = ""  # who is first in what, where that can be told
 
 
-def headlines(results: Results, found: list[Group]) -> list[Headline]:
+def headlines(results: Results, found: list[Group]) -> list[PathWords]:
     """Of each path; those of all pairs have their own summary (report/pairs.py)."""
     return [
         _headline(results, place, [group for group in found if group.place == place])
@@ -38,9 +38,9 @@ def headlines(results: Results, found: list[Group]) -> list[Headline]:
     ]
 
 
-def _headline(results: Results, place: Place, mine: list[Group]) -> Headline:
+def _headline(results: Results, place: Place, mine: list[Group]) -> PathWords:
     if not mine:
-        return Headline(place, [_others(results, place) or _ceiling_alone(results, place)])
+        return PathWords(place, [_others(results, place) or _ceiling_alone(results, place)])
     told = [(group, name) for group in mine for name in _told(results, group)]
     sentences = []
     for label in dict.fromkeys(row.label for group in mine for row in group.rows):
@@ -53,7 +53,7 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> Headline:
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     first = _first_words([group.figures[name] for group, name in told])
-    return Headline(place, sentences or ["Nothing was measured: see the failures."], first)
+    return PathWords(place, sentences or ["Nothing was measured: see the failures."], first)
 
 
 def _others(results: Results, place: Place) -> str:
@@ -83,9 +83,8 @@ def _told(results: Results, group: Group) -> list[str]:
     )
 
 
-def _figure_words(figure: Figure, reached: Reached) -> str:
+def _figure_words(figure: Figure, cell: Cell) -> str:
     """`bw 4 MiB 5.00 GB/s (4.80 to 5.30), 13.0 % of the ceiling's plateau 46.0 GB/s`."""
-    cell = reached.cell
     what = f"{case(figure.case)} {size(cell.case.x)}"
     if cell.median is None:
         return f"{what} {status(cell)}"
@@ -96,11 +95,11 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
         words += f", {loss}"
     if is_defect(cell):
         return f"{words}, above the {reference(cell.ceiling)}, which is wrong there"
-    if reached.of_plateau is not None and figure.plateau is not None:
-        plateau = figure.plateau
+    plateau = figure.plateau
+    if cell.of_plateau is not None and plateau is not None:
         cached = f", {where}" if (where := in_cache(plateau)) else ""
         return (
-            f"{words}, {percent(reached.of_plateau.value)} % of the ceiling's plateau"
+            f"{words}, {percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
             f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
@@ -113,15 +112,20 @@ def _figure_words(figure: Figure, reached: Reached) -> str:
 
 
 def _first_words(figures: list[Figure]) -> str:
-    where: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    """`First: openmpi in latency; mpich, tied with openmpi, in bw.`: where that can be told."""
+    where: dict[str, list[str]] = defaultdict(list)
     for figure in figures:
-        if figure.first:
-            where[tuple(who.label for who in figure.first)].append(case(figure.case))
-    parts = [
-        f"{' and '.join(names)}{' tie' if len(names) > 1 else ''} in {', '.join(cases)}"
-        for names, cases in where.items()
-    ]
+        if figure.headline.standing in ("first", "tie"):
+            where[best_words(figure.headline)].append(case(figure.case))
+    parts = [f"{who} in {', '.join(cases)}" for who, cases in where.items()]
     return f"First: {'; '.join(parts)}." if parts else ""
+
+
+def best_words(headline: Headline) -> str:
+    """`mpich`; `mpich, tied with openmpi,`: who is best, empty where nobody is."""
+    who = headline.best.label if headline.best else ""
+    tied = " and ".join(one.label for one in headline.tied)
+    return f"{who}, tied with {tied}," if tied else who
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:
@@ -149,10 +153,15 @@ def health(row: TheoryRow) -> str:
 
 
 def lost(finding: Finding) -> str:
-    """The time that a finding is ranked by: `12.3 µs lost over 5 cases`; empty where unknown."""
-    if not finding.lost_us:
-        return ""
-    return f"{number(finding.lost_us)} µs lost over {count(finding.cases, 'case')}."
+    """`Lost by one such operation: 12.3 µs. 4 more cases lose so, by smaller factors.`"""
+    more = finding.cases - 1
+    words = [
+        f"Lost by one such operation: {number(finding.lost_us)} µs." if finding.lost_us else "",
+        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} so, by smaller factors."
+        if more
+        else "",
+    ]
+    return " ".join(filter(None, words))
 
 
 def ending(results: Results) -> str:

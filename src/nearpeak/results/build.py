@@ -17,6 +17,7 @@ from nearpeak.results import (
     comparisons,
     drift,
     fits,
+    headlines,
     locality,
     theoretical,
 )
@@ -97,6 +98,7 @@ def summarise(observations: Observations) -> Results:
         comparisons=compared.cases,
         curves=compared.curves,
         judging=compared.judging,
+        headlines=headlines.find(found, compared.cases, native),
         failures=cells.failures(observations),
         skipped=skipped,
         awareness=observations.awareness,

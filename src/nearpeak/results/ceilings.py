@@ -9,6 +9,7 @@ import numpy as np
 
 from nearpeak.identity import CEILING, Case, Curve, Place
 from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.results.best import best_point
 from nearpeak.results.model import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
@@ -257,6 +258,7 @@ class Ceilings:
         for point in points:
             curves = self._points.setdefault((point.place, *_what(point.case)), {})
             curves.setdefault(point.case.x, []).append(point)
+        self._plateaus: dict[tuple[Place, Curve], CeilingPoint | None] = {}
 
     def of(self, place: Place, case: Case) -> CeilingPoint | None:
         """The best ceiling that holds for a case; None when no one was measured."""
@@ -271,6 +273,14 @@ class Ceilings:
         """The ceiling under a curve, in the order of x."""
         found = self._points.get((place, *_what(curve)), {})
         return [point for x in sorted(found) if (point := self.of(place, curve.at(x)))]
+
+    def plateau(self, place: Place, curve: Curve, better: Better) -> CeilingPoint | None:
+        """The best that the ceiling under a curve of rates reaches at any size; None of times."""
+        if better != "higher":
+            return None
+        if (place, curve) not in self._plateaus:
+            self._plateaus[place, curve] = best_point(self.curve(place, curve))
+        return self._plateaus[place, curve]
 
 
 def _what(case: Curve) -> tuple[str, str, str]:

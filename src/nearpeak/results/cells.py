@@ -18,7 +18,7 @@ from nearpeak.observations.model import (
     Observations,
 )
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, Skip
+from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, OfPlateau, Skip
 from nearpeak.results.overlap import overlap
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
@@ -161,6 +161,7 @@ def _cell(
             held = _compare(cell, ceilings.of(place, case))
             # Not every bound can be told from what was measured: then nothing is missing.
             wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
+            cell.of_plateau = of_plateau(cell, ceilings.plateau(place, case.curve, cell.better))
     cell.status = min(
         wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"
     )
@@ -228,6 +229,22 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")
     return {"above ceiling"} if is_defect(cell) else set()
+
+
+def of_plateau(cell: Cell, plateau: CeilingPoint | None) -> OfPlateau | None:
+    """The fraction of the plateau; None where no block has both, or there is none."""
+    reached = None if plateau is None else _fraction(cell, plateau.readings)
+    if plateau is None or reached is None:
+        return None
+    return OfPlateau(
+        value=plateau.value,
+        x=plateau.case.x,
+        method=plateau.method,
+        fraction=reached.value,
+        ci95=reached.ci95,
+        range=reached.range,
+        blocks=reached.blocks,
+    )
 
 
 class _Fraction(NamedTuple):

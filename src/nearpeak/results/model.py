@@ -64,6 +64,18 @@ class Overlap(msgspec.Struct, kw_only=True):
     device_slowdown: Estimated | None = None
 
 
+class OfPlateau(msgspec.Struct, kw_only=True):
+    """A rate against the best that its ceiling reaches at any size: the plateau."""
+
+    value: float  # of the plateau, in the cell's unit
+    x: int  # where that is
+    method: str
+    fraction: float  # as `fraction` of a cell, of that
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    blocks: int  # that measured both
+
+
 class Cell(msgspec.Struct, kw_only=True):
     """Who, where, in what: its launch medians summed up."""
 
@@ -99,6 +111,7 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_attainable_ci95: tuple[float, float] | None = None
     fraction_attainable_range: tuple[float, float] | None = None
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
+    of_plateau: OfPlateau | None = None  # of rates
     overlap: Overlap | None = None  # of communication beside computation
     # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
     status: str
@@ -309,6 +322,18 @@ class Judging(msgspec.Struct, kw_only=True):
     left_out: list[str] = []  # pairs that too few blocks leave undecided
 
 
+class Headline(msgspec.Struct, kw_only=True):
+    """Who is best on one path in one curve, at the size at which all are told (headlines.py)."""
+
+    place: Place
+    case: Case  # that is told
+    best: Who | None  # null: nobody has a figure that can be believed
+    tied: list[Who]  # whom nothing sets apart from the best
+    # "first": the best one is first beyond doubt; "alone": nobody else was measured there;
+    # "unknown": there is too little to tell whether it is
+    standing: Literal["first", "tie", "alone", "unknown"]
+
+
 class Failure(msgspec.Struct, kw_only=True):
     """A launch that did not end well."""
 
@@ -364,8 +389,8 @@ class Finding(msgspec.Struct, kw_only=True):
     sure: bool = False  # p_adjusted is below 5 %
     p_adjusted: float = 1.0  # that it does not lose so, for all that findings ask of the study
     blocks: int = 0  # that have both figures
-    lost_us: float  # by one operation of each case that loses on this path with these buffers
-    cases: int  # that lose so
+    lost_us: float  # by one operation of `case`; 0: nobody knows
+    cases: int  # that lose so on this path with these buffers
     sentence: str  # with the figures
     remedy: str = ""  # what to do about it, a sentence
 
@@ -423,10 +448,11 @@ class Results(msgspec.Struct, kw_only=True):
     comparisons: list[Comparison]
     curves: list[CurveComparison]
     judging: Judging = msgspec.field(default_factory=Judging)
+    headlines: list[Headline] = []
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
-    findings: list[Finding] = []  # the most time lost first
+    findings: list[Finding] = []  # the surely greatest ratio first
     drift: list[Drift]
     checklist: list[Rule]
 

@@ -49,6 +49,16 @@ def staged(value: str) -> str:
     return f"staged by the benchmark ({value})"
 
 
+def bare(curve: Curve) -> Curve:
+    """The curve but for how data was staged."""
+    return Curve(
+        benchmark=curve.benchmark,
+        metric=curve.metric,
+        buffers=curve.buffers,
+        axes={name: value for name, value in curve.axes.items() if name != STAGING},
+    )
+
+
 def axes_words(axes: Mapping[str, str]) -> list[str]:
     """`name=value` of each axis; that nothing was staged goes without saying."""
     how = staging(axes)

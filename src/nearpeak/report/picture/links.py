@@ -4,15 +4,13 @@
 from dataclasses import dataclass, replace
 from string import ascii_letters
 
-from nearpeak.identity import Curve
+from nearpeak.identity import Case, Curve
 from nearpeak.machine.model import Endpoint, Machine, Path
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.picture.shapes import joined
 from nearpeak.report.summary import default_curves, first_sheet, places
-from nearpeak.results.best import best_cell, best_point
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, Results
+from nearpeak.results.model import CeilingPoint, Cell, Headline, Results
 from nearpeak.results.theoretical import one_way
 from nearpeak.study.buffers import on_host
 from nearpeak.study.model import staging
@@ -77,8 +75,8 @@ class Measured:
 def measured(results: Results) -> list[Measured]:
     """Of every path between two ends, in the order of the tables.
 
-    Only rates of one direction count, in the default curves of the first sheet; what a benchmark
-    staged itself, what lies above its ceiling, and the ceiling in the place of a library do not.
+    Only rates of one direction count, in the default curves of the first sheet, and not what a
+    benchmark staged itself. Who is best there, and at which size, the headlines of the results say.
     """
     by_place = {path.place: path for path in results.paths}
     paths = [path for place in places(results) if (path := by_place.get(place)) and is_drawn(path)]
@@ -121,25 +119,18 @@ def is_drawn(path: Path) -> bool:
 def _rows(results: Results, path: Path) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
     comparable, first = one_way(results.benchmarks), set(first_sheet(results))
-    native = {info.name for info in results.libraries if info.native}
-    mine = [
-        cell
-        for cell in results.cells
-        if cell.place == path.place and cell.who.library not in native
-    ]
     ceilings = Ceilings(results.ceilings)
-    curves = [
-        curve
+    headlines = {one.case.curve: one for one in results.headlines if one.place == path.place}
+    rows = [
+        _of_headline(results, path, headlines[curve], ceilings)
         for curve in default_curves(results)
         if curve in first
         and comparable(curve)
         and staging(curve.axes) is None
-        and any(cell.case.curve == curve for cell in mine)
-    ] or _of_ceilings(results, path)[:1]
+        and curve in headlines
+    ] or [_of_ceiling(results, path, curve) for curve in _of_ceilings(results, path)[:1]]
     best: dict[tuple[bool, ...], Measured] = {}
-    for curve in curves:
-        row = _row(results, path, curve, mine, ceilings)
-        way = on_host(curve.buffers)
+    for way, row in rows:
         if row and (way not in best or (row.value or 0.0) > (best[way].value or 0.0)):
             best[way] = row
     return list(best.values())
@@ -159,43 +150,65 @@ def _of_ceilings(results: Results, path: Path) -> list[Curve]:
     )
 
 
+Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
+
+
+def _of_headline(
+    results: Results, path: Path, headline: Headline, ceilings: Ceilings
+) -> tuple[Way, Measured | None]:
+    """What is said of a path first: at that size, by whoever is best there."""
+    native = {info.name for info in results.libraries if info.native}
+    cells = [
+        cell
+        for cell in results.cells
+        if (cell.place, cell.case) == (path.place, headline.case)
+        and cell.median is not None
+        and cell.who.library not in native
+    ]
+    best = next((cell for cell in cells if cell.who == headline.best), None)
+    top = ceilings.of(path.place, headline.case)
+    return _row(results, path, headline.case, top, best, measured=bool(cells))
+
+
+def _of_ceiling(results: Results, path: Path, curve: Curve) -> tuple[Way, Measured | None]:
+    """Its largest message, where no library was measured."""
+    points = Ceilings(results.ceilings).curve(path.place, curve)
+    return _row(results, path, points[-1].case, points[-1], None, measured=False)
+
+
 def _row(
-    results: Results, path: Path, curve: Curve, mine: list[Cell], ceilings: Ceilings
-) -> Measured | None:
-    cells = [cell for cell in mine if cell.case.curve == curve]
-    points = ceilings.curve(path.place, curve)
-    # Where libraries end: the ceiling goes on to where it no longer grows.
-    tried = [cell.case.x for cell in cells if cell.status != "skipped"]
-    sizes = tried or [point.case.x for point in points]
-    if not sizes:
-        return None
-    largest = max(sizes)
-    cells = [cell for cell in cells if cell.case.x == largest and cell.median is not None]
-    top: CeilingPoint | None = best_point(point for point in points if point.case.x == largest)
-    best = best_cell(cell for cell in cells if not is_defect(cell))
+    results: Results,
+    path: Path,
+    case: Case,
+    top: CeilingPoint | None,
+    best: Cell | None,
+    *,
+    measured: bool,
+) -> tuple[Way, Measured | None]:
+    way = on_host(case.buffers)
     if top is None and best is None:
-        return None
-    return Measured(
+        return way, None
+    return way, Measured(
         letter="",
         path=path,
         name=path.id,
-        ends=ends_words(results.machine, path, turned=on_host(curve.buffers) == (False, True)),
-        size_bytes=largest,
+        ends=ends_words(results.machine, path, turned=way == (False, True)),
+        size_bytes=case.x,
         unit=best.unit if best else top.unit if top else "",
         ceiling=top.value if top else None,
         who=best.who.label if best else None,
         value=best.median if best else None,
         fraction=best.fraction if best else None,
-        why="" if best else _why(results, path, cells),
+        why="" if best else _why(results, path, measured=measured),
         spread=spread(best.fraction_ci95, best.fraction_range, 100) if best else "",
         few=best is not None and best.ci95 is None,
     )
 
 
-def _why(results: Results, path: Path, cells: list[Cell]) -> str:
+def _why(results: Results, path: Path, *, measured: bool) -> str:
     if path.transport == "local":
         return "no MPI"
-    if cells:
+    if measured:
         return "no library that can be believed"
     failed = sum(failure.place == path.place for failure in results.failures)
     return f"no library: {count(failed, 'launch')} failed" if failed else "no library measured"

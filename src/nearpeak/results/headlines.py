@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is best on each path: all alternatives in one curve, at one size.
+
+A time is told at 8 bytes, a rate at the largest message, and so is a ratio of times.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.observations.model import Block
+from nearpeak.results.cells import FAILED, FEWEST, is_defect
+from nearpeak.results.model import Cell, Comparison, Headline
+from nearpeak.results.names import bare
+from nearpeak.statistics import ranks
+from nearpeak.statistics.comparisons import better_by
+from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
+from nearpeak.study.benchmarks import QUOTED_BYTES
+from nearpeak.study.model import staging
+
+Judged = dict[tuple[frozenset[Who], Place, Case], Comparison]
+
+
+def find(
+    cells: Iterable[Cell], comparisons: Iterable[Comparison], native: Collection[Who]
+) -> list[Headline]:
+    """One for each path and curve. `native`: the ceiling in the place of a library, which is no
+    rival of one."""
+    curves: dict[tuple[Place, Curve], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        curves[cell.place, bare(cell.case.curve)].append(cell)
+    judged = {(frozenset({one.first, one.second}), one.place, one.case): one for one in comparisons}
+    return [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
+
+
+def _at_one_size(cells: list[Cell]) -> list[Cell]:
+    """The cells of one curve at the size that is told.
+
+    All alternatives were asked for it, and whoever has no figure there failed: a size that somebody
+    left out for a reason is no size to compare at. Where there is none, the size that most have.
+    """
+    by_size: dict[int, list[Cell]] = defaultdict(list)
+    for cell in [one for one in cells if one.case.x > 0] or cells:
+        by_size[cell.case.x].append(cell)
+    answered = {x: sum(map(_answers, found)) for x, found in by_size.items()}
+    most = max(answered.values())
+    usable = [
+        x
+        for x, found in by_size.items()
+        if answered[x] == most and any(cell.median is not None for cell in found)
+    ] or list(by_size)
+    if cells[0].unit != "us":
+        return by_size[max(usable)]
+    return by_size[min(usable, key=lambda x: (abs(x - QUOTED_BYTES), x))]
+
+
+def _answers(cell: Cell) -> bool:
+    return cell.median is not None or cell.status in FAILED
+
+
+def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> Headline:
+    told = min(chosen, key=lambda cell: staging(cell.case.axes) is not None)
+    found = Headline(place=told.place, case=told.case, best=None, tied=[], standing="unknown")
+    rivals = [
+        cell
+        for cell in chosen
+        if _answers(cell) and staging(cell.case.axes) is None and cell.who not in native
+    ]
+    sound = [cell for cell in rivals if _counts(cell)]
+    if not sound:
+        return found
+    best = (max if told.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
+    others = [cell for cell in rivals if cell is not best]
+    found.best = best.who
+    if not others:
+        found.standing = "alone"
+    elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):
+        tied = _tied(best, [cell for cell in others if not is_defect(cell)], judged)
+        if tied is not None:
+            found.tied, found.standing = tied, "tie" if tied else "first"
+    return found
+
+
+def _counts(cell: Cell) -> bool:
+    """Whether it may be the best: it lost less than half of its launches, and is not above its
+    ceiling."""
+    return cell.median is not None and cell.failed < cell.launches and not is_defect(cell)
+
+
+def _ahead(cell: Cell, best: Cell) -> bool:
+    return bool(cell.median and best.median) and (
+        better_by(cell.median or 0.0, best.median or 0.0, cell.better) > 1
+    )
+
+
+def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Who] | None:
+    """Whom nothing sets apart from the best: who may be first in the resamples of the blocks too,
+    and those between whom and the best no verdict tells. None where blocks are too few to tell."""
+    cells = [best, *others]
+    scores = _scores(cells)
+    leading = [] if scores is None else ranks.leaders(ranks.first_shares(scores))
+    if not leading:
+        return None
+    tied = [cells[index].who for index in leading if index]
+    for cell in (one for one in others if one.status not in FAILED):
+        verdict = judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
+        if verdict is None:
+            continue
+        if verdict.blocks < FEWEST:
+            return None
+        if cell.who not in tied and verdict.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
+            tied.append(cell.who)
+    return tied
+
+
+def _scores(cells: Sequence[Cell]) -> list[list[float]] | None:
+    """What ranks are made of: alternatives x blocks, above is better, -inf where one failed.
+
+    None where they have fewer blocks in common than an interval needs.
+    """
+    sound = [set(cell.blocks) for cell in cells if cell.status not in FAILED]
+    known = {block for cell in cells for block in cell.blocks}
+    common = sorted(set.intersection(*sound) if sound else known)
+    return [_score(cell, common) for cell in cells] if len(common) >= FEWEST else None
+
+
+def _score(cell: Cell, blocks: Iterable[Block]) -> list[float]:
+    sign = 1.0 if cell.better == "higher" else -1.0
+    values = cell.by_block
+    return [sign * math.log(values[b]) if values.get(b, 0.0) > 0 else -math.inf for b in blocks]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README and docs quote of recorded studies is what these say: the list is claims.toml."""
+
+import functools
+import operator
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak import numbers
+from nearpeak.report import wording
+from nearpeak.results.build import from_json
+from nearpeak.results.model import Results
+
+ROOT = Path(__file__).parents[1]
+
+
+class Claim(msgspec.Struct, forbid_unknown_fields=True):
+    """A text of a file; each {} in it is one of the figures."""
+
+    file: str
+    example: str  # a folder of examples/
+    text: str
+    # "WHO | PATH | CASE | FIELD" of a cell ("h200x2" has "intel | gpu-gpu nvlink | bw D,D 16 MiB |
+    # median"), of a ceiling (WHO is "ceiling"), an application, or a finding (FIELD is of it).
+    figures: list[str] = []
+
+
+class Claims(msgspec.Struct, forbid_unknown_fields=True):
+    claim: list[Claim]
+
+
+CLAIMS = msgspec.toml.decode(Path(__file__).with_name("claims.toml").read_bytes(), type=Claims)
+
+
+@functools.cache
+def results_of(example: str) -> Results:
+    return from_json((ROOT / "examples" / example / "results.json").read_bytes())
+
+
+def figure(results: Results, words: str) -> str:
+    """How the report writes it."""
+    who, path, case, name = words.split(" | ")
+
+    def at(one: Any) -> bool:
+        extent = f"{one.case.figure} {one.case.buffers} {numbers.size(one.case.x)}"
+        return bool(one.place.path == path and case == extent)
+
+    def mine(one: Any) -> bool:
+        return at(one) and one.who.label == who
+
+    sources: list[Any]
+    if who == "ceiling":
+        sources = [one for one in results.ceilings if at(one)]
+    elif name.startswith("loss"):
+        name = name.replace("loss.ci95", "ci95")
+        sources = [one for one in results.findings if mine(one)]
+    elif name.startswith("roofline"):
+        sources = [one for one in results.applications if mine(one.cell)]
+    else:
+        sources = [one for one in results.cells if mine(one)]
+    assert sources, f"there is no {words}"
+    value = operator.attrgetter(name)(sources[0])  # of the default axes: those stand first
+    scale = 100.0 if "fraction" in name else 1.0
+    if isinstance(value, tuple):
+        return numbers.interval(value, scale)
+    return numbers.number(scale * value)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("claim", CLAIMS.claim, ids=lambda claim: f"{claim.file}: {claim.text}")
+def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
+    results = results_of(claim.example)
+    said = claim.text.format(*(figure(results, words) for words in claim.figures))
+    assert plain(said) in plain((ROOT / claim.file).read_text(encoding="utf-8"))
+
+
+def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
+    said = wording.precision(results_of("h200x2"))
+    words = re.match(r"Half of the (\d+) intervals \(95 %\) are within \+- (\S+) %;", said)
+    assert words is not None, said
+    text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert f"half of its {words[1]} intervals are within {words[2]} %" in text
+
+
+def test_every_recording_that_the_docs_name_is_there() -> None:
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for name in re.findall(r"examples/([\w-]+)", file.read_text(encoding="utf-8")):
+            assert (ROOT / "examples" / name).is_dir(), f"{file.name} names examples/{name}"
