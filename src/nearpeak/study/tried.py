@@ -53,10 +53,9 @@ class Tried:
         env: Mapping[str, str] = os.environ,
     ) -> None:
         steering = {name: value for name, value in env.items() if name.startswith(STEERING)}
-        names = contender.library.name, contender.settings.name
-        parts = (fingerprint, names, path, steering, SIZES, nearpeak.__version__)
-        digest = hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
-        self._file = folder / f"{digest}.json"
+        parts = (fingerprint, contender, path, steering, SIZES, nearpeak.__version__)
+        text = msgspec.json.encode(parts, enc_hook=str, order="sorted")
+        self._file = folder / f"{hashlib.sha256(text).hexdigest()}.json"
         self._fingerprint = fingerprint
 
     def read(self) -> list[Awareness]:
