@@ -129,7 +129,7 @@ class Gate:
         _say(f"Trying {left.words} ...")
         began = time.monotonic()
         found = try_contender(contender, left.cases, self._path, self._tools, self._shell_line)
-        self.seconds += round(time.monotonic() - began, 3)
+        self.seconds += time.monotonic() - began
         tried.add(found)
         self.found += found
 
