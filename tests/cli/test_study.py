@@ -107,6 +107,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),
         (("missing.toml",), "cannot read the study file missing.toml"),
         (("--resume",), "no study to resume in study"),
+        (("--resume", "--retry"), "--retry goes with a new study"),
         (("--force",), "--force goes with --resume alone"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
         (("--resume", "--launches", "4", "--sizes", "8"), "--budget or --launches to add to it"),

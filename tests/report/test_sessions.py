@@ -40,13 +40,12 @@ def test_the_line_of_several_says_which_was_forced(results: Results) -> None:
 
 def test_which_session_the_verdicts_rest_on(results: Results) -> None:
     results.sessions[1].verdicts = True
-    for one in results.comparisons:
-        one.blocks = 3
+    results.judging.blocks = 3
     assert sessions.sentence(results).endswith(
         "Verdicts rest on session 2 alone, which has 3 blocks: too few to judge, or to say who is"
         " first."
     )
-    results.comparisons[0].blocks = 6
+    results.judging.blocks = 6
     assert sessions.sentence(results).endswith("session 2 alone, which has 6 blocks.")
     results.sessions[0].verdicts = True
     words = sessions.sentence(results)

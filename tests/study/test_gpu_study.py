@@ -80,6 +80,7 @@ def run_study(
     monkeypatch.setenv("NEARPEAK_NVRTC_LIBRARY", str(nvrtc))
     monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
     monkeypatch.setattr(prepare, "discover", with_fake_gpus)
+    monkeypatch.setattr(prepare, "cache", lambda: folder.parent / "cache")
     options = Options(
         libraries=[LibraryChoice(mpi=library), *others],
         paths=["gpu-gpu nvlink", "host-gpu near"],

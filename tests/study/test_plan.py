@@ -216,6 +216,26 @@ def test_a_budget_takes_sizes_then_launches_and_never_bytes_in_flight(standins: 
     assert "note:       fewer than 6 launches a cell give no 95 % interval" in summary(few)
 
 
+def test_the_seconds_of_trials_are_taken_from_the_budget(standins: ModuleType) -> None:
+    whole = plan_for(standins)
+    budget = seconds(whole, GOAL_LAUNCHES) * 1.01
+    assert plan_for(standins, budget_seconds=budget).sizes == SIZES
+    tight = make_plan(
+        Options(budget_seconds=budget),
+        whole.contenders,
+        whole.variants,
+        whole.paths,
+        standins.BENCHMARKS,
+        trial_seconds=budget / 3,
+    )
+    assert len(tight.sizes) < len(SIZES)
+    assert tight.budget_seconds == budget
+    assert any(
+        line.startswith("trials: ") and line.endswith("before the first block")
+        for line in summary(tight)
+    )
+
+
 def test_at_least_two_launches_stay(standins: ModuleType) -> None:
     plan = plan_for(standins, budget_seconds=1.0)
     assert expected_blocks(plan) == 2

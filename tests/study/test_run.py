@@ -169,6 +169,12 @@ def test_a_spent_budget_ends_the_study_between_blocks(study: Any, standins: Modu
     assert len(study.ends()) == 4
 
 
+def test_trials_count_in_the_budget(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=5)
+    plan.budget_seconds, plan.trial_seconds = 1000.0, 1000.0
+    assert study.run(plan).message.startswith("the budget is spent after 2 blocks")
+
+
 def recorded(study: Any) -> list[LaunchRecord]:
     return [one for one in study.records() if isinstance(one, LaunchRecord)]
 

@@ -114,7 +114,7 @@ def test_a_fingerprint_of_every_recorded_machine(
     root = MACHINES / f"{name}.txt"
     machine = discover(root)
     tools = standins.make_tools(tmp_path)
-    made = fingerprint(machine, standins.small_plan(), tools)
+    made = fingerprint(machine, standins.small_plan().contenders, tools)
     assert made.machine["host"] == machine.hostname
     assert len([key for key in made.machine if key.startswith("gpu ")]) == len(machine.gpus)
     nvidia = any(gpu.vendor == "nvidia" for gpu in machine.gpus)
@@ -123,7 +123,7 @@ def test_a_fingerprint_of_every_recorded_machine(
     assert made.build["nearpeak-mpi fake"] == hashlib.sha256(program).hexdigest()
     assert "nearpeak-native" in made.build
     assert set(made.library) == {"fake version", "fake path", "fake@default settings"}
-    assert made == fingerprint(machine, standins.small_plan(), tools)
+    assert made == fingerprint(machine, standins.small_plan().contenders, tools)
 
 
 def test_what_sysfs_tells_of_clocks_and_adapters(
@@ -139,7 +139,7 @@ def test_what_sysfs_tells_of_clocks_and_adapters(
         + "nvidia/driver: 580.1\nnvidia/cuda: 13.0\n"
     )
     tools = standins.make_tools(tmp_path)
-    made = fingerprint(discover(root), standins.small_plan(), tools)
+    made = fingerprint(discover(root), standins.small_plan().contenders, tools)
     assert made.machine["governor"] == "powersave"
     assert made.machine["microcode"] == "0x2b"
     assert made.machine["bios"] == "2.4"

@@ -202,6 +202,12 @@ def study(
             "--force", help="With --resume: go on though the machine or software differs."
         ),
     ] = False,
+    retry: Annotated[
+        bool,
+        typer.Option(
+            "--retry", help="Try operations with GPU buffers again, though their outcome is known."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
     ] = False,
@@ -244,6 +250,8 @@ def study(
                 "--resume takes every option from the study that it completes: give it -o DIR "
                 "alone, --budget or --launches to add to it, and --require"
             )
+        if retry:
+            raise UserError("--retry goes with a new study: what this one rests on was tried")
         wanted = _requirements(require or [])
         _resume(Path(output or DEFAULT_FOLDER), more, wanted, force=force, dry_run=dry_run)
         return
@@ -251,7 +259,7 @@ def study(
         raise UserError("--force goes with --resume alone: give both, or neither")
     options = merge(read_study_file(file), line) if file else line
     wanted = _requirements(require or options.require)
-    _start(options, Path(output or options.output or DEFAULT_FOLDER), wanted, dry_run)
+    _start(options, Path(output or options.output or DEFAULT_FOLDER), wanted, retry, dry_run)
 
 
 def _requirements(texts: list[str]) -> "list[Requirement]":
@@ -273,7 +281,11 @@ def _value(option: str, parser: Callable[[str], T], text: str) -> T:
 
 
 def _start(
-    options: "Options", folder: Path, requirements: "list[Requirement]", dry_run: bool
+    options: "Options",
+    folder: Path,
+    requirements: "list[Requirement]",
+    retry: bool,
+    dry_run: bool,
 ) -> None:
     from nearpeak.results.requirements import check, planned_keys
     from nearpeak.study.folder import check_new, create
@@ -285,7 +297,8 @@ def _start(
     if not dry_run:
         check_new(folder)
     sizes = {one.size_bytes for one in requirements if one.size_bytes is not None}
-    machine, plan = prepare(replace(options, kept_sizes=sorted(sizes)))
+    options = replace(options, kept_sizes=sorted(sizes))
+    machine, plan = prepare(options, retry=retry, dry_run=dry_run)
     check(requirements, planned_keys(plan), plan.benchmarks)
     _show(plan, dry_run)
     if dry_run:
@@ -391,7 +404,7 @@ def _run(
     try:
         history = History(folder, plan)
         amendment = _amendment(history, more) if more else None
-        fingerprint = sessions.fingerprint(machine, plan, TOOLS)
+        fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
         session = sessions.begin(folder, fingerprint, history.session, force=force)
         if more:
             _show(plan, dry_run=False)

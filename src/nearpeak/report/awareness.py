@@ -43,11 +43,14 @@ def _key(buffers: str, operation: str) -> str:
 
 
 def _value(one: Awareness) -> Value:
+    hover = one.message or one.status
+    if one.tried:
+        hover += f" (tried {one.tried[:10]})"
     if one.after_others:
-        return Value("ok alone", "text", tone="note", hover=one.message)
+        return Value("ok alone", "text", tone="note", hover=hover)
     return Value(
         "✓" if one.status == GOOD else one.status,
         "text",
         tone=_TONES.get(one.status, "bad"),
-        hover=one.message or one.status,
+        hover=hover,
     )

@@ -46,7 +46,7 @@ def sentence(results: Results) -> str:
     )
     judged = [one for one in results.sessions if one.verdicts]
     if judged and results.comparisons:
-        blocks = max(one.blocks for one in results.comparisons)
+        blocks = results.judging.blocks
         numbers = " and ".join(str(one.session + 1) for one in judged)
         alone = (
             f"session {numbers} alone, which has"

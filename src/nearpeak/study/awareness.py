@@ -15,6 +15,7 @@ from nearpeak.study.buffers import rank_ends
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.logs import fault, without_addresses
 from nearpeak.study.model import Awareness, Contender, label
+from nearpeak.study.sessions import utc_now
 from nearpeak.study.trials import GOOD, LIMIT_SECONDS, NOT_TRIED, SIZES, Case, Job, Outcome
 
 DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
@@ -64,6 +65,7 @@ def _awareness(contender: Contender, outcome: Outcome) -> Awareness:
         status=outcome.status,
         message=outcome.message,
         command=outcome.command,
+        tried=utc_now(),
     )
 
 

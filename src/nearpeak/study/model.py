@@ -85,6 +85,7 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     # "crashed", ...: how it ended behind other operations in one job, where it is ok alone; the
     # message says which; "": not so
     after_others: str = ""
+    tried: str = ""  # when: before the study that has it, it is from the user's cache
 
 
 class Template(msgspec.Struct, kw_only=True, frozen=True):
@@ -144,6 +145,7 @@ class Plan(msgspec.Struct, kw_only=True):
     paths: list[Path]
     launches: list[Template]  # of one block
     awareness: list[Awareness] = []
+    trial_seconds: float = 0.0  # that these took before the first launch: they count in the budget
     perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
     deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
     # By path: bytes of a message from which its ceiling no longer grows, beyond `sizes`.

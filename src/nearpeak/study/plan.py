@@ -129,12 +129,14 @@ def make_plan(
     runs: Runs = all_run,
     perftest: bool = False,
     deviation: float = DEVIATION,
+    trial_seconds: float = 0.0,
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
 
     A variant is measured on the paths that it fits, with the contenders that `runs` says;
     ceilings over RDMA adapters with `perftest` alone. `benchmarks`: those of the variants.
     `deviation`: of launch medians, relative, taken for granted until some were measured.
+    `trial_seconds`: of the budget, that are spent before the first launch.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -168,6 +170,7 @@ def make_plan(
         launches=[],
         perftest=perftest,
         deviation=deviation,
+        trial_seconds=trial_seconds,
         problem_sizes=_problem_sizes(variants, benchmarks, options),
     )
     plan.few_sizes = _few(plan, options)
@@ -297,7 +300,7 @@ def expected_blocks(plan: Plan) -> int:
     if plan.budget_seconds is None:
         return plan.looks[-1]
     first, later = expected_seconds(plan)
-    left = plan.budget_seconds * BUDGET_SHARE - PILOT_BLOCKS * first
+    left = plan.budget_seconds * BUDGET_SHARE - plan.trial_seconds - PILOT_BLOCKS * first
     blocks = PILOT_BLOCKS + int(left // later)
     if blocks > BRIEF_BLOCKS:
         left -= (BRIEF_BLOCKS - PILOT_BLOCKS) * later
@@ -460,9 +463,14 @@ def summary(plan: Plan) -> list[str]:
     ]
     lines += _verdict_words(plan)
     first, _ = expected_seconds(plan)
-    if plan.budget_seconds and LEAST_LAUNCHES * first > plan.budget_seconds:
+    if plan.budget_seconds and plan.trial_seconds + LEAST_LAUNCHES * first > plan.budget_seconds:
         lines.append(
             "note:       the estimate exceeds the budget, this is the least that can be run"
+        )
+    if plan.trial_seconds:
+        seconds = format_seconds(plan.trial_seconds)
+        lines.append(
+            f"trials:     {seconds} of operations with GPU buffers, before the first block"
         )
     families = [all_families().get(contender.library.family) for contender in plan.contenders]
     for scope in dict.fromkeys(family.scope for family in families if family):

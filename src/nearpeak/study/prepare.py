@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.folders import cache
 from nearpeak.libraries import nccl
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.discover import find_libraries, resolve
@@ -25,12 +26,12 @@ from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
 from nearpeak.numbers import printable
-from nearpeak.study.awareness import sentences, try_contender
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import Ends, in_gpu, rank_ends
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, closest, describe, joined
-from nearpeak.study.model import Awareness, Contender, Plan, Variant
+from nearpeak.study.gate import Gate
+from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import (
     DEVIATION,
@@ -40,8 +41,7 @@ from nearpeak.study.plan import (
     is_measured_on,
     make_plan,
 )
-from nearpeak.study.trials import Case
-from nearpeak.study.variants import Awarenesses, choose_variants, tried_as, unfit
+from nearpeak.study.variants import Awarenesses, choose_variants, unfit
 
 HOST_SECONDS = 20.0  # for a host to answer
 
@@ -63,8 +63,13 @@ __all__ = [
 ]
 
 
-def prepare(options: Options) -> tuple[Machine, Plan]:
+def prepare(
+    options: Options, *, retry: bool = False, dry_run: bool = False
+) -> tuple[Machine, Plan]:
     """The machine and the plan; builds the measuring programs on the way.
+
+    What contenders do with device buffers is tried where it is not known yet, with `retry` in any
+    case, with `dry_run` not at all.
 
     UserError for everything that the user can mend.
     """
@@ -84,25 +89,41 @@ def prepare(options: Options) -> tuple[Machine, Plan]:
     wanted = named_so or described.defaults
     usual = options.nothing_asked
     asked = choose_variants(described, wanted, options.buffers, paths, usual)
-    tried = try_buffers(contenders, asked, described, machine)
-    known = Awarenesses(tried, described)
+    known_paths = discover_paths(machine)[0]
     used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]
-    plan = make_plan(
-        options,
-        contenders,
-        known.with_staging(contenders, asked),
-        [*used, *for_ceilings(used, discover_paths(machine)[0], asked, described)],
-        described.benchmarks,
-        lambda contender, variant: (
-            known.runs(contender, variant, asked) and programs.measure(contender, variant)
-        ),
-        has_perftest(),
-        VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
+    used += for_ceilings(used, known_paths, asked, described)
+    gate = Gate(
+        described,
+        machine,
+        gpu_path(known_paths),
+        TOOLS,
+        shell_line,
+        cache() / "trials",
+        retry=retry,
+        tries=not dry_run,
     )
+
+    def make() -> Plan:
+        known = Awarenesses(gate.found, described)
+        return make_plan(
+            options,
+            contenders,
+            known.with_staging(contenders, asked),
+            used,
+            described.benchmarks,
+            lambda contender, variant: (
+                known.runs(contender, variant, asked) and programs.measure(contender, variant)
+            ),
+            has_perftest(),
+            VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
+            gate.seconds,
+        )
+
+    plan = gate.settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         names = ", ".join(contender.label for contender in contenders)
         raise UserError(f"{names} can measure nothing of what was asked for: choose others")
-    plan.awareness = tried
+    plan.awareness = gate.found
     return machine, plan
 
 
@@ -156,50 +177,6 @@ def for_ceilings(
 
 def _of(described: Description, variant: Variant) -> Benchmark:
     return named(described.benchmarks, variant.benchmark)
-
-
-def try_buffers(
-    contenders: Sequence[Contender],
-    variants: Sequence[Variant],
-    described: Description,
-    machine: Machine,
-) -> list[Awareness]:
-    """What the contenders do with the device buffers of the variants; says so on the way."""
-    kinds = [one for one in dict.fromkeys(v.buffers for v in variants) if in_gpu(one)]
-    if not kinds:
-        return []
-    between = gpu_path(discover_paths(machine)[0])
-    assert between is not None
-    wanted = _trials(kinds, variants, described, len(between.ends))
-    found = []
-    for contender in contenders:
-        if is_native(contender.library):
-            continue
-        print(f"Trying {', '.join(kinds)} buffers with {contender.label} ...", file=sys.stderr)
-        found += try_contender(contender, wanted, between, TOOLS, shell_line)
-    for line in sentences(found):
-        print(printable(line), file=sys.stderr)
-    return found
-
-
-def _trials(
-    kinds: Sequence[str], variants: Sequence[Variant], described: Description, ranks: int
-) -> list[Case]:
-    """What a study rests on: each operation with the buffers that it is measured with.
-
-    And what no benchmark measures, with all of them.
-    """
-    found = []
-    for kind in kinds:
-        names = [
-            tried_as(_of(described, one), one, described.benchmarks)
-            for one in variants
-            if one.buffers == kind
-        ]
-        fitting = [one for one in names if named(described.benchmarks, one).ranks.fits(ranks)]
-        fitting += [one.name for one in described.operations]
-        found += [Case(kind, name) for name in dict.fromkeys(fitting)]
-    return found
 
 
 def gpu_path(paths: Sequence[Path]) -> Path | None:

@@ -8,7 +8,7 @@ import datetime
 import hashlib
 import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
 from nearpeak.study.fingerprints import NOTHING, PROGRAM, changes
-from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.model import Contender, Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
 
 PARTS = ("machine", "driver", "library", "build")
@@ -67,13 +67,13 @@ def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
     ]
 
 
-def fingerprint(machine: Machine, plan: Plan, tools: Tools) -> Fingerprint:
-    """That of a study that runs here and now; its programs are built where they are missing."""
+def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools) -> Fingerprint:
+    """That of what measures these here and now; programs are built where they are missing."""
     return Fingerprint(
         machine=_machine(machine),
         driver=_driver(machine.provenance),
-        library=_library(plan),
-        build=_build(plan, tools),
+        library=_library(contenders),
+        build=_build(contenders, tools),
     )
 
 
@@ -153,12 +153,12 @@ def _known(facts: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _library(plan: Plan) -> dict[str, str]:
+def _library(contenders: Sequence[Contender]) -> dict[str, str]:
     found = {}
-    for library in _libraries(plan):
+    for library in _libraries(contenders):
         found[f"{library.name} version"] = _version(library)
         found[f"{library.name} path"] = str(library.libmpi.resolve())
-    for contender in plan.contenders:
+    for contender in contenders:
         text = msgspec.json.encode(contender.settings, order="sorted")
         name = f"{contender.library.name}@{contender.settings.name} settings"
         found[name] = hashlib.sha256(text).hexdigest()
@@ -175,19 +175,19 @@ def _version(library: Library) -> str:
         return f"unknown ({error})"
 
 
-def _build(plan: Plan, tools: Tools) -> dict[str, str]:
+def _build(contenders: Sequence[Contender], tools: Tools) -> dict[str, str]:
     native = tools.native_program()
     found = {"nearpeak-native": _digest(native)}
-    for library in (one for one in _libraries(plan) if not is_native(one)):
+    for library in (one for one in _libraries(contenders) if not is_native(one)):
         found[PROGRAM + library.name] = _digest(tools.mpi_program(library))
     if said := compiler_of(native):
         found["compiler"] = said
     return found
 
 
-def _libraries(plan: Plan) -> Iterable[Library]:
-    """Each library of a plan once, without what stands in for one."""
-    named = {one.library.name: one.library for one in plan.contenders}
+def _libraries(contenders: Sequence[Contender]) -> Iterable[Library]:
+    """Each library once, without what stands in for one."""
+    named = {one.library.name: one.library for one in contenders}
     return [library for library in named.values() if not is_ceiling(library)]
 
 

@@ -64,8 +64,8 @@ class State:
         self.estimate = Estimate(plan)
         self.pilot = PilotData(plan)
         self.looks = plan.looks  # and, as the next one, what was added to the plan
-        self.budget_seconds = plan.budget_seconds  # for `seconds`, from the first launch on
-        self.seconds = 0.0  # of all launches that ended
+        self.budget_seconds = plan.budget_seconds  # for `seconds`
+        self.seconds = plan.trial_seconds  # of trials, and of all launches that ended
         self.begun_blocks = 0  # of which a launch began
         self.ended: dict[int, str] = {}  # launch -> status
         self._templates = Templates(plan)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which operations with device buffers a plan needs to know of, and how that comes to be known.
+
+A plan is made as if all went well, what it then measures is looked up in the cache or tried, and
+the plan is made again with what was found, until nothing in it is unknown. The seconds of trials
+count in its budget.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.model import CommandLine
+from nearpeak.machine import model as machine
+from nearpeak.numbers import count, printable
+from nearpeak.study.awareness import sentences, try_contender
+from nearpeak.study.benchmarks import named
+from nearpeak.study.buffers import in_gpu
+from nearpeak.study.commands import Tools
+from nearpeak.study.describe import Description
+from nearpeak.study.model import Awareness, Contender, Plan, staging
+from nearpeak.study.sessions import fingerprint
+from nearpeak.study.sizes import format_seconds
+from nearpeak.study.trials import Case
+from nearpeak.study.tried import Tried
+from nearpeak.study.variants import tried_as
+
+# Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
+START_SECONDS, CASE_SECONDS = 3.0, 1.0
+
+
+class Lacking(NamedTuple):
+    """What is not known of one contender."""
+
+    contender: Contender
+    cases: list[Case]
+
+    @property
+    def words(self) -> str:
+        """`D,D, H,D buffers with openmpi (12 operations)`."""
+        kinds = ", ".join(dict.fromkeys(case.buffers for case in self.cases))
+        tried = count(len(self.cases), "operation")
+        return f"{kinds} buffers with {self.contender.label} ({tried})"
+
+
+class Gate:
+    """`path`: between which GPUs operations are tried, None without any; `folder`: of the cache;
+    `retry`: nothing is taken from it; `tries`: False: what is unknown is taken to go well."""
+
+    def __init__(
+        self,
+        described: Description,
+        host: machine.Machine,
+        path: machine.Path | None,
+        tools: Tools,
+        shell_line: Callable[[CommandLine], str],
+        folder: Path,
+        *,
+        retry: bool = False,
+        tries: bool = True,
+    ) -> None:
+        self.found: list[Awareness] = []
+        self.seconds = 0.0  # that trials took, or will take
+        self._described = described
+        self._host = host
+        self._path = path
+        self._tools = tools
+        self._shell_line = shell_line
+        self._folder = folder
+        self._retry = retry
+        self._tries = tries
+        self._settled: set[tuple[str, Case]] = set()
+
+    def settle(self, make: Callable[[], Plan]) -> Plan:
+        """The plan that `make` makes from what was found, once all that it measures is known."""
+        plan = make()
+        while lacking := list(self._lacking(plan)):
+            for one in lacking:
+                self._settle(one)
+            plan = make()
+        for line in sentences(self.found):
+            print(printable(line), file=sys.stderr)
+        return plan
+
+    def _lacking(self, plan: Plan) -> Iterator[Lacking]:
+        for number, contender in enumerate(plan.contenders):
+            if self._path is None or is_native(contender.library):
+                continue
+            launches = [one for one in plan.launches if one.contender == number]
+            used = sorted({index for launch in launches for index in launch.variants})
+            wanted = dict.fromkeys(filter(None, (self._case(plan, index) for index in used)))
+            if cases := [one for one in wanted if (contender.label, one) not in self._settled]:
+                yield Lacking(contender, sorted(cases, key=lambda case: case.buffers))
+
+    def _case(self, plan: Plan, number: int) -> Case | None:
+        """What tells whether a library can be handed the buffers of a variant; None: nothing to."""
+        assert self._path is not None
+        variant = plan.variants[number]
+        if not in_gpu(variant.buffers) or staging(variant.axes) is not None:
+            return None
+        known = self._described.benchmarks
+        operation = tried_as(named(known, variant.benchmark), variant, known)
+        fits = named(known, operation).ranks.fits(len(self._path.ends))
+        return Case(variant.buffers, operation) if fits else None
+
+    def _settle(self, lacking: Lacking) -> None:
+        assert self._path is not None
+        contender, cases = lacking
+        self._settled |= {(contender.label, case) for case in cases}
+        identity = fingerprint(self._host, [contender], self._tools)
+        tried = Tried(self._folder, identity, contender, self._path)
+        cached = [] if self._retry else tried.read()
+        known = [one for one in cached if Case(one.buffers, one.operation) in cases]
+        if known:
+            self.found += known
+            self._tell_cached(contender, known)
+        there = {Case(one.buffers, one.operation) for one in known}
+        left = Lacking(contender, [case for case in cases if case not in there])
+        if not left.cases:
+            return
+        if not self._tries:
+            guess = START_SECONDS + CASE_SECONDS * len(left.cases)
+            self.seconds += guess
+            _say(f"Not tried yet: {left.words}: about {format_seconds(guess)} before the study")
+            return
+        _say(f"Trying {left.words} ...")
+        began = time.monotonic()
+        found = try_contender(contender, left.cases, self._path, self._tools, self._shell_line)
+        self.seconds += time.monotonic() - began
+        tried.add(found)
+        self.found += found
+
+    def _tell_cached(self, contender: Contender, known: Sequence[Awareness]) -> None:
+        told = Lacking(contender, [Case(one.buffers, one.operation) for one in known]).words
+        days = sorted({one.tried[:10] for one in known})
+        when = " to ".join(dict.fromkeys((days[0], days[-1])))
+        _say(f"From the cache: {told}, tried {when}; --retry tries again")
+
+
+def _say(line: str) -> None:
+    print(printable(line), file=sys.stderr, flush=True)
