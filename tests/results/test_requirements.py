@@ -14,7 +14,7 @@ from nearpeak.results.requirements import (
     Judgement,
     check,
     judge,
-    measured_keys,
+    measured,
     parse_requirement,
 )
 
@@ -39,6 +39,10 @@ SAME = "host-host same-numa"
             (None, "a", "latency", 8, Bound(12, "us", True)),
         ),
         (
+            "ceiling,a:bw:8>=80 % of theoretical strict",
+            ("ceiling", "a", "bw", 8, Bound(0.8, "% of theoretical", False, True)),
+        ),
+        (
             "intel@ipc-off, host-host same-numa : mbw_mr mr : 8 >= .5",
             ("intel@ipc-off", SAME, "mbw_mr mr", 8, Bound(0.5, "", False)),
         ),
@@ -46,7 +50,7 @@ SAME = "host-host same-numa"
 )
 def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[object, ...]) -> None:
     one = parse_requirement(text)
-    assert (one.library, one.path, one.figure, one.size_bytes, one.bound) == parts
+    assert (one.library, one.path, one.figure, one.size, one.bound) == parts
     assert one.text == text
 
 
@@ -69,7 +73,10 @@ def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[obje
         ("a:bw>=1e3GB/s", "'1e3GB/s' is no fraction"),
         (f"a:bw>={'9' * 400}GB/s", "is no fraction"),
         ("a:bw=340GB/s", "is no requirement"),
-        ("a:latency<=0.9", "a fraction of the ceiling is to be reached: write >=0.9"),
+        ("a:latency<=0.9", "a fraction is to be reached: write >=0.9"),
+        ("a:latency<=9% of theoretical", "a fraction is to be reached"),
+        ("a:bw>=120% of theoretical", "is no fraction of a ceiling and no figure"),
+        ("a:bw>=0.9strict", "is no fraction of a ceiling and no figure"),
         ("a:bw>=0", "'0' is no fraction"),
         ("a:bw>=nan", "'nan' is no fraction"),
     ],
@@ -99,7 +106,7 @@ def results(make_study: MakeStudy) -> Results:
 
 def judged(results: Results, text: str) -> dict[str, Judgement]:
     one = parse_requirement(text)
-    check([one], measured_keys(results), results.benchmarks)
+    check([one], measured(results))
     return {each.who.library: each for each in judge([one], results)}
 
 
@@ -198,7 +205,7 @@ def test_a_fraction_of_a_bound_is_said_to_be_one(make_study: MakeStudy) -> None:
         study.launch(block, "alpha", "bcast", {8: 0.5})
     results = study.results()
     requirement = parse_requirement(f"{SAME}:bcast>=0.6")
-    check([requirement], measured_keys(results), results.benchmarks)
+    check([requirement], measured(results))
     (found,) = judge([requirement], results)
     assert not found.met
     assert found.words == "missed it: 50.0 % of the bound ([50.0, 50.0]), bcast at 8 B"
@@ -239,3 +246,69 @@ def test_settings_are_named_as_in_the_tables(results: Results) -> None:
             cell.who = Who("alpha", "tuned")
     assert judged(results, f"alpha@tuned,{SAME}:bw:8>=0.9")["alpha"].met
     assert not judged(results, f"alpha,{SAME}:bw:8>=0.9")["alpha"].met
+
+
+def test_an_application_is_judged(made_applications: Any) -> None:
+    """It passed the check of the plan, had no judgement, and counted as met."""
+    made = made_applications.Made()
+    made.add(made_applications.TWO, "plane", "plane", 92.0, 4096)
+    results = made.results()
+    path = made_applications.TWO.place.path
+    assert not next(iter(judged(results, f"{path}:plane:4096<=1us").values())).met
+    (found,) = judged(results, f"{path}:plane:4096<=100us").values()
+    assert found.met
+    assert found.words.endswith("plane at 4096")
+
+
+def test_what_nothing_answers_to_is_missed(results: Results) -> None:
+    """As where a study ended before it began with it."""
+    one = parse_requirement(f"{SAME}:bw:1K>=0.9")
+    results.cells = []
+    (found,) = judge([one], results)
+    assert (found.met, found.words) == (False, "missed it: nothing of it was measured")
+    (found,) = judge([parse_requirement(f"ceiling,{SAME}:latency:8<=1us")], results)
+    assert not found.met
+    assert found.sentence.startswith(f"Required ceiling,{SAME}:latency:8<=1us: ceiling missed it")
+
+
+def test_the_strict_form_wants_the_whole_interval(results: Results) -> None:
+    wide = f"alpha,{SAME}:bw:1M>="
+    assert judged(results, f"{wide}0.55 strict")["alpha"].met
+    found = judged(results, f"{wide}0.75 strict")["alpha"]
+    assert (found.met, found.words[:38]) == (False, "missed it: the interval reaches below:")
+    for cell in results.cells:
+        cell.fraction_ci95 = None
+    found = judged(results, f"{wide}0.55 strict")["alpha"]
+    assert (found.met, found.words[:43]) == (False, "missed it: too few launches for an interval")
+
+
+def test_a_ceiling_is_required(results: Results) -> None:
+    """At 1 MiB, its best, it is 2^20 GB/s here."""
+    assert judged(results, f"ceiling,{SAME}:bw>=1000000GB/s")[""].met
+    found = judged(results, f"ceiling,{SAME}:bw:1K>=1025GB/s")[""]
+    assert found.sentence.startswith(
+        f"Required ceiling,{SAME}:bw:1K>=1025GB/s: ceiling missed it: 1020 GB/s"
+    )
+
+
+def test_percent_of_theoretical(results: Results) -> None:
+    results.paths = [
+        msgspec.structs.replace(path, theoretical_gbs=2048.0) for path in results.paths
+    ]
+    assert judged(results, f"ceiling,{SAME}:bw:1K>=50% of theoretical")[""].met
+    found = judged(results, f"alpha,{SAME}:bw:1K>=50% of theoretical")["alpha"]
+    assert (found.met, found.words[:30]) == (False, "missed it: 40.0 % of theoretic")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"ceiling,{SAME}:bw>=0.9", "a ceiling is no fraction of itself: write >=NUMBERGB/s"),
+        (f"ceiling,{SAME}:wb>=1GB/s", "'wb' is not measured on that path; there are: bw"),
+        (f"{SAME}:bw:1K>=50% of theoretical", "no theoretical rate of bw is known there"),
+    ],
+)
+def test_ceilings_that_cannot_be_required(results: Results, text: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        judged(results, text)
+    assert said in str(error.value)

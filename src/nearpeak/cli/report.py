@@ -122,12 +122,12 @@ def _report_study(
     from nearpeak.report.page import write_report
     from nearpeak.report.required import to_junit
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results.requirements import check, judge, measured_keys, parse_requirement
+    from nearpeak.results.requirements import check, judge, measured, parse_requirement
 
     requirements = [parse_requirement(one) for one in require]
     machines = choose(beside)
     results = build_results(folder)
-    check(requirements, measured_keys(results), results.benchmarks)
+    check(requirements, measured(results))
     judged = judge(requirements, results)
     target = _target(folder, output, open_it)
     page = write_report(results, target, machines) if target else None

@@ -287,7 +287,7 @@ def _start(
     retry: bool,
     dry_run: bool,
 ) -> None:
-    from nearpeak.results.requirements import check, planned_keys
+    from nearpeak.results.requirements import check, planned
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
     from nearpeak.study.plan import expected_blocks
@@ -296,10 +296,10 @@ def _start(
 
     if not dry_run:
         check_new(folder)
-    sizes = {one.size_bytes for one in requirements if one.size_bytes is not None}
+    sizes = {one.size for one in requirements if one.size is not None}
     options = replace(options, kept_sizes=sorted(sizes))
     machine, plan = prepare(options, retry=retry, dry_run=dry_run)
-    check(requirements, planned_keys(plan), plan.benchmarks)
+    check(requirements, planned(plan))
     _show(plan, dry_run)
     if dry_run:
         _print_lines(plan, State(plan), expected_blocks(plan))
@@ -334,12 +334,12 @@ def _resume(
     dry_run: bool,
 ) -> None:
     from nearpeak.machine.discover import discover
-    from nearpeak.results.requirements import check, planned_keys
+    from nearpeak.results.requirements import check, planned
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
 
     plan = read_plan(folder)
-    check(requirements, planned_keys(plan), plan.benchmarks)
+    check(requirements, planned(plan))
     if dry_run:
         history = History(folder, plan)
         if amendment := _amendment(history, more):
