@@ -67,6 +67,66 @@ def test_the_line_that_says_most_is_quoted(tmp_path: Path) -> None:
     assert crash_words(6, log) == "ended by SIGABRT: nearpeak-mpi: rank 1: no memory"
 
 
+# What launches of Open MPI 5.0.11, MPICH 5.0.2 and Intel MPI 2021.19.0 said, of a program of a few
+# lines whose rank 1 ends in this way; what it ended with was the launcher's exit status.
+REAL = {
+    ("openmpi-assert", 134): "ended by SIGABRT: c.openmpi: c.c:13: main: Assertion `r==0 && "
+    '"two"\' failed.',
+    ("mpich-assert", 6): "ended by SIGABRT: c.mpich: c.c:13: main: Assertion `r==0 && "
+    '"two"\' failed.',
+    ("intel-assert", 134): "ended by SIGABRT: c.mpich: c.c:13: main: Assertion `r==0 && "
+    '"two"\' failed.',
+    ("openmpi-mpiabort", 14): "exit status 14: MPI_ABORT was invoked on rank 1 in communicator"
+    " MPI_COMM_WORLD Proc: [[51112,1],1] Errorcode: 14",
+    ("mpich-mpiabort", 14): "exit status 14: Abort(14) on node 1 (rank 1 in comm 0): application"
+    " called MPI_Abort(MPI_COMM_WORLD, 14) - process 1",
+    ("intel-mpiabort", 14): "exit status 14: Abort(14) on node 1 (rank 1 in comm 0): application"
+    " called MPI_Abort(MPI_COMM_WORLD, 14) - process 1",
+    ("openmpi-exit", 14): "exit status 14: it did not say why",
+    ("mpich-exit", 14): "exit status 14: it did not say why",
+    ("intel-exit", 14): "exit status 14: it did not say why",
+    ("openmpi-fatal", 6): "exit status 6: MPI_ERR_RANK: invalid rank",
+    ("mpich-fatal", 6): "exit status 6: internal_Send(78).: Invalid rank has value 99 but must be"
+    " nonnegative and less than 2",
+    ("intel-fatal", 6): "exit status 6: internal_Send(55592): Invalid rank has value 99 but must be"
+    " nonnegative and less than 2",
+    ("openmpi-said", 134): "ended by SIGABRT: what(): std::bad_alloc",
+    ("mpich-said", 6): "ended by SIGABRT: what(): std::bad_alloc",
+    ("intel-said", 134): "ended by SIGABRT: what(): std::bad_alloc",
+    ("openmpi-truncate", 15): "exit status 15: MPI_ERR_TRUNCATE: message truncated",
+    ("mpich-truncate", 14): "exit status 14: MPIDIG_recv_type_init(74): Message from rank 0 and tag"
+    " 1 truncated; 4 bytes received but buffer size is 400",
+    ("intel-truncate", 14): "exit status 14: (unknown)(): Message truncated",
+    ("openmpi-segv", 139): "ended by SIGSEGV: signal 11 (Segmentation fault).",
+    ("mpich-segv", 11): "ended by SIGSEGV: EXIT CODE: 11",
+    ("intel-segv", 139): "ended by SIGSEGV: KILLED BY SIGNAL: 11 (Segmentation fault)",
+    ("openmpi-slots", 1): "exit status 1: There are not enough slots available in the system to"
+    " satisfy the 9 slots that were requested by the application: ./c.openmpi",
+    ("mpich-ucx", 143): "ended by SIGTERM: MPIDI_UCX_init_local(240): ucx function returned with"
+    " failed status(ucx_init.c 240 MPIDI_UCX_init_local No such device)",
+    ("intel-ofi", 143): "ended by SIGTERM: find_provider(2971)..........: OFI fi_getinfo() failed"
+    " (ofi_init.c:2971:find_provider:No data available)",
+}
+
+
+@pytest.mark.parametrize(("name", "code"), REAL)
+def test_the_line_that_says_why_is_quoted(name: str, code: int) -> None:
+    said = crash_words(code, Path(__file__).parent / "logs" / f"{name}.txt")
+    assert " ".join(said.split()) == REAL[name, code]
+
+
+def test_what_slurm_says_of_any_end_is_no_reason(tmp_path: Path) -> None:
+    """Written by hand after Slurm's manual: none is run by the tests."""
+    log = tmp_path / "log"
+    log.write_text(
+        "Abort(1) on node 0: no memory\n"
+        "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+        "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***\n"
+        "srun: error: n1: task 0: Exited with exit code 1\n"
+    )
+    assert crash_words(1, log) == "exit status 1: Abort(1) on node 0: no memory"
+
+
 @pytest.mark.parametrize(
     ("message", "why"),
     [
@@ -78,6 +138,7 @@ def test_the_line_that_says_most_is_quoted(tmp_path: Path) -> None:
         ("no word for 30 s, so it was ended", "no word for 30 s, so it was ended"),
         ("ended by SIGTERM: Terminated (signal 15)", ""),
         ("ended by SIGKILL: KILLED BY SIGNAL: 9", ""),
+        ("ended by SIGTERM: fi_getinfo() failed", "fi_getinfo() failed"),
     ],
 )
 def test_the_cause_is_not_in_the_launchers_words(message: str, why: str) -> None:

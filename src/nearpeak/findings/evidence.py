@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nearpeak.identity import Curve, Who
+from nearpeak.identity import Who
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import count, number, size, unit
 from nearpeak.observations.model import Block
@@ -158,12 +158,6 @@ def against(cell: Cell, other: Cell, limit: float) -> Loss | None:
 def message_us(size_bytes: int, gbs: float) -> float:
     """How long a message takes at a rate."""
     return size_bytes / gbs / 1e3
-
-
-def bare(curve: Curve) -> Curve:
-    """The curve but for how data was staged."""
-    axes = {name: value for name, value in curve.axes.items() if name != STAGING}
-    return Curve(benchmark=curve.benchmark, metric=curve.metric, buffers=curve.buffers, axes=axes)
 
 
 def value(amount: float, cell: Cell) -> str:

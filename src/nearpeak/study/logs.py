@@ -4,6 +4,7 @@
 import re
 import signal
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 
 from nearpeak.numbers import printable
@@ -21,6 +22,25 @@ FAULTS = (
     signal.SIGSEGV,
 )
 _BY = "ended by "
+# What launchers and their libraries say whatever has ended a rank, and the frames of a stack.
+_OF_ANY_END = re.compile(
+    r"""=                                                           # MPICH and Intel MPI: a banner
+    | YOUR\ APPLICATION\ TERMINATED | This\ typically\ refers | Please\ see\ the\ FAQ
+    | (prterun|prte|mpirun|mpiexec|orterun)\S*\ (noticed|detected|has\ exited)        # Open MPI
+    | Primary\ job\ +terminated
+    | \[\S+:\d+\]\ (\[\ ?\d+\]|Signal|Failing\ at|\*\*\*\ (
+        Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI))
+    | (srun|slurmstepd):\ (error:\ )?(\S+:\ task|Job\ step\ aborted|\*\*\*\ STEP)    # Slurm
+    """,
+    re.VERBOSE,
+)
+_WRONG = re.compile(
+    r"error|fail|abort|assert|fatal|invalid|illegal|exception|what\(\)|cannot|could not|unable"
+    r"|not (found|enough|available|supported|permitted)|no such|no usable|denied|refused|truncated"
+    r"|undefined|out of",
+    re.IGNORECASE,
+)
+_FRAME = re.compile("-{20,}")  # around what Open MPI says
 
 
 def crash_words(code: int | None, log: Path) -> str:
@@ -38,12 +58,14 @@ def crash_words(code: int | None, log: Path) -> str:
             return f"exit status {code}: {last_words(log)}"
         told = abs(code) % 128
     words = last_words(log)
-    return f"{_BY}{SIGNALS[told]}: {words if words.startswith(OWN) else named.get(told, words)}"
+    says_why = words.startswith(OWN) or _WRONG.search(words)
+    return f"{_BY}{SIGNALS[told]}: {words if says_why else named.get(told, words)}"
 
 
 def cause(message: str) -> str:
-    """What went wrong, of a message of `crash_words`: our program's own words, else the signal;
-    "" where that is one with which launchers end ranks. Other messages are their own cause.
+    """What went wrong, of a message of `crash_words`: our program's own words, else the signal; of
+    one with which launchers end ranks what the library said, or "". Other messages are their own
+    cause.
 
     Two launches of one fault differ in what their launchers say of it.
     """
@@ -53,7 +75,9 @@ def cause(message: str) -> str:
     if not how.startswith(_BY):
         return message
     name = how.removeprefix(_BY)
-    return "" if name in [one.name for one in ENDING_OTHERS] else name
+    if name not in [one.name for one in ENDING_OTHERS]:
+        return name
+    return words if _WRONG.search(words) else ""
 
 
 def without_addresses(message: str) -> str:
@@ -68,10 +92,38 @@ def fault(message: str) -> str:
 
 
 def last_words(log: Path) -> str:
-    """The line of a launch's output that tells most: our programs' own, else the last one."""
-    words = _lines(log)
+    """The line of a launch's output that says why it ended.
+
+    The last one of our programs' own; else the last that names something wrong; else the last one.
+    What launchers say of any end does not count.
+    """
+    words = _told(log)
     own = [line for line in words if line.startswith(OWN)]
-    return (own or words or ["it said nothing"])[-1][:300]
+    wrong = [line for line in words if _WRONG.search(line)]
+    return (own or wrong or words or ["it did not say why"])[-1][:300]
+
+
+def _told(log: Path) -> list[str]:
+    """What was said but for what is said of any end. Of a text in a frame the first sentence is a
+    line: behind it stands what to do."""
+    found: list[str] = []
+    framed: list[str] | None = None
+    for line in _all_lines(log):
+        if _FRAME.fullmatch(line):
+            if framed is not None:
+                found.append(_first_sentence(framed))
+            framed = [] if framed is None else None
+        else:
+            (found if framed is None else framed).append(line)
+    words = filter(_has_words, found + (framed or []))
+    return [re.sub(r"^\[\S+:\d+\] \*\*\* ", "", one) for one in words if not _OF_ANY_END.match(one)]
+
+
+def _first_sentence(lines: Iterable[str]) -> str:
+    """The first paragraph, and the one behind it where that ends with a colon."""
+    rest = iter(lines)
+    words = " ".join(takewhile(bool, rest))
+    return " ".join([words, *takewhile(bool, rest)]) if words.endswith(":") else words
 
 
 def _named(lines: Iterable[str]) -> dict[int, str]:
@@ -90,9 +142,17 @@ def _named(lines: Iterable[str]) -> dict[int, str]:
 
 
 def _lines(log: Path) -> list[str]:
-    """The lines with words at the end of a launch's output, without what steers a terminal."""
+    """The lines with words at the end of a launch's output."""
+    return list(filter(_has_words, _all_lines(log)))
+
+
+def _has_words(line: str) -> bool:
+    return any(letter.isalnum() for letter in line)
+
+
+def _all_lines(log: Path) -> list[str]:
+    """The lines at the end of a launch's output, without what steers a terminal."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 65536))
         lines = file.read().decode(errors="replace").splitlines()
-    words = (printable(line.expandtabs().strip()) for line in lines)
-    return [line for line in words if any(letter.isalnum() for letter in line)]
+    return [printable(line.expandtabs().strip()) for line in lines]
