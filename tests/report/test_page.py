@@ -205,7 +205,7 @@ def test_everything_that_went_wrong_is_there(results: Results) -> None:
 
 def test_every_fraction_says_of_what(plain: Results) -> None:
     words = _words(_read(plain))
-    assert "% of ceiling: of what the path carries without MPI at that same size" in words
+    assert "Ceiling: what the path carries without MPI at the same size" in words
     assert "% of theoretical" in words
     assert "Fraction of the measured ceiling at the same message size" in words
 

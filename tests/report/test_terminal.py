@@ -48,7 +48,7 @@ def test_long_ranges_stand_below_each_other(plain: Results) -> None:
 
 def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
     text = " ".join(_printed(plain).split())
-    assert "% of ceiling: of what the path carries without MPI at that same size" in text
+    assert "Ceiling: what the path carries without MPI at the same size" in text
     assert "medians of the ratios of single blocks" in text
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text

@@ -200,10 +200,10 @@ def _table(
     return Table(
         title=f"{title(name)}.",
         caption=(
-            "The median at a small, a medium and a large message, and below it the percentage of"
-            " what it is held against, at the same size; of what failed, how. The range is told"
-            " where launches differ by more than a factor of two; all intervals are in the table of"
-            f" all cells. {PAIRED if held else ''}{BUS if told else ''}"
+            "Medians at a small, a medium and a large message. The percentage below is of what it"
+            " is held against, at the same size. What failed says how in place of a figure."
+            " A range stands where launches differ by more than a factor of two; all intervals are"
+            f" in the table of all cells. {PAIRED if held else ''}{BUS if told else ''}"
         ),
         head="Operation",
         columns=[

@@ -39,13 +39,13 @@ def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
     return Table(
         title=ONE,
         caption=(
-            "The measured ceiling is the best of several methods at each message size. Shown is"
-            " its best rate over all sizes, or its latency of the smallest message that is not"
-            " empty, with the 95 % interval over its launches (the range of fewer than"
-            f" {FEWEST}). Theoretical is the payload that the link can carry. Measured against it"
-            f" says how sound the hardware is: less than {percent(HEALTHY)} %, where messages of"
-            f" {size(JUDGED_FROM)} or more were measured, is worth a look. What no benchmark of"
-            " MPI measures is marked as a fact."
+            "The measured ceiling is the best of several methods at each message size. Rates are"
+            " its best over all sizes, times are of the smallest message that is not empty. [a, b]"
+            f" is a 95 % interval over launches, a range is of fewer than {FEWEST}. Theoretical:"
+            " the payload that the link can carry. % of theoretical tells how sound the hardware"
+            f" is: less than {percent(HEALTHY)} % is worth a look, if messages of"
+            f" {size(JUDGED_FROM)} or more were measured. Fact: no benchmark of MPI is held against"
+            " it."
         ),
         head="Metric",
         columns=[
@@ -124,12 +124,12 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
     return Table(
         title=TWO,
         caption=(
-            "Times are of 8 B, all else of the largest message that all libraries were asked for,"
-            " with their 95 % intervals. % of ceiling: of what the path carries without MPI at that"
-            " same size by any means. % of attainable: where it differs, of what a library can,"
-            " which neither has the GPU to itself nor a window beforehand. % of plateau: of the"
-            " best that the ceiling reaches at any size. The rows"
-            f" 'ceiling' and 'plateau' have the values. {PAIRED} "
+            "Times are of 8 B, all else is of the largest message that all libraries were asked"
+            " for. [a, b] is a 95 % interval. The rows below the libraries have what percentages"
+            " are of. Ceiling: what the path carries without MPI at the same size, by any means."
+            " Attainable, told where it differs: what a library can reach of that, without the GPU"
+            " to itself or all messages of a window beforehand. Plateau: the best of the ceiling at"
+            f" any size. {PAIRED} "
             + (BOUND if any(map(has_bound, groups)) else "")
             + (IDEAL if any(_has(group, "ideal") for group in groups) else "")
             + about

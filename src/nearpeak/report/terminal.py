@@ -206,8 +206,8 @@ def _print_applications(results: Results, console: Console) -> None:
 
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
-        "Values are for the size in the heading. % of ceiling: of what the path carries without"
-        " MPI at that same size. % of plateau: of its best at any size. [a, b]: 95 % interval."
+        "Each value is of the size in its heading. Ceiling: what the path carries without MPI at"
+        " the same size. Plateau: its best at any size. [a, b]: 95 % interval."
         f" {PAIRED}",
         "dim",
     )

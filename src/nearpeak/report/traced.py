@@ -11,8 +11,10 @@ from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
-TOGETHER = "all ranks together"
-WAITING = "The time of a call holds what it waited for the other rank."
+WAITING = (
+    "All times are added up over all ranks. The time of a call holds what it waited for the other"
+    " rank."
+)
 
 
 def print_trace(trace: Trace, *, show_all: bool = False) -> None:
@@ -21,8 +23,8 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     ranks = count(len(trace.ranks), "rank")
     share = percent(_of(trace.mpi_seconds, trace.run_seconds))
     console.print(
-        f"\n{trace.library}: {ranks} ran {number(trace.run_seconds)} s ({TOGETHER}), "
-        f"{number(trace.mpi_seconds)} s of these in MPI ({share} %)",
+        f"\n{trace.library}: {ranks} ran {number(trace.run_seconds)} s in all,"
+        f" {number(trace.mpi_seconds)} s of these in MPI ({share} %)",
         style="bold",
     )
     for line in problems(trace):
@@ -37,8 +39,8 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     if trace.ceilings:
         saved = sum(one.saved_seconds for one in trace.ceilings)
         console.print(
-            f"At most {number(saved)} s would be saved ({TOGETHER}) if each of these messages took"
-            " what its path carries without MPI."
+            f"If each message with a ceiling took no longer than that, at most {number(saved)} s"
+            " would be saved."
         )
     if trace.unblocked:
         console.print(_told(trace.unblocked))
@@ -46,14 +48,16 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
 
 
 def _told(found: Unblocked) -> str:
-    """`20 messages by calls that do not wait took 0.20 s ...`."""
-    others = f", and for {count(found.others, 'other operation')}" if found.others else ""
-    known = f" {found.known} of them" if found.known < found.messages else " them"
+    """`20 messages by calls that do not wait: 0.20 s in these calls ...`."""
+    others = (
+        f" {count(found.others, 'other operation')} are in that time too." if found.others else ""
+    )
+    known = f"{found.known} of them" if found.known < found.messages else "them"
     beside = found.least_seconds > found.seconds
     return (
-        f"{count(found.messages, 'message')} by calls that do not wait took"
-        f" {number(found.seconds)} s with the waiting for them{others} ({TOGETHER}). Without MPI a"
-        f" path carries{known} in {number(found.least_seconds)} s: "
+        f"{count(found.messages, 'message')} by calls that do not wait:"
+        f" {number(found.seconds)} s in these calls and in waiting for them.{others}"
+        f" Without MPI the path carries {known} in {number(found.least_seconds)} s, so "
         + (
             "they went on beside the application's own work."
             if beside
@@ -67,7 +71,7 @@ def problems(trace: Trace) -> list[str]:
     found = []
     if trace.exit_status:
         found.append(
-            f"The command ended with exit status {trace.exit_status}: this was seen before"
+            f"The command ended with exit status {trace.exit_status}: below is what it did before"
         )
     if missing := trace.expected - len({one.rank for one in trace.ranks}):
         found.append(

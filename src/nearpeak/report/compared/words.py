@@ -13,9 +13,9 @@ from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
 
 DISTANCES = (
-    "How far apart the CPUs of neighbouring ranks were (a cache line's way there and back), in how"
-    " many measurements. Where all distances are known, figures are compared at equal distance, by"
-    " estimated effects; where no session has several, nothing is judged:"
+    "How far apart the CPUs of neighbouring ranks were (a cache line's way there and back), and in"
+    " how many measurements. Where all distances are known, figures are compared at equal distance,"
+    " by estimated effects. Where no session has several distances, nothing is judged:"
 )
 NAMED = 6  # of what is not measured any more, in one sentence
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
@@ -143,8 +143,9 @@ def sessions(compared: Compared) -> str:
     )
     if single(compared):
         words += (
-            " Only what changed by much more gets a verdict, and of a library only what its ceiling"
-            " did not do too: how far sessions scatter is assumed, for one says nothing of it."
+            " One session says nothing of how far sessions scatter, so that is assumed: only a much"
+            " larger change gets a verdict. A change of a library gets none where its ceiling"
+            " changed alike."
         )
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
@@ -163,7 +164,7 @@ def _moved(compared: Compared) -> str:
         return ""
     return (
         f"The ranks' CPUs are mostly at another distance now on {', '.join(dict.fromkeys(places))}"
-        " (below): what that costs is taken off, or not judged."
+        " (below). What that costs is taken off where it can be told; elsewhere nothing is judged."
     )
 
 
