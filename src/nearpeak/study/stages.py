@@ -87,7 +87,7 @@ class PilotData:
         ]
         least = least_samples(self._plan, kind, PILOT_BLOCKS)
         totals = [
-            sum(cost.seconds(self._plan.slot_ms, least) for _, cost in parts)
+            sum(part.cost.seconds(self._plan.slot_ms, least) for part in parts)
             for parts in self._parts[kind]
         ]
         # All cases, as those that take longer than the slot now may not with a longer one.
