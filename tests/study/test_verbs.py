@@ -62,7 +62,8 @@ def ceilings(plan: Plan) -> list[PlannedLaunch]:
 
 def planned(plan: Plan) -> list[tuple[str, str, str | None]]:
     return sorted(
-        ((one.path, one.buffers, one.adapter) for one in ceilings(plan)), key=lambda one: str(one)
+        ((one.path, one.groups[0].buffers, one.adapter) for one in ceilings(plan)),
+        key=lambda one: str(one),
     )
 
 
@@ -106,7 +107,7 @@ def test_rotating_buffers_are_not_what_perftest_measures(standins: ModuleType) -
     assert planned(plan) == []
     both = plan_of(standins, [two_hosts("host-host")], [variant("H,H"), variant("H,H", "rotating")])
     over_adapter = [one for one in ceilings(both) if one.adapter]
-    assert [one.axes for one in over_adapter] == [{"reuse": "fixed", "touch": "none"}]
+    assert [one.groups[0].axes for one in over_adapter] == [{"reuse": "fixed", "touch": "none"}]
 
 
 @pytest.mark.parametrize(
