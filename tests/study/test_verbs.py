@@ -142,7 +142,7 @@ def test_the_command_line(
         f"--adapter mlx5_0:1 {words} fixed --touch none --metrics latency,bw --sizes 8,100 " in line
     )
     assert [rank.host for rank in launches[0].ranks] == list(hosts)
-    assert wanted_devices(plan, verbs) == [None, None]
+    assert wanted_devices(plan, verbs, verbs.groups[0]) == [None, None]
 
 
 def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_path: Path) -> None:
