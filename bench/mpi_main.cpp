@@ -2,6 +2,7 @@
 // nearpeak-mpi: benchmarks of one MPI library, under any MPI launcher.
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -17,33 +18,40 @@ namespace {
 using namespace nearpeak;
 
 // What stops a rank before MPI_Init is said after it: the others would wait for it there.
-Failure prepare(int argc, char** argv, Command& command, DeviceChoice& taken) {
+Failure prepare(int argc, char** argv, std::vector<Command>& parts, DeviceChoice& taken) {
   return failure_in([&] {
-    command = parse(argc, argv);
-    taken = DeviceChoice(command.kinds, command.devices);
-    if (const Device* const device = taken.device();
-        device != nullptr && !device->shares_addresses() &&
-        command.sends_from_device(taken.rank(), taken.ranks()))
+    parts = parse(argc, argv);
+    std::vector<Kinds> kinds;
+    for (const Command& part : parts)
+      for (const Kinds& each : part.launched_kinds()) kinds.push_back(each);
+    taken = DeviceChoice(kinds, parts.front().devices);
+    const auto sends = [&](const Command& part) {
+      return part.sends_from_device(taken.rank(), taken.ranks());
+    };
+    if (const Device* const device = taken.device(); device != nullptr &&
+                                                     !device->shares_addresses() &&
+                                                     std::any_of(parts.begin(), parts.end(), sends))
       throw BadInput(device->info().name +
                      " has no addresses of device memory that MPI could be given: add --staging " +
                      "pinned, or take M in place of D in --buffers");
   });
 }
 
-int run(const Command& command, const DeviceChoice& taken, const Failure& failure,
+int run(const std::vector<Command>& parts, const DeviceChoice& taken, const Failure& failure,
         MpiGroup& group) {
   if (const int status = settle("nearpeak-mpi", failure, group); status != 0) return status;
-  command.check_ranks(group.size());
+  for (const Command& part : parts) part.check_ranks(group.size());
   if (taken.ranks() != 0 && taken.ranks() != group.size())
     throw BadInput("the launcher does not tell the number of ranks (" +
                    std::to_string(group.size()) + "): give one letter for all to --buffers");
-  check_writable(command.common.jsonl, group);
-  return command.trials.empty() ? measure(command, taken, group) : probe(command, taken, group);
+  const Command& first = parts.front();
+  check_writable(first.common.jsonl, group);
+  return first.trials.empty() ? measure(parts, taken, group) : probe(first, taken, group);
 }
 
 // Several threads are asked for only where they are needed: that changes other figures.
-void initialise(int& argc, char**& argv, const Command& command) {
-  if (!command.calls_from_threads()) {
+void initialise(int& argc, char**& argv, const std::vector<Command>& parts) {
+  if (parts.empty() || !parts.front().calls_from_threads()) {
     MPI_Init(&argc, &argv);
     return;
   }
@@ -51,10 +59,10 @@ void initialise(int& argc, char**& argv, const Command& command) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
 }
 
-int guarded(const Command& command, const DeviceChoice& taken, const Failure& failure) {
+int guarded(const std::vector<Command>& parts, const DeviceChoice& taken, const Failure& failure) {
   MpiGroup group;
   try {
-    return run(command, taken, failure, group);
+    return run(parts, taken, failure, group);
   } catch (const BadInput& error) {
     // Every rank finds the same, so every rank is here: one line is enough.
     if (group.leads()) std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
@@ -91,11 +99,11 @@ int answer(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (only_asks(argc, argv)) return answer(argc, argv);
-  Command command;
+  std::vector<Command> parts;
   DeviceChoice taken;  // given back after MPI_Finalize, which may still use it
-  const Failure failure = prepare(argc, argv, command, taken);
-  initialise(argc, argv, command);
-  const int status = guarded(command, taken, failure);
+  const Failure failure = prepare(argc, argv, parts, taken);
+  initialise(argc, argv, parts);
+  const int status = guarded(parts, taken, failure);
   MPI_Finalize();
   return status;
 }

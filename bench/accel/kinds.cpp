@@ -33,6 +33,16 @@ BufferKind Kinds::of(int rank, int ranks) const {
   return letters_[rank < ranks / 2 ? 0 : 1];
 }
 
+Kinds Kinds::reversed() const {
+  Kinds out = *this;
+  std::reverse(out.letters_.begin(), out.letters_.end());
+  const auto letters = split(text_);
+  out.text_.clear();
+  for (auto letter = letters.rbegin(); letter != letters.rend(); ++letter)
+    out.text_ += (out.text_.empty() ? "" : ",") + *letter;
+  return out;
+}
+
 bool need_device(const Kinds& kinds) {
   return std::any_of(kinds.letters().begin(), kinds.letters().end(),
                      [](BufferKind kind) { return kind != BufferKind::kHost; });

@@ -21,6 +21,8 @@ class Kinds {
   BufferKind of(int rank, int ranks) const;
   // Whether ranks differ, so that their number has to be known.
   bool differ() const { return letters_.size() > 1; }
+  // The same seen from the last rank: D,H of H,D.
+  Kinds reversed() const;
   const std::vector<BufferKind>& letters() const { return letters_; }
   const std::string& text() const { return text_; }
 

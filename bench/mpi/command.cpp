@@ -23,7 +23,8 @@ constexpr const char* kProbe = "probe";
 constexpr std::size_t kSolved = 64;  // the size of a problem that is solved, unless one is given
 constexpr const char* kUsage =
     "Measures one MPI library: one benchmark, or several one after the other, with options of "
-    "their own after each name and the others shared.";
+    "their own after each name and the others shared. A + begins another command line, which is "
+    "measured in the same launch behind the one before.";
 constexpr const char* kExamples =
     "  mpirun -n 2 nearpeak-mpi latency\n"
     "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
@@ -34,6 +35,7 @@ constexpr const char* kExamples =
     "  mpirun -n 4 nearpeak-mpi jacobi2d --sizes 64 --solve 1e-6\n"
     "  mpirun -n 2 nearpeak-mpi latency --buffers D --devices 0,1\n"
     "  mpirun -n 2 nearpeak-mpi bw --buffers H,D --devices 0 --staging pipelined\n"
+    "  mpirun -n 2 nearpeak-mpi latency bw --sizes 8,1M + put_latency --touch sender --sizes 8\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --allocators async,vmm --offsets 0,1\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers H --operations latency --checks churn,leak";
@@ -137,6 +139,8 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
                   "all, one for each half of the ranks, like H,D, or one for each")
       ->capture_default_str();
   add_devices(*sub, given);
+  sub->add_flag("--reversed", command.reversed,
+                "number the ranks from the last to the first: --buffers D,H sends from the last");
   sub->add_option("--offset", command.offset,
                   "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
       ->check(CLI::Range(0, 4095))
@@ -306,6 +310,12 @@ void check(Command& command, const Given& given) {
 
 }  // namespace
 
+std::vector<Kinds> Command::launched_kinds() const {
+  std::vector<Kinds> out;
+  for (const Kinds& each : kinds) out.push_back(reversed ? each.reversed() : each);
+  return out;
+}
+
 std::vector<Axis> axes_of(const Benchmark& benchmark) {
   std::vector<Axis> axes = benchmark.info.axes;
   for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
@@ -342,13 +352,16 @@ bool Command::calls_from_threads() const {
 }
 
 bool Command::sends_from_device(int rank, int ranks) const {
-  const bool has = std::any_of(kinds.begin(), kinds.end(), [&](const Kinds& each) {
+  const auto launched = launched_kinds();
+  const bool has = std::any_of(launched.begin(), launched.end(), [&](const Kinds& each) {
     return each.of(rank, ranks) == BufferKind::kDevice;
   });
   return has && (!trials.empty() || !std::all_of(selected.begin(), selected.end(), stages));
 }
 
-Command parse(int argc, char** argv) {
+namespace {
+
+Command parse_part(int argc, char** argv) {
   check_name(argc, argv);
   CLI::App app(kUsage, "nearpeak-mpi");
   app.add_flag_callback(
@@ -372,6 +385,35 @@ Command parse(int argc, char** argv) {
   }
   check(command, given);
   return command;
+}
+
+// Throws BadInput.
+void check_together(const std::vector<Command>& parts) {
+  const Command& first = parts.front();
+  for (const Command& each : parts) {
+    if (parts.size() > 1 && (!each.trials.empty() || each.solve))
+      throw BadInput(
+          "what is measured behind a + cannot be tried or solved: give those launches "
+          "of their own");
+    if (each.devices != first.devices || each.common.jsonl != first.common.jsonl)
+      throw BadInput(
+          "--devices and --jsonl are one for the whole launch: give them alike before "
+          "and behind a +");
+    if (each.calls_from_threads() != first.calls_from_threads())
+      throw BadInput(
+          "benchmarks with several threads need launches of their own: MPI is begun "
+          "otherwise for them");
+  }
+}
+
+}  // namespace
+
+std::vector<Command> parse(int argc, char** argv) {
+  std::vector<Command> parts;
+  for (auto& words : parts_of(argc, argv))
+    parts.push_back(parse_part(static_cast<int>(words.size()), words.data()));
+  check_together(parts);
+  return parts;
 }
 
 }  // namespace nearpeak

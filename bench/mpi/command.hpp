@@ -21,27 +21,32 @@ struct Trial {
   std::vector<std::size_t> sizes;  // of a check of data
 };
 
+// A part of a command line: what is measured with the same buffers and options.
 struct Command {
   std::vector<Selected> selected;  // one after the other, or
   std::vector<Trial> trials;       // in this order
   std::vector<Kinds> kinds;        // of all ranks' buffers: of `selected`, one
   std::vector<DeviceSpec> devices;
+  bool reversed = false;   // the last rank is rank 0
   std::size_t offset = 0;  // bytes of the buffers after a page boundary
   CommonOptions common;
   std::optional<Solve> solve;  // in place of measuring
 
+  // The buffers as the launcher numbers the ranks.
+  std::vector<Kinds> launched_kinds() const;
   // Throws BadInput where a benchmark does not run on so many ranks, or the buffers or devices are
   // not for them.
   void check_ranks(int ranks) const;
   // Whether what is measured calls MPI from several threads.
   bool calls_from_threads() const;
-  // Whether this rank would give MPI an address of device memory.
+  // Whether the rank that the launcher calls so would give MPI an address of device memory.
   bool sends_from_device(int rank, int ranks) const;
 };
 
-// Returns what is to be run; exits the program for --help, --version and --describe. Throws
+// Returns what is to be run, part after part, as a + parts them: all of the same devices, and with
+// the same file for their records. Exits the program for --help, --version and --describe. Throws
 // BadInput.
-Command parse(int argc, char** argv);
+std::vector<Command> parse(int argc, char** argv);
 
 // The benchmarks and operations as JSON (docs/describe.md).
 std::string describe();

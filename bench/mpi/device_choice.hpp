@@ -19,6 +19,7 @@ struct DeviceSpec {
   std::string backend;  // empty: as load_accelerator() has it
   std::string device;   // an index or a UUID; empty: the local rank modulo the number of devices
   bool none = false;
+  bool operator==(const DeviceSpec&) const = default;
 };
 
 // One for each rank, or one for all of them; none given is one for all, too. "0*16" is one for each

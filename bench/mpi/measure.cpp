@@ -43,10 +43,8 @@ int solve(const Command& command, const DeviceChoice& devices, MpiGroup& group) 
   }
 }
 
-}  // namespace
-
-int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
-  if (command.solve) return solve(command, devices, group);
+int measure_part(const Command& command, const DeviceChoice& devices) {
+  MpiGroup group(command.reversed);
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
   const std::string library = library_version();
@@ -59,6 +57,15 @@ int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group
                  context_of(command, devices, kinds, group, bytes, selected.axes));
   }
   return runner.status();
+}
+
+}  // namespace
+
+int measure(const std::vector<Command>& parts, const DeviceChoice& devices, MpiGroup& group) {
+  if (parts.front().solve) return solve(parts.front(), devices, group);
+  int status = kGood;
+  for (const Command& part : parts) status = std::max(status, measure_part(part, devices));
+  return status;
 }
 
 }  // namespace nearpeak

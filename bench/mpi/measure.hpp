@@ -7,8 +7,9 @@
 
 namespace nearpeak {
 
-// Collective. Returns the exit status: kGood or kWrongData. Throws BadInput, std::runtime_error.
-int measure(const Command& command, const DeviceChoice& devices, MpiGroup& group);
+// Collective over all ranks, whose group is given. Returns the exit status: kGood or kWrongData.
+// Throws BadInput, std::runtime_error.
+int measure(const std::vector<Command>& parts, const DeviceChoice& devices, MpiGroup& group);
 
 // The case of a benchmark on this rank. `axes`: every one that the benchmark has. The buffers are
 // from the allocator on ranks with a kind that it gives.

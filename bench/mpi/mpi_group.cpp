@@ -3,8 +3,13 @@
 
 namespace nearpeak {
 
-MpiGroup::MpiGroup() {
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+MpiGroup::MpiGroup(bool reversed) : reversed_(reversed) {
+  if (reversed) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_, &comm_);
+  } else {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+  }
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &size_);
 }

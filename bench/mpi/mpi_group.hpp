@@ -10,7 +10,8 @@ namespace nearpeak {
 
 class MpiGroup final : public Group {
  public:
-  MpiGroup();  // collective over MPI_COMM_WORLD
+  // Of all ranks, in their order or with the last one as rank 0. Collective over MPI_COMM_WORLD.
+  explicit MpiGroup(bool reversed = false);
   ~MpiGroup() override;
   MpiGroup(const MpiGroup&) = delete;
   MpiGroup& operator=(const MpiGroup&) = delete;
@@ -18,6 +19,7 @@ class MpiGroup final : public Group {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   MPI_Comm comm() const { return comm_; }
+  int launched_rank() const { return reversed_ ? size_ - 1 - rank_ : rank_; }  // in MPI_COMM_WORLD
 
   void barrier() override;
   void broadcast(void* data, std::size_t bytes) override;
@@ -26,6 +28,7 @@ class MpiGroup final : public Group {
   using Group::gather;
 
  private:
+  const bool reversed_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 0;

@@ -44,9 +44,9 @@ void check_pair(const Taken& a, const Taken& b) {
 
 }  // namespace
 
-std::vector<std::string> gather_places(const DeviceChoice& devices, Group& group) {
+std::vector<std::string> gather_places(const DeviceChoice& devices, MpiGroup& group) {
   const int rank = group.rank();
-  if (!group.everywhere(devices.rank() < 0 || devices.rank() == rank))
+  if (!group.everywhere(devices.rank() < 0 || devices.rank() == group.launched_rank()))
     throw BadInput(
         "the launcher numbers the ranks otherwise than MPI does: unset the variables of "
         "other launchers (" +

@@ -55,7 +55,7 @@ class DevicesMode final : public Mode {
   bool verbose_ = false;
 };
 
-DevicesMode mode;
+const RegisterMode<DevicesMode> mode;
 
 }  // namespace
 }  // namespace nearpeak

@@ -9,28 +9,28 @@
 namespace nearpeak {
 namespace {
 
-std::vector<Mode*>& registry() {
-  static std::vector<Mode*> all;
+std::vector<std::function<std::unique_ptr<Mode>()>>& registry() {
+  static std::vector<std::function<std::unique_ptr<Mode>()>> all;
   return all;
 }
 
 }  // namespace
 
-Mode::Mode(std::string name, std::string summary)
-    : name_(std::move(name)), summary_(std::move(summary)) {
-  registry().push_back(this);
+void register_mode(std::function<std::unique_ptr<Mode>()> make) {
+  registry().push_back(std::move(make));
 }
 
-std::vector<Mode*> modes() {
-  auto all = registry();
+std::vector<std::unique_ptr<Mode>> modes() {
+  std::vector<std::unique_ptr<Mode>> all;
+  for (const auto& make : registry()) all.push_back(make());
   std::sort(all.begin(), all.end(),
-            [](const Mode* a, const Mode* b) { return a->name() < b->name(); });
+            [](const auto& a, const auto& b) { return a->name() < b->name(); });
   return all;
 }
 
 std::string describe_modes() {
   Description out{.program = "nearpeak-native"};
-  for (const Mode* mode : modes())
+  for (const auto& mode : modes())
     if (!mode->metrics().empty())
       out.modes.push_back({mode->name(), mode->summary(), mode->metrics(), mode->axes()});
   // What --as-library records.

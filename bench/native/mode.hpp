@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,10 @@ struct ModeOptions {
   double stall_s(std::size_t method_count) const;
 };
 
-// A static object of a class made of this one makes the mode known.
 class Mode {
  public:
-  Mode(std::string name, std::string summary);
+  Mode(std::string name, std::string summary)
+      : name_(std::move(name)), summary_(std::move(summary)) {}
   virtual ~Mode() = default;
   Mode(const Mode&) = delete;
   Mode& operator=(const Mode&) = delete;
@@ -62,7 +63,18 @@ class Mode {
   std::string summary_;
 };
 
-std::vector<Mode*> modes();  // by name
+void register_mode(std::function<std::unique_ptr<Mode>()> make);
+
+// A static object of this type makes a mode known.
+template <class Made>
+struct RegisterMode {
+  RegisterMode() {
+    register_mode([] { return std::make_unique<Made>(); });
+  }
+};
+
+// By name, each with options of its own.
+std::vector<std::unique_ptr<Mode>> modes();
 std::string describe_modes();
 
 // Throws BadInput for one of `names` that is none of those known, saying what kind of name it is.

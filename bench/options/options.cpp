@@ -50,6 +50,17 @@ void parse_line(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+std::vector<std::vector<char*>> parts_of(int argc, char** argv) {
+  std::vector<std::vector<char*>> parts{{}};
+  for (int i = 1; i < argc; ++i)
+    if (std::string(argv[i]) == "+")
+      parts.emplace_back();
+    else
+      parts.back().push_back(argv[i]);
+  for (auto& part : parts) part.insert(part.begin(), argv[0]);
+  return parts;
+}
+
 void add_examples(CLI::App& app, const std::string& examples) {
   constexpr float kShortNames = 6.F / 30;  // of the column of names, as wide as "  -h, "
   app.footer("EXAMPLES:\n" + examples);

@@ -71,6 +71,9 @@ struct CommonOptions {
 // Parses a command line; exits the program for --help and --version. Throws BadInput.
 void parse_line(CLI::App& app, int argc, const char* const* argv);
 
+// The words of each part of a command line, as a + parts them, each behind the program's own name.
+std::vector<std::vector<char*>> parts_of(int argc, char** argv);
+
 // At the end of a program's help, line by line as it stands. Subcommands that are added later have
 // it too.
 void add_examples(CLI::App& app, const std::string& examples);

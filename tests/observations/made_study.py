@@ -14,7 +14,7 @@ from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
 from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
-from nearpeak.study.model import SCHEMA, Contender, Plan, PlannedLaunch, Template, Variant
+from nearpeak.study.model import SCHEMA, Contender, Group, Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.seal import Seal, file_digests
 
 PATH = "host-host same-numa"
@@ -230,7 +230,7 @@ class Study:
                 role=role,
                 path=path,
                 contender=self.libraries.index(library) if library else None,
-                variants=tuple(variants),
+                groups=(Group(variants=tuple(variants)),),
                 seed=number,
                 template=before,
                 slot_ms=100,

@@ -250,7 +250,7 @@ def test_another_schema_is_refused(make_study: MakeStudy, name: str) -> None:
     file.write_text(re.sub(r'"schema":\d', '"schema":7', text, count=1))
     if name == "plan.json":
         seal(folder)
-    with pytest.raises(UserError, match=r"schema 7.* schema 3.*use the nearpeak that wrote it"):
+    with pytest.raises(UserError, match=r"schema 7.* schema 4.*use the nearpeak that wrote it"):
         load(study.folder)
     # Also when the other schema has other fields.
     first, _, rest = text.partition("\n")
@@ -272,8 +272,8 @@ def test_doubled_bandwidths_are_refused_whatever_the_schema_says(make_study: Mak
     for line in doubled:
         line["samples"] = [2 * one for one in line.get("samples", [])]
     changed = b"".join(json.dumps(line).encode() + b"\n" for line in doubled)
-    for schema in (2, 3):
-        file.write_bytes(first.replace(b'"schema":3', f'"schema":{schema}'.encode()) + changed)
+    for schema in (2, 4):
+        file.write_bytes(first.replace(b'"schema":4', f'"schema":{schema}'.encode()) + changed)
         with pytest.raises(UserError, match="has schema 2" if schema == 2 else "was changed after"):
             load(study.folder)
 
@@ -296,7 +296,7 @@ def test_files_missing_or_damaged(make_study: MakeStudy, name: str) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})
     file = study.write() / name
-    file.write_text('{"schema": 3}' if name == "plan.json" else "{}")
+    file.write_text('{"schema": 4}' if name == "plan.json" else "{}")
     with pytest.raises(UserError, match=re.escape(name) + " is damaged"):
         load(study.folder)
     seal(study.folder)

@@ -117,7 +117,7 @@ def parse(words: list[str]) -> tuple[list[tuple[str, dict[str, str]]], dict[str,
     options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
-        if word == "--as-library":
+        if word in ("--as-library", "--reversed"):
             options[word] = ""
             continue
         if not word.startswith("--"):
@@ -212,7 +212,26 @@ def main() -> int:
         return 0
     if sys.argv[1] == "probe":
         return probe(sys.argv[2:], os.environ.get("NEARPEAK_FAKE", ""))
-    benchmarks, options = parse(sys.argv[1:])
+    for words in parts(sys.argv[1:]):
+        if (status := measure(words)) != 0:
+            return status
+    return 0
+
+
+def parts(words: list[str]) -> list[list[str]]:
+    """The command lines that a + parts."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == "+":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def measure(words: list[str]) -> int:
+    """Answers one command line."""
+    benchmarks, options = parse(words)
     mode = os.environ.get("NEARPEAK_FAKE", "")
     out = open(options["--jsonl"], "a") if "--jsonl" in options else sys.stdout  # noqa: PTH123, SIM115
 
@@ -221,8 +240,11 @@ def main() -> int:
         out.flush()
 
     cpus = json.loads(os.environ.get("NEARPEAK_FAKE_CPUS", "[[0], [1]]"))
-    if "--cpus" in options and sys.argv[1] != "memory":
+    if "--cpus" in options and words[0] != "memory":
         cpus = [[int(cpu)] for cpu in options["--cpus"].split(",")]
+    taken = devices(options, len(cpus))
+    if "--reversed" in options:
+        cpus, taken = cpus[::-1], taken[::-1]
     hosts = json.loads(os.environ.get("NEARPEAK_FAKE_HOSTS", "[]")) or ["h"] * len(cpus)
     if mode == "one host":
         hosts = ["h"] * len(cpus)
@@ -239,9 +261,7 @@ def main() -> int:
             "library_version": None,
             "ranks": [
                 {"rank": rank, "host": host, "cpus": one, "device": device}
-                for rank, (host, one, device) in enumerate(
-                    zip(hosts, cpus, devices(options, len(cpus)), strict=True)
-                )
+                for rank, (host, one, device) in enumerate(zip(hosts, cpus, taken, strict=True))
             ],
             "clock": {"tick_ns": 1.0},
             "env": {},
@@ -249,6 +269,7 @@ def main() -> int:
     )
     for benchmark, axes in benchmarks:
         if mode == f"crash in {benchmark}":
+            write(samples(benchmark, axes, int(options["--sizes"].split(",")[0]), options)[0])
             os.kill(os.getpid(), signal.SIGSEGV)
         sizes = options.get("--sizes", "8").split(",")
         if mode in ("some", "skip"):

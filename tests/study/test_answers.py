@@ -8,9 +8,15 @@ import msgspec
 import pytest
 
 from nearpeak.study.answers import NO_PLACE, Answers, Templates, launch_record
+from nearpeak.study.commands import wanted_cpus, wanted_devices
+from nearpeak.study.model import Variant
+from nearpeak.study.options import Options
+from nearpeak.study.plan import make_plan
 from nearpeak.study.records import (
     SCHEMA,
+    Chosen,
     EnvironmentRecord,
+    GroupRecord,
     LaunchRecord,
     ProblemRecord,
     SamplesRecord,
@@ -18,6 +24,8 @@ from nearpeak.study.records import (
 )
 
 AXES = {"calls": "blocking", "reuse": "fixed"}
+STATE = {"reuse": "fixed", "touch": "none"}
+CHOSEN = Chosen(benchmark="latency", axes=AXES)
 
 
 def samples(**changes: Any) -> SamplesRecord:
@@ -55,8 +63,12 @@ def problem(size: int, status: Any = "skipped", benchmark: str = "latency") -> P
     )
 
 
-def environment(*cpus: Any, launch: int = 0) -> EnvironmentRecord:
-    ranks = [{"rank": rank, "host": "h", "cpus": one} for rank, one in enumerate(cpus)]
+def environment(*cpus: Any, launch: int = 0, devices: Any = ()) -> EnvironmentRecord:
+    ranks: list[dict[str, Any]] = [
+        {"rank": rank, "host": "h", "cpus": one} for rank, one in enumerate(cpus)
+    ]
+    for one, uuid in zip(ranks, devices, strict=False):
+        one["device"] = {"uuid": uuid}
     return EnvironmentRecord(
         launch=launch, program="", version="", library_version=None, ranks=ranks, clock={}, env={}
     )
@@ -174,7 +186,7 @@ def test_where_a_launch_ran(plan: Any) -> None:
         answers = begun(plan)
         answers.take(environment(*cpus))
         assert answers.misplaced == where
-        with pytest.raises(ValueError, match="it said twice where it ran"):
+        with pytest.raises(ValueError, match="it said too often where it ran"):
             answers.take(environment([0], [1]))
         assert answers.misplaced == where
     with pytest.raises(msgspec.ValidationError):
@@ -191,8 +203,16 @@ def test_where_a_launch_ran(plan: Any) -> None:
         ({"path": "nowhere"}, "launch 0 is none of the plan's"),
         ({"role": "ceiling"}, "launch 0 is none of the plan's"),
         ({"adapter": "mlx5_0:1"}, "launch 0 is none of the plan's"),
-        ({"buffers": "D,D"}, "launch 0 is none of the plan's"),
-        ({"benchmarks": []}, "launch 0 is none of the plan's"),
+        ({"groups": []}, "launch 0 is none of the plan's"),
+        (
+            {"groups": [GroupRecord(buffers="D,D", axes=STATE, benchmarks=[CHOSEN])]},
+            "launch 0 is none of the plan's: fake on host-host same-numa with D,D latency",
+        ),
+        (
+            {"groups": [GroupRecord(axes={"reuse": "single"}, benchmarks=[CHOSEN])]},
+            "launch 0 is none of the plan's",
+        ),
+        ({"groups": [GroupRecord(axes=STATE, benchmarks=[])]}, "launch 0 is none of the plan's"),
     ],
 )
 def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
@@ -207,12 +227,48 @@ def test_a_launch_is_known_by_what_it_measures_in_any_order(standins: ModuleType
         for planned in plan.block(block):
             begin = launch_record(plan, planned, "run", "now")
             assert find(begin) == planned.template
-            begin.benchmarks = begin.benchmarks[::-1]
+            [group] = begin.groups
+            begin.groups = [_with(group, group.benchmarks[::-1])]
             assert find(begin) == planned.template
-            if begin.benchmarks:
-                begin.benchmarks = [*begin.benchmarks, begin.benchmarks[0]]
+            if group.benchmarks:
+                begin.groups = [_with(group, group.benchmarks[:1])]  # what is left of it
+                assert find(begin) == planned.template
+                begin.groups = [_with(group, [*group.benchmarks, group.benchmarks[0]])]
                 with pytest.raises(ValueError, match="is none of the plan's"):
                     find(begin)
+
+
+def _with(group: GroupRecord, benchmarks: list[Chosen]) -> GroupRecord:
+    return msgspec.structs.replace(group, benchmarks=benchmarks)
+
+
+def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -> None:
+    near = standins.gpu_path("host-gpu near")
+    variants = [Variant(benchmark="bw", axes=AXES, buffers=one) for one in ("H,D", "D,H")]
+    plan = make_plan(
+        Options(launches=2, sizes=[8]),
+        [standins.contender()],
+        variants,
+        [near],
+        standins.BENCHMARKS,
+    )
+    planned = next(one for one in plan.block(0) if one.role == "mpi")
+    answers = Answers(plan)
+    answers.take(launch_record(plan, planned, "run", "now"))
+    for group in planned.groups:
+        cpus = wanted_cpus(plan, planned, group)
+        devices = wanted_devices(plan, planned, group)
+        place = environment(*cpus, launch=planned.launch, devices=devices)
+        answers.take(place)
+        assert answers.misplaced == ""
+        shape = {"benchmark": "bw", "metric": "bw", "unit": "GB/s", "better": "higher"}
+        other = {"H,D": "D,H", "D,H": "H,D"}[group.buffers]
+        with pytest.raises(ValueError, match="was not asked for"):
+            answers.take(samples(launch=planned.launch, buffers=other, **shape))
+        answers.take(samples(launch=planned.launch, buffers=group.buffers, **shape))
+    assert answers.lacking() == ""
+    with pytest.raises(ValueError, match="it said too often where it ran"):
+        answers.take(place)
 
 
 def test_a_record_of_another_study(plan: Any) -> None:

@@ -6,15 +6,15 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from nearpeak.study.estimate import Cost, Estimate, Manner, Parts, guess_cost
+from nearpeak.study.estimate import Cost, Estimate, Manner, Part, Parts, guess_cost, manner_of
 from nearpeak.study.model import Plan, PlannedLaunch
 
 PILOT = Manner(slot_ms=1.0, least_samples=11, methods=())
 PARTS: Parts = [
-    (None, Cost(1.0)),
-    ("a", Cost(0.5, 0.01)),
-    ("b", Cost(0.0, 0.1)),
-    ("b", Cost(0.2, 0.0, 0.1)),
+    Part(Cost(1.0)),
+    Part(Cost(0.5, 0.01), method="a"),
+    Part(Cost(0.0, 0.1), method="b"),
+    Part(Cost(0.2, 0.0, 0.1), method="b"),
 ]
 
 
@@ -52,6 +52,20 @@ def test_another_slot_and_fewer_methods_take_less(plan: Plan) -> None:
     assert estimate.seconds([later]) == pytest.approx(1.0 + 0.6 + 1.0 + 0.7)
     fewer = msgspec.structs.replace(later, methods=("a",))
     assert estimate.seconds([fewer]) == pytest.approx(1.0 + 0.6)
+
+
+def test_a_launch_of_less_takes_what_was_measured_of_that(standins: ModuleType) -> None:
+    plan = standins.small_plan(benchmarks=("latency", "bw"))
+    template = next(i for i, one in enumerate(plan.launches) if one.role == "mpi")
+    whole = of(plan, template)
+    estimate = Estimate(plan)
+    start, first, second = Part(Cost(1.0)), Part(Cost(0.5), 0), Part(Cost(0.2), 1)
+    estimate.add(template, manner_of(whole), 1.7, [start, first, second])
+    estimate.add(template, manner_of(whole), 3.7, [Part(Cost(3.0)), Part(Cost(0.7), 0)])  # crashed
+    assert estimate.seconds([whole]) == pytest.approx(2.7)
+    (rest,) = (whole.only({1}.__contains__),)
+    assert rest is not None
+    assert estimate.seconds([rest]) == pytest.approx(2.0 + 0.2)
 
 
 def test_a_longer_slot_and_more_samples_cost_more_where_they_are_guessed(plan: Plan) -> None:

@@ -86,9 +86,9 @@ def test_an_application_has_launches_and_sizes_of_its_own(standins: ModuleType) 
     plan = solver_plan(standins, [pair, alone, network], sizes=[8, 1024])
     mine = [one for one in plan.launches if plan.application(one)]
     assert [one.path for one in mine] == [pair.id, "host x1"]  # the library's own transport
-    assert all(plan.sizes_in(one) == [64, 256] for one in mine)
+    assert all(plan.sizes_in(one, one.groups[0]) == [64, 256] for one in mine)
     others = [one for one in plan.launches if one.role == "mpi" and not plan.application(one)]
-    assert all(plan.sizes_in(one) == [8, 1024] for one in others)
+    assert all(plan.sizes_in(one, one.groups[0]) == [8, 1024] for one in others)
     [planned] = [one for one in plan.block(0) if one.path == "host x1"]
     words = make_command(plan, planned, TOOLS).argv
     assert words[words.index("--sizes") + 1] == "64,256"
@@ -175,7 +175,12 @@ def test_a_plan_is_the_same_once_written(standins: ModuleType) -> None:
 
 def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
     plan = plan_for(standins, latency(), latency(reuse="rotating"))
-    axes = [(one.path, one.axes["reuse"]) for one in plan.launches if one.role == "ceiling"]
+    axes = [
+        (one.path, group.axes["reuse"])
+        for one in plan.launches
+        if one.role == "ceiling"
+        for group in one.groups
+    ]
     assert sorted(axes) == [
         ("host-host same-numa", "fixed"),
         ("host-host same-numa", "rotating"),
@@ -286,10 +291,9 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
     plan = make_plan(
         Options(launches=2), [standins.contender()], variants, paths, standins.BENCHMARKS
     )
-    assert sorted((one.path, one.role, one.buffers) for one in plan.launches) == [
+    assert sorted((one.path, one.role, *buffers_of(one)) for one in plan.launches) == [
         ("gpu-gpu nvlink", "ceiling", "D,D"),  # one for both kinds of a GPU's memory
-        ("gpu-gpu nvlink", "mpi", "D,D"),
-        ("gpu-gpu nvlink", "mpi", "M,M"),
+        ("gpu-gpu nvlink", "mpi", "D,D", "M,M"),
         ("host-gpu near", "ceiling", "H,D"),
         ("host-gpu near", "mpi", "P,D"),
         ("host-host same-numa", "ceiling", "H,H"),
@@ -311,15 +315,16 @@ def test_nccl_is_launched_between_gpus_of_one_host_that_are_two(standins: Module
     variants.append(msgspec.structs.replace(variants[1], axes=other))
     plan = make_plan(Options(launches=2), contenders, variants, paths, standins.BENCHMARKS)
     launched = [launch for launch in plan.block(0) if launch.role == "mpi"]
-    assert {(one.path, one.buffers) for one in launched} == {("gpu-gpu nvlink", "D,D")}
-    lines = [make_command(plan, launch, TOOLS) for launch in launched]
+    assert [(one.path, *buffers_of(one)) for one in launched] == [("gpu-gpu nvlink", "D,D", "D,D")]
+    [line] = [make_command(plan, launch, TOOLS) for launch in launched]
     where = ["--cpus", "0,1", "--devices", "GPU-0,GPU-1", "--buffers", "D,D"]
-    start = ["nearpeak-native", "nccl", *where, "--library", "/nccl/libnccl.so.2", "latency"]
-    assert all(line.argv[: len(start)] == start for line in lines)
-    assert all(line.env["NCCL_ALGO"] == "Ring" for line in lines)
+    start = ["nccl", *where, "--library", "/nccl/libnccl.so.2", "latency"]
+    parts = parts_of(line.argv)
+    assert all(part[: len(start)] == start for part in parts)
+    assert line.env["NCCL_ALGO"] == "Ring"
     # What is as it always is need not be said, and NCCL may lack the axis.
-    assert sorted("--calls" in line.argv for line in lines) == [False, True]
-    assert not any("--staging" in line.argv for line in lines)
+    assert sorted("--calls" in part for part in parts) == [False, True]
+    assert "--staging" not in line.argv
     assert any("NCCL moves data between ranks of one host" in line for line in summary(plan))
 
 
@@ -334,7 +339,8 @@ def test_gpus_have_more_in_flight_than_the_host_in_every_budget(standins: Module
         given: dict[str, set[str]] = {}
         for one in plan.block(0):
             words = make_command(plan, one, TOOLS).argv
-            given.setdefault(one.buffers, set()).add(words[words.index("--in-flight") + 1])
+            [buffers] = buffers_of(one)
+            given.setdefault(buffers, set()).add(words[words.index("--in-flight") + 1])
         return given
 
     assert in_flight() == {"H,H": {"64M"}, "D,D": {"256M"}}
@@ -350,7 +356,7 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
     ]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
     plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
-    given = {(one.buffers, str(make_command(plan, one, TOOLS).env)) for one in plan.block(0)}
+    given = {(*buffers_of(one), str(make_command(plan, one, TOOLS).env)) for one in plan.block(0)}
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
 
@@ -387,7 +393,7 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
         variant("bw"),
         variant("latency", calls="nonblocking"),  # the same benchmark again
         variant("bibw"),
-        variant("bw", reuse="rotating"),  # an option of the launch
+        variant("bw", reuse="rotating"),
         variant("bw", buffers="M,M"),
     ]
     plan = make_plan(
@@ -397,20 +403,74 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
         [standins.gpu_path()],
         standins.BENCHMARKS,
     )
-    groups = sorted(one.variants for one in plan.launches if one.variants)
-    assert groups == [(0, 1, 3), (2,), (4,), (5,)]
+    [launch] = [one for one in plan.launches if one.variants]
+    assert [group.variants for group in launch.groups] == [(0, 1, 3), (2,), (4,), (5,)]
+    [planned] = [one for one in plan.block(0) if one.role == "mpi"]
+    parts = parts_of(make_command(plan, planned, TOOLS).argv)
+    assert [option(part, "--buffers") for part in parts] == list(buffers_of(planned))
+    names = [[variants[number].benchmark for number in one.variants] for one in planned.groups]
+    assert [[word for word in part if word in NAMES] for part in parts] == names
+    rotating = [group.axes["reuse"] == "rotating" for group in planned.groups]
+    assert ["rotating" in part for part in parts] == rotating
 
 
-def test_families_have_launches_of_their_own(standins: ModuleType) -> None:
-    families = {"latency": "pt2pt", "bw": "pt2pt", "bibw": "rma"}
-    known = [
-        msgspec.structs.replace(one, family=families.get(one.name, ""))
-        for one in standins.BENCHMARKS
-    ]
-    variants = [of("latency"), of("bibw"), of("bw")]
-    contender, path = standins.contender(), standins.data_path()
-    plan = make_plan(Options(launches=2), [contender], variants, [path], known)
-    assert sorted(one.variants for one in plan.launches if one.variants) == [(0, 2), (1,)]
+def test_groups_are_in_another_order_in_each_block_and_in_one_in_all_its_launches(
+    standins: ModuleType,
+) -> None:
+    variants = [of("latency", reuse=reuse) for reuse in ("fixed", "single", "rotating")]
+    plan = plan_for(standins, *variants, seed=3)
+    orders = set()
+    for number in range(12):
+        mine = {
+            tuple(group.axes["reuse"] for group in one.groups)
+            for one in plan.block(number)
+            if len(one.groups) > 1
+        }
+        assert len(mine) == 1
+        orders |= mine
+    assert len(orders) > 3
+
+
+def test_what_is_not_safe_behind_others_has_a_launch_of_its_own(standins: ModuleType) -> None:
+    variants = [of("latency"), of("bw"), of("bibw")]
+    plan = make_plan(
+        Options(launches=2),
+        [standins.contender("a"), standins.contender("b")],
+        variants,
+        [standins.data_path()],
+        standins.BENCHMARKS,
+        alone=lambda who, variant: (who.library.name, variant.benchmark) == ("a", "bw"),
+    )
+    launched = {(one.contender, *one.variants) for one in plan.launches if one.role == "mpi"}
+    assert launched == {(0, 0, 2), (0, 1), (1, 0, 1, 2)}
+
+
+def test_both_ways_between_unlike_memories_share_a_launch(standins: ModuleType) -> None:
+    variants = [of("bw", "H,D"), of("bw", "D,H")]
+    near = standins.gpu_path("host-gpu near")
+    plan = make_plan(ASKED, [standins.contender()], variants, [near], standins.BENCHMARKS)
+    assert sorted(one.role for one in plan.launches) == ["ceiling", "mpi"]
+    for one in plan.block(0):
+        parts = parts_of(make_command(plan, one, TOOLS).argv)
+        # The ranks of a library stay where they are; a ceiling has others.
+        there = {option(part, "--buffers"): "--reversed" in part for part in parts}
+        assert there == {"H,D": False, "D,H": one.role == "mpi"}
+        if one.role == "ceiling":
+            cpus = [option(part, "--cpus").split(",") for part in parts]
+            assert cpus[0] == cpus[1][::-1]
+
+
+def test_between_hosts_rank_0_stays_on_the_first(standins: ModuleType) -> None:
+    variants = [of("bw", "H,D"), of("bw", "D,H")]
+    near = standins.gpu_path("host-gpu two-nodes")
+    ends = tuple(
+        msgspec.structs.replace(end, host=host)
+        for end, host in zip(near.ends, ("a", "b"), strict=True)
+    )
+    far = msgspec.structs.replace(near, ends=ends)
+    plan = make_plan(ASKED, [standins.contender()], variants, [far], standins.BENCHMARKS)
+    assert [buffers_of(one) for one in plan.launches] == [("H,D",), ("D,H",)]
+    assert not any("--reversed" in make_command(plan, one, TOOLS).argv for one in plan.block(0))
 
 
 def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None:
@@ -425,7 +485,7 @@ def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None
         [*standins.BENCHMARKS, threads],
     )
     groups = sorted(one.variants for one in plan.launches if one.variants)
-    assert groups == [(0, 2), (1,), (3,)]
+    assert groups == [(0, 2), (1, 3)]
 
 
 ASKED = Options(benchmarks=["all of them"])
@@ -437,6 +497,19 @@ def of(benchmark: str, buffers: str = "H,H", **axes: str) -> Variant:
 
 def asked_of(words: list[str]) -> list[str]:
     return words[words.index("--metrics") + 1].split(",")
+
+
+def parts_of(words: list[str]) -> list[list[str]]:
+    """The command lines that a + parts."""
+    return [text.split() for text in " ".join(words[1:]).split(" + ")]
+
+
+def option(words: list[str], name: str) -> str:
+    return words[words.index(name) + 1]
+
+
+def buffers_of(launch: Template) -> tuple[str, ...]:
+    return tuple(group.buffers for group in launch.groups)
 
 
 def launched(plan: Plan) -> list[tuple[str, str, list[str]]]:
@@ -491,9 +564,12 @@ def test_the_ceilings_that_a_bound_follows_from_are_measured(standins: ModuleTyp
     plan = make_plan(ASKED, [standins.contender()], variants, paths, known)
     assert [one.name for one in plan.benchmarks] == ["allreduce", "bw", "latency", "mbw_mr"]
     found = sorted(
-        (one.path, one.buffers, sorted(set(asked_of(make_command(plan, one, TOOLS).argv)) & NAMES))
+        (one.path, group.buffers, sorted(set(asked_of(part)) & NAMES))
         for one in plan.block(0)
         if one.role == "ceiling" and one.path != "host-memory node0"
+        for group, part in zip(
+            one.groups, parts_of(make_command(plan, one, TOOLS).argv), strict=True
+        )
     )
     assert found == [
         ("gpu-gpu nvlink", "D,D", ["bw", "latency"]),
@@ -537,9 +613,12 @@ def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:
 
 def test_what_touched_a_message_has_its_own_ceiling(standins: ModuleType) -> None:
     plan = plan_for(standins, latency(), latency(touch="sender"))
-    touched = {one.axes["touch"] for one in plan.launches if one.role == "ceiling" and one.axes}
-    assert touched == {"none", "sender"}
-    assert sum(one.role == "mpi" for one in plan.launches) == 2 * 2 * 2  # a launch for each state
+    touched = [
+        [group.axes["touch"] for group in one.groups]
+        for one in plan.launches
+        if one.path != "host-memory node0"
+    ]
+    assert touched == [["none", "sender"]] * 2 * 3
 
 
 def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
@@ -554,19 +633,21 @@ def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
         standins.gpu_path(),
     ]
     plan = make_plan(Options(), [ceiling], variants, paths, standins.BENCHMARKS)
+    launches = [one for one in plan.block(0) if one.role == "mpi"]
     lines = [
-        " ".join(make_command(plan, one, TOOLS).argv).partition(" --sizes")[0]
-        for one in plan.block(0)
-        if one.role == "mpi"
+        " ".join(part).partition(" --sizes")[0]
+        for one in launches
+        for part in parts_of(make_command(plan, one, TOOLS).argv)
     ]
     host = "--metrics latency --as-library --reuse"
+    assert len(launches) == 3
     assert sorted(lines) == [
-        "nearpeak-native gpu --cpus 0,1 --buffers D,D --devices GPU-0,GPU-1 --metrics bw"
+        "gpu --cpus 0,1 --buffers D,D --devices GPU-0,GPU-1 --metrics bw"
         " --as-library --reuse fixed --touch none",
-        f"nearpeak-native pair --cpus 0,1 {host} fixed --touch none",
-        f"nearpeak-native pair --cpus 0,1 {host} rotating --touch none",
-        f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} fixed --touch none",
-        f"nearpeak-native tcp --cpus 0,1 --address 127.0.0.1 {host} rotating --touch none",
+        f"pair --cpus 0,1 {host} fixed --touch none",
+        f"pair --cpus 0,1 {host} rotating --touch none",
+        f"tcp --cpus 0,1 --address 127.0.0.1 {host} fixed --touch none",
+        f"tcp --cpus 0,1 --address 127.0.0.1 {host} rotating --touch none",
     ]
 
 
@@ -628,11 +709,16 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     assert plan.few_sizes == [8, 1 << 10, 1 << 15, 1 << 20, 1 << 24]
     found = {}
     for one in plan.block(0):
-        words = make_command(plan, one, TOOLS).argv
-        named_so = [plan.variants[number].benchmark for number in one.variants]
-        found[(one.path, *sorted(named_so))] = words[words.index("--sizes") + 1]
-        assert plan.is_brief(one) == (named_so == ["allreduce"])
-        assert words[words.index("--memory-limit") + 1] == "64M"
+        for group, part in zip(
+            one.groups, parts_of(make_command(plan, one, TOOLS).argv), strict=True
+        ):
+            named_so = [plan.variants[number].benchmark for number in group.variants]
+            found[(one.path, *sorted(named_so))] = option(part, "--sizes")
+            assert option(part, "--memory-limit") == "64M"
+        lasting = plan.lasting(one)
+        names = [plan.variants[number].benchmark for number in lasting.variants] if lasting else []
+        assert "allreduce" not in names
+        assert (lasting is None) == (one.path == "host-all 4" and one.role == "mpi")
     few = "8,1K,32K,1M,16M"
     assert found == {
         ("host-host same-numa",): "0:64M",

@@ -77,10 +77,10 @@ def test_a_changed_plan_is_noticed(folder: Path, name: str) -> None:
         list(read_records(folder))
 
 
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_another_schema_is_no_way_around_the_digests(folder: Path, schema: int) -> None:
     file = folder / NAME
     changed = file.read_bytes().replace(b'"seconds":1.0', b'"seconds":2.0')
     file.write_bytes(changed.replace(f'"schema":{SCHEMA}'.encode(), f'"schema":{schema}'.encode()))
-    with pytest.raises(UserError, match=f"has schema {schema}, this nearpeak reads schema 3"):
+    with pytest.raises(UserError, match=f"has schema {schema}, this nearpeak reads schema 4"):
         list(read_records(folder))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nearpeak.study.estimate import Cost, parts_of
+from nearpeak.study.estimate import Cost, Part, parts_of
 from nearpeak.study.model import Plan
 from nearpeak.study.records import SamplesRecord
 from nearpeak.study.stages import LEAST_SLOT_MS, MOST_SLOT_MS, PilotData, as_chosen
@@ -122,13 +122,14 @@ def test_what_a_launch_is_made_of() -> None:
         *(samples(7, [1.0], metric=one, method="a", seconds=0.030) for one in ("mbw", "mr")),
     ]
     rest, *cases = parts_of(records, seconds=1.0, slot_ms=20.0, least_samples=11)
-    assert rest == (None, Cost(pytest.approx(1.0 - 0.025 - 0.010 - 0.5 - 0.030)))
-    assert [(method, cost.seconds(20.0, 11)) for method, cost in cases] == [
+    assert rest == Part(Cost(pytest.approx(1.0 - 0.025 - 0.010 - 0.5 - 0.030)))
+    assert [(one.method, one.cost.seconds(20.0, 11)) for one in cases] == [
         ("a", pytest.approx(0.025)),
         ("b", pytest.approx(0.010)),
         ("a", pytest.approx(0.5)),
         ("a", pytest.approx(0.030)),
     ]
-    assert [round(cost.seconds(10.0, 11), 4) for _, cost in cases] == [0.014, 0.005, 0.5, 0.019]
+    times = [round(one.cost.seconds(10.0, 11), 4) for one in cases]
+    assert times == [0.014, 0.005, 0.5, 0.019]
     # Eleven samples and ten other rounds, or five and ten.
-    assert cases[2][1].seconds(10.0, 5) == pytest.approx(0.5 * 15 / 21)
+    assert cases[2].cost.seconds(10.0, 5) == pytest.approx(0.5 * 15 / 21)

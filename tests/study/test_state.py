@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What records say of what is left: the same cases count as in the results."""
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from nearpeak.study.answers import launch_record
 from nearpeak.study.model import Plan, PlannedLaunch
-from nearpeak.study.records import LaunchEndRecord, ProblemRecord, SamplesRecord
+from nearpeak.study.records import CaseRecord, LaunchEndRecord, ProblemRecord, SamplesRecord
 from nearpeak.study.state import State
 
 CASE: dict[str, Any] = {
@@ -92,3 +93,84 @@ def test_one_that_was_interrupted_is(plan: Plan) -> None:
     state = State(plan)
     feed(state, library(plan, 0), "interrupted", 1.0)
     assert library(plan, 0) in state.remaining(0)
+
+
+def feed_some(
+    state: State,
+    planned: PlannedLaunch,
+    crashes_in: str = "",
+    values: Mapping[str, float] = {},
+) -> None:
+    """A launch that ends with the first case of a benchmark, or well."""
+    state.feed(launch_record(state.plan, planned, "line", "now"))
+    status: Any = "ok"
+    for number in planned.variants:
+        benchmark = state.plan.benchmark(state.plan.variants[number])
+        case = {**CASE, "benchmark": benchmark.name}
+        plain = {name: case[name] for name in ("benchmark", "buffers", "axes")}
+        state.feed(CaseRecord(launch=planned.launch, size_bytes=8, **plain))
+        if benchmark.name == crashes_in:
+            status = "crashed"
+            break
+        value = values.get(benchmark.name, 1.0)
+        for size in state.plan.sizes:
+            state.feed(
+                SamplesRecord(
+                    launch=planned.launch, metric=benchmark.main.name, size_bytes=size,
+                    unit=benchmark.main.unit, better=benchmark.main.better, samples=[value],
+                    batch=1, kept_every=1, iterations=1, warmup_iterations=1, first_use_us=1.0,
+                    window=1, seconds=0.1, **case,
+                )
+            )  # fmt: skip
+    state.feed(
+        LaunchEndRecord(
+            launch=planned.launch, status=status, exit_status=0, seconds=1.0, message="", log=None
+        )
+    )
+
+
+def left(state: State, block: int) -> PlannedLaunch:
+    """The library's launch of a block."""
+    return next(one for one in state.remaining(block) if one.role == "mpi")
+
+
+def names_of(state: State, block: int) -> list[str]:
+    """What is left of it, in order."""
+    return [state.plan.variants[number].benchmark for number in left(state, block).variants]
+
+
+THREE = ("latency", "bw", "bibw")
+
+
+def test_what_a_launch_crashed_in_comes_last_and_takes_nothing_along(standins: ModuleType) -> None:
+    state = State(standins.small_plan(launches=6, benchmarks=THREE))
+    feed_some(state, left(state, 0), crashes_in="bw")
+    for block in range(1, 6):
+        assert set(names_of(state, block)) == set(THREE)
+        assert names_of(state, block)[-1] == "bw"
+    # Another one, too: the two take turns at being last.
+    feed_some(state, left(state, 1), crashes_in="bibw")
+    assert names_of(state, 2)[0] == "latency"
+    first = names_of(state, 2)[1]
+    feed_some(state, left(state, 2), crashes_in=first)
+    assert names_of(state, 3)[-1] == first
+
+
+def test_what_never_gives_a_sample_is_given_up_and_the_rest_goes_on(standins: ModuleType) -> None:
+    state = State(standins.small_plan(launches=6, benchmarks=THREE))
+    for block in range(3):
+        assert "bw" in names_of(state, block)
+        feed_some(state, left(state, block), crashes_in="bw")
+    assert set(names_of(state, 3)) == {"latency", "bibw"}
+
+
+def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
+    plan.looks = [6, 9]
+    state = State(plan)
+    for block in range(6):
+        for planned in plan.block(block):
+            feed_some(state, planned, values={"bw": 1.0 + block})
+    assert names_of(state, 6) == ["bw"]
+    assert not state.contenders_done(6)
+    assert {one.role for one in state.remaining(6)} == {"mpi", "ceiling"}

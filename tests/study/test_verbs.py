@@ -62,7 +62,8 @@ def ceilings(plan: Plan) -> list[PlannedLaunch]:
 
 def planned(plan: Plan) -> list[tuple[str, str, str | None]]:
     return sorted(
-        ((one.path, one.buffers, one.adapter) for one in ceilings(plan)), key=lambda one: str(one)
+        ((one.path, one.groups[0].buffers, one.adapter) for one in ceilings(plan)),
+        key=lambda one: str(one),
     )
 
 
@@ -106,7 +107,7 @@ def test_rotating_buffers_are_not_what_perftest_measures(standins: ModuleType) -
     assert planned(plan) == []
     both = plan_of(standins, [two_hosts("host-host")], [variant("H,H"), variant("H,H", "rotating")])
     over_adapter = [one for one in ceilings(both) if one.adapter]
-    assert [one.axes for one in over_adapter] == [{"reuse": "fixed", "touch": "none"}]
+    assert [one.groups[0].axes for one in over_adapter] == [{"reuse": "fixed", "touch": "none"}]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_the_command_line(
         f"--adapter mlx5_0:1 {words} fixed --touch none --metrics latency,bw --sizes 8,100 " in line
     )
     assert [rank.host for rank in launches[0].ranks] == list(hosts)
-    assert wanted_devices(plan, verbs) == [None, None]
+    assert wanted_devices(plan, verbs, verbs.groups[0]) == [None, None]
 
 
 def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_path: Path) -> None:

@@ -323,7 +323,7 @@ class GpuMode final : public Mode {
   GpuOptions options_;
 };
 
-GpuMode mode;
+const RegisterMode<GpuMode> mode;
 
 }  // namespace
 

@@ -255,7 +255,7 @@ class LinksMode final : public Mode {
   std::vector<std::string> devices_;
 };
 
-LinksMode mode;
+const RegisterMode<LinksMode> mode;
 
 }  // namespace
 }  // namespace nearpeak

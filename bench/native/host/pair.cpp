@@ -121,7 +121,7 @@ class PairMode final : public Mode {
   ModeOptions options_;
 };
 
-PairMode mode;
+const RegisterMode<PairMode> mode;
 
 }  // namespace
 

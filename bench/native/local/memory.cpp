@@ -406,7 +406,7 @@ class MemoryMode final : public Mode {
   MemoryOptions options_;
 };
 
-MemoryMode mode;
+const RegisterMode<MemoryMode> mode;
 
 }  // namespace
 

@@ -250,7 +250,7 @@ class NcclMode final : public Mode {
   std::map<const Benchmark*, Axes> given_;
 };
 
-NcclMode mode;
+const RegisterMode<NcclMode> mode;
 
 }  // namespace
 }  // namespace nearpeak::nccl

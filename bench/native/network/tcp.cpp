@@ -272,7 +272,7 @@ class TcpMode final : public Mode {
   TcpOptions options_;
 };
 
-TcpMode mode;
+const RegisterMode<TcpMode> mode;
 
 }  // namespace
 

@@ -341,7 +341,7 @@ class VerbsMode final : public Mode {
   std::string devices_;
 };
 
-VerbsMode mode;
+const RegisterMode<VerbsMode> mode;
 
 }  // namespace
 

@@ -47,6 +47,13 @@ TEST_CASE("--buffers is one letter for all, one for each half, or one for each r
   for (const char* bad : {"", "D,", "DD,D", "D;D", "d,d"}) CHECK_THROWS_AS(Kinds{bad}, BadInput);
 }
 
+TEST_CASE("kinds of buffers can be seen from the last rank") {
+  CHECK(Kinds("H,D").reversed().text() == "D,H");
+  CHECK(Kinds("H,D").reversed().of(1, 4) == BufferKind::kDevice);
+  CHECK(Kinds("H,H,M").reversed().of(0, 3) == BufferKind::kManaged);
+  CHECK(Kinds("D").reversed().text() == "D");
+}
+
 TEST_CASE("--devices is one for each rank or one for all, of a backend or of any") {
   const auto two = parse_devices("1,GPU-ab");
   CHECK(two[0].device == "1");

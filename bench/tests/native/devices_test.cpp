@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "native/mode.hpp"
@@ -13,12 +14,12 @@ namespace {
 
 // What `nearpeak-native devices ARGUMENTS` prints.
 std::string devices(const std::string& arguments) {
-  Mode* found = nullptr;
-  for (Mode* mode : modes())
-    if (mode->name() == "devices") found = mode;
-  REQUIRE(found != nullptr);
+  const auto all = modes();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [](const auto& mode) { return mode->name() == "devices"; });
+  REQUIRE(found != all.end());
   CLI::App app;
-  found->add_options(app);
+  (*found)->add_options(app);
   app.parse(arguments);
 
   std::FILE* file = std::tmpfile();
@@ -26,7 +27,7 @@ std::string devices(const std::string& arguments) {
   std::fflush(stdout);
   const int before = dup(STDOUT_FILENO);
   dup2(fileno(file), STDOUT_FILENO);
-  const int status = found->run();
+  const int status = (*found)->run();
   std::fflush(stdout);
   dup2(before, STDOUT_FILENO);
   close(before);

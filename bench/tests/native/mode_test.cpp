@@ -47,7 +47,7 @@ TEST_CASE("a benchmark says all that the study must know of it") {
 }
 
 TEST_CASE("what a mode does not do is no option of it") {
-  for (Mode* mode : modes()) {
+  for (const auto& mode : modes()) {
     const auto axes = mode->axes();
     const auto touch = std::find_if(axes.begin(), axes.end(),
                                     [](const Axis& axis) { return axis.name == kTouch; });
@@ -63,7 +63,7 @@ TEST_CASE("what a mode does not do is no option of it") {
 }
 
 TEST_CASE("arrays and links have no plateau") {
-  for (Mode* mode : modes()) {
+  for (const auto& mode : modes()) {
     CLI::App app;
     mode->add_options(app);
     const bool messages = mode->name() != "memory" && mode->name() != "links";

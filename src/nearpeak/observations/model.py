@@ -69,7 +69,7 @@ class Launch:
     conditions: dict[str, str]  # what is known of where and how it ran, flattened
     tick_ns: float | None  # of its clock; None: it did not say where it ran
     slot_ms: float  # time for one case
-    at: tuple[str, int] | None = None  # the benchmark and x of the case that it did not survive
+    at: Case | None = None  # that it did not survive, of no metric
     held_down: tuple[str, ...] = ()  # "core too hot", ...: what slowed it
 
 

@@ -53,13 +53,14 @@ class _Recorded:
         return [problem for problem in self.problems if problem.status == "wrong data"]
 
     @property
-    def not_survived(self) -> tuple[str, int] | None:
-        """Benchmark and size of the case that it began, of which it tells nothing."""
+    def not_survived(self) -> Case | None:
+        """The case that it began, of which it tells nothing."""
         if self.case is None:
             return None
-        told = [one for one, _ in self.samples] + self.problems
-        began = self.case.benchmark, self.case.size_bytes
-        return None if began in [(one.benchmark, one.size_bytes) for one in told] else began
+        told = {records.case_of(one, "") for one, _ in self.samples}
+        told |= {records.case_of(one, "") for one in self.problems}
+        began = records.case_of(self.case, "")
+        return None if began in told else began
 
     @property
     def status(self) -> str:
@@ -194,7 +195,7 @@ def _add(
     elif isinstance(record, records.CaseRecord):
         launch.case = record
     elif isinstance(record, records.EnvironmentRecord):
-        launch.environment = record
+        launch.environment = launch.environment or record  # of its first group
         launch.misplaced = answers.misplaced
     else:
         launch.end = record
@@ -250,7 +251,10 @@ def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
         who=Who(begin.library, begin.settings),
         place=place,
         curves=tuple(
-            curve for one in begin.benchmarks for curve in _curves(plan, one, begin.buffers)
+            curve
+            for group in begin.groups
+            for one in group.benchmarks
+            for curve in _curves(plan, one, group.buffers)
         ),
         status=status,
         message=message,
@@ -338,10 +342,11 @@ def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap
     if status == "wrong data" and recorded.wrong:
         status = "skipped"  # the cases with wrong data are named; the others were not reached
     reached = True
-    for benchmark, curves in groupby(launch.curves, key=lambda curve: curve.benchmark):
+    for _, curves in groupby(launch.curves, key=lambda one: (one.benchmark, one.buffers, one.axes)):
         missing = [case for curve in curves for case in _asked(plan, curve) if case not in settled]
         for case in missing:
-            ended_in = (benchmark, case.x) == launch.at if recorded.case else reached
+            began = msgspec.structs.replace(case, metric="")
+            ended_in = began == launch.at if recorded.case else reached
             yield Gap(launch, case, status, launch.message, reached=ended_in)
         reached = reached and not missing
 

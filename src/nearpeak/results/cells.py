@@ -327,11 +327,11 @@ def failures(observations: Observations) -> list[Failure]:
             session=launch.block.session,
             who=launch.who,
             place=launch.place,
-            benchmarks=[launch.at[0]]
+            benchmarks=[launch.at.benchmark]
             if launch.at
             else list(dict.fromkeys(curve.benchmark for curve in launch.curves)),
-            x=launch.at[1] if launch.at else None,
-            x_unit=x_unit(observations.benchmarks, launch.at[0] if launch.at else ""),
+            x=launch.at.x if launch.at else None,
+            x_unit=x_unit(observations.benchmarks, launch.at.benchmark if launch.at else ""),
             status=launch.status,
             message=launch.message,
             command=launch.command,

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from nearpeak.identity import Axes, Who
-from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.commands import wanted_cpus, wanted_devices, wanted_hosts
-from nearpeak.study.model import Plan, PlannedLaunch, Template, Variant
+from nearpeak.study.model import Group, Plan, PlannedLaunch, Template
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
     Chosen,
     EnvironmentRecord,
+    GroupRecord,
     LaunchRecord,
     ProblemRecord,
     Record,
@@ -22,11 +23,12 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
+    case_of,
 )
 
 NO_PLACE = "it did not say where it ran"
 _OfCase = CaseRecord | SamplesRecord | ProblemRecord
-Name = tuple[str, str, int]  # benchmark, metric, size in bytes
+Name = tuple[int, str, int]  # variant (its index), metric, size in bytes
 
 
 class _Device(msgspec.Struct):
@@ -45,7 +47,6 @@ class _Rank(msgspec.Struct):
 def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str) -> LaunchRecord:
     """How a launch of the plan begins."""
     who = plan.who(planned)
-    variants = [plan.variants[number] for number in planned.variants]
     return LaunchRecord(
         launch=planned.launch,
         block=planned.block,
@@ -53,9 +54,7 @@ def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str
         library=who.library,
         settings=who.settings,
         path=planned.path,
-        benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
-        axes=planned.axes,
-        buffers=planned.buffers,
+        groups=[_group_record(plan, group) for group in planned.groups],
         adapter=planned.adapter,
         slot_ms=planned.slot_ms,
         methods=list(planned.methods),
@@ -64,8 +63,16 @@ def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str
     )
 
 
-# Who is measured where in what; in which order, is each block's own.
-Content = tuple[str, Who, str, str, Axes, tuple[tuple[str, Axes], ...]]
+def _group_record(plan: Plan, group: Group) -> GroupRecord:
+    variants = [plan.variants[number] for number in group.variants]
+    return GroupRecord(
+        buffers=group.buffers,
+        axes=group.axes,
+        benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
+    )
+
+
+Measured = tuple[str, Axes, str, Axes]  # buffers and their state; benchmark and axes, of a library
 
 
 class Templates:
@@ -73,35 +80,44 @@ class Templates:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._indexes: dict[Content, list[int]] = {}
+        # Who is measured where -> the templates with all that they measure.
+        self._known: dict[tuple[object, ...], list[tuple[int, set[Measured]]]] = {}
         for index, template in enumerate(plan.launches):
-            variants = [plan.variants[number] for number in template.variants]
-            chosen = [Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants]
-            shared = (template.role, plan.who(template), template.path, template.buffers)
-            content = (*shared, Axes(template.axes), _measured(chosen))
-            self._indexes.setdefault(content, []).append(index)
+            key = (template.role, plan.who(template), template.path, template.adapter)
+            groups = [_group_record(plan, group) for group in template.groups]
+            self._known.setdefault(key, []).append((index, set(_measured(groups))))
 
     def find(self, record: LaunchRecord) -> int:
-        """Index into Plan.launches; ValueError when the plan has no such launch."""
+        """Index into Plan.launches of what measures all that the launch did, which may be less;
+        ValueError when the plan has no such launch."""
         who = Who(record.library, record.settings)
-        shared = (record.role, who, record.path, record.buffers)
-        same = self._indexes.get((*shared, Axes(record.axes), _measured(record.benchmarks)), [])
-        found = [one for one in same if self._plan.launches[one].adapter == record.adapter]
-        if not found:
+        key = (record.role, who, record.path, record.adapter)
+        mine = _measured(record.groups)
+        found = [(index, whole) for index, whole in self._known.get(key, []) if whole >= {*mine}]
+        if not found or len(mine) != len({*mine}) or not mine:
             raise ValueError(f"launch {record.launch} is none of the plan's: {_words(record)}")
         if record.launch // len(self._plan.launches) != record.block:
             raise ValueError(f"launch {record.launch} is not of block {record.block}")
-        return found[0]
+        return min(found, key=lambda one: len(one[1]))[0]
 
 
-def _measured(chosen: Iterable[Chosen]) -> tuple[tuple[str, Axes], ...]:
-    return tuple(sorted((one.benchmark, Axes(one.axes)) for one in chosen))
+def _measured(groups: Iterable[GroupRecord]) -> list[Measured]:
+    found: list[Measured] = []
+    for group in groups:
+        shared = (group.buffers, Axes(group.axes))
+        found += [(*shared, one.benchmark, Axes(one.axes)) for one in group.benchmarks]
+        if not group.benchmarks:
+            found.append((*shared, "", Axes()))
+    return found
 
 
 def _words(record: LaunchRecord) -> str:
     who = Who(record.library, record.settings).label
-    names = ", ".join(one.benchmark for one in record.benchmarks)
-    return " ".join([who, "on", record.path, "with", record.buffers, names]).strip()
+    groups = [
+        " ".join([group.buffers, *(one.benchmark for one in group.benchmarks)])
+        for group in record.groups
+    ]
+    return f"{who} on {record.path} with {'; '.join(groups)}"
 
 
 class Answers:
@@ -112,8 +128,13 @@ class Answers:
         self._metrics = {one.name: one for each in plan.benchmarks for one in each.metrics}
         self._sessions = 0  # that have begun
         self._templates = Templates(plan)
+        self._variants = {
+            (one.benchmark, one.buffers, Axes(one.axes)): number
+            for number, one in enumerate(plan.variants)
+        }
         self._launch: Template | None = None
         self._number = -1
+        self._places = 0  # groups that have said where they ran
         self._measured: set[object] = set()
         self._asked: list[Name] = []
         self._answered: set[Name] = set()
@@ -143,9 +164,7 @@ class Answers:
             if self._launch is None or record.launch != self._number:
                 raise ValueError(f"it belongs to launch {record.launch}, which never began")
             if isinstance(record, EnvironmentRecord):
-                if self.misplaced != NO_PLACE:
-                    raise ValueError("it said twice where it ran")
-                self.misplaced = _misplaced(self._plan, self._launch, record)
+                self._take_place(self._launch, record)
             elif isinstance(record, SamplesRecord):
                 self._take_samples(self._launch, record)
             elif isinstance(record, CaseRecord):
@@ -154,10 +173,8 @@ class Answers:
             elif isinstance(record, ProblemRecord) and self._launch.variants:
                 variant = self._variant(self._launch, record)
                 self._check_size(self._launch, record)
-                metrics = self._plan.benchmark(variant).metrics
-                self._answered |= {
-                    (record.benchmark, metric.name, record.size_bytes) for metric in metrics
-                }
+                metrics = self._plan.benchmark(self._plan.variants[variant]).metrics
+                self._answered |= {(variant, metric.name, record.size_bytes) for metric in metrics}
 
     def lacking(self) -> str:
         """What a launch that ended well owes, for people; "" when it owes nothing.
@@ -169,10 +186,10 @@ class Answers:
         missing = [name for name in self._asked if name not in self._answered]
         if not missing:
             return ""
-        benchmark, metric, size_bytes = missing[0]
+        variant, metric, size_bytes = missing[0]
         return (
             f"{len(missing)} of the {len(self._asked)} cases that it was to measure are missing, "
-            f"{benchmark} {metric} of {size_bytes} bytes first"
+            f"{self._plan.variants[variant].benchmark} {metric} of {size_bytes} bytes first"
         )
 
     def _begin(self, record: LaunchRecord) -> None:
@@ -181,18 +198,38 @@ class Answers:
                 f"launch {record.launch} is of session {record.session}, "
                 f"which is not the one that began last"
             )
-        self._launch = self._plan.launches[self._templates.find(record)]
+        template = self._plan.launches[self._templates.find(record)]
+        groups = tuple(self._group(group) for group in record.groups)
+        self._launch = msgspec.structs.replace(template, groups=groups)
         self._number = record.launch
+        self._places = 0
         self._measured = set()
-        benchmarks = [named(self._plan.benchmarks, one.benchmark) for one in record.benchmarks]
-        self._asked = [(one.name, *case) for one in benchmarks for case in asked(self._plan, one)]
+        self._asked = [
+            (variant, *case)
+            for variant in self._launch.variants
+            for case in asked(self._plan, self._plan.benchmark(self._plan.variants[variant]))
+        ]
         self._answered = set()
         self.misplaced = NO_PLACE
+
+    def _group(self, record: GroupRecord) -> Group:
+        chosen = [(one.benchmark, record.buffers, Axes(one.axes)) for one in record.benchmarks]
+        variants = tuple(self._variants[one] for one in chosen)
+        return Group(buffers=record.buffers, axes=record.axes, variants=variants)
+
+    def _take_place(self, launch: Template, record: EnvironmentRecord) -> None:
+        if self._places == len(launch.groups):
+            raise ValueError("it said too often where it ran")
+        before = self.misplaced if self._places else ""
+        group = launch.groups[self._places]
+        self._places += 1
+        self.misplaced = before or _misplaced(self._plan, launch, group, record)
 
     def _take_samples(self, launch: Template, record: SamplesRecord) -> None:
         if launch.variants:
             variant = self._variant(launch, record)
-            if record.metric not in [one.name for one in self._plan.benchmark(variant).metrics]:
+            benchmark = self._plan.benchmark(self._plan.variants[variant])
+            if record.metric not in [one.name for one in benchmark.metrics]:
                 raise ValueError(f"{record.benchmark} has no metric {record.metric}")
             if not record.verified:
                 raise ValueError(f"size {record.size_bytes}: its data was not verified")
@@ -204,32 +241,33 @@ class Answers:
             raise ValueError(f"size {record.size_bytes}: no samples")
         if not (min(record.samples) >= 0 and max(record.samples) < math.inf):
             raise ValueError(f"size {record.size_bytes}: a sample below zero")
-        name = (record.benchmark, record.metric, record.size_bytes)
-        case = (*name, record.buffers, Axes(record.axes), record.method)
+        case = (case_of(record, record.metric), record.method)
         if case in self._measured:
             raise ValueError(f"{record.benchmark} of {record.size_bytes} bytes was measured twice")
         self._measured.add(case)
-        self._answered.add(name)
+        if launch.variants:
+            self._answered.add((variant, record.metric, record.size_bytes))
 
     def _check_size(self, launch: Template, record: _OfCase) -> None:
         plateau = self._plan.plateaus.get(launch.path) if launch.role == "ceiling" else None
-        sizes = self._plan.sizes_in(launch)
+        group = launch.groups[max(0, self._places - 1)]
+        sizes = self._plan.sizes_in(launch, group)
         for benchmark in self._plan.benchmarks:
             if benchmark.name == record.benchmark and not benchmark.sized:
                 sizes = benchmark.sizes(sizes)
         if record.size_bytes not in (*sizes, plateau):
             raise ValueError(f"size {record.size_bytes} was not asked for")
 
-    def _variant(self, launch: Template, record: _OfCase) -> Variant:
-        """The variant that a record is an answer to; ValueError without one."""
-        for number in launch.variants:
+    def _variant(self, launch: Template, record: _OfCase) -> int:
+        """The variant that a record is an answer to, by its index; ValueError without one."""
+        for number in launch.groups[max(0, self._places - 1)].variants:
             variant = self._plan.variants[number]
             usual = {axis.name: axis.default for axis in self._plan.benchmark(variant).axes}
             if (record.benchmark, record.buffers) == (variant.benchmark, variant.buffers) and (
                 {**usual, **record.axes} == {**usual, **variant.axes}
             ):
                 record.axes = variant.axes
-                return variant
+                return number
         raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
 
 
@@ -262,10 +300,10 @@ def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
     ]
 
 
-def _misplaced(plan: Plan, planned: Template, environment: EnvironmentRecord) -> str:
+def _misplaced(plan: Plan, planned: Template, group: Group, environment: EnvironmentRecord) -> str:
     """Which rank did not run on the host, CPUs and device asked for; "" when all did."""
     said = {one.rank: one for one in msgspec.convert(environment.ranks, list[_Rank])}
-    hosts = wanted_hosts(plan, planned)
+    hosts = wanted_hosts(plan, planned, group)
     ranks = [said.get(rank, _Rank(rank)) for rank in range(len(hosts))]
     firsts: dict[str | None, _Rank] = {}  # of each host of the plan
     for one, host in zip(ranks, hosts, strict=True):
@@ -277,10 +315,10 @@ def _misplaced(plan: Plan, planned: Template, environment: EnvironmentRecord) ->
             )
     if len({first.host for first in firsts.values()}) < len(firsts):
         return f"all ranks ran on host {ranks[0].host}, wanted {' and '.join(map(str, firsts))}"
-    for one, cpus in zip(ranks, wanted_cpus(plan, planned), strict=True):
+    for one, cpus in zip(ranks, wanted_cpus(plan, planned, group), strict=True):
         if sorted(one.cpus) != sorted(cpus):
             return f"rank {one.rank} ran on CPUs {one.cpus}, wanted {cpus}"
-    for one, uuid in zip(ranks, wanted_devices(plan, planned), strict=False):
+    for one, uuid in zip(ranks, wanted_devices(plan, planned, group), strict=False):
         device = one.device.uuid if one.device else None
         if uuid is not None and device != uuid:
             return f"rank {one.rank} ran on device {device}, wanted {uuid}"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of each launch of a plan."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.families import all_families, is_ceiling, is_native, mode_of
+from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine import model as machine
 from nearpeak.study import mps
@@ -26,12 +26,12 @@ from nearpeak.study.model import (
     LEAST_SAMPLES,
     PLATEAU_BLOCKS,
     Contender,
+    Group,
     Plan,
     PlannedLaunch,
     Template,
     new_study,
 )
-from nearpeak.study.plan import state_of
 from nearpeak.study.sizes import format_bytes, format_sizes
 
 # Of the buffers of a rank, where nobody said what to measure: blocks of 4 MiB for each of many
@@ -43,6 +43,7 @@ PROBLEM_LIMIT, GPU_PROBLEM_LIMIT = "2G", "32G"
 # Of ceilings between hosts, which may take the next one too; below those of outgoing connections.
 FIRST_PORT = 20000
 PORTS = 10000
+PART = "+"  # begins another command line, measured in the same launch
 
 
 @dataclass(frozen=True)
@@ -59,69 +60,66 @@ def make_command(
 ) -> CommandLine:
     """The command line of a planned launch; its records go to `jsonl`, or a table to stdout."""
     path = plan.find_path(planned.path)
-    sampling = [
+    if path.transport == "local":
+        # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
+        return _local(path, tools, _sampling(plan, planned, planned.groups[0], jsonl))
+    options = [
+        (group, ["--sizes", format_sizes(plan.sizes_in(planned, group)), *sampling])
+        for group in planned.groups
+        for sampling in [_sampling(plan, planned, group, jsonl)]
+    ]
+    if planned.contender is None:
+        methods, plateau = _methods(planned), _plateau(plan, planned)
+        return _in_turn(
+            [
+                _ceiling(plan, planned, group, tools, [*methods, *common, *plateau])
+                for group, common in options
+            ]
+        )
+    contender = plan.contenders[planned.contender]
+    if is_native(contender.library):
+        return _in_turn(
+            [_native(plan, group, path, contender, tools, common) for group, common in options]
+        )
+    ends = launch_ends(plan, planned)
+    program = [str(tools.mpi_program(contender.library))]
+    for group, common in options:
+        program += [PART] if len(program) > 1 else []
+        for number in group.variants:
+            program += [plan.variants[number].benchmark, *_options(plan.variants[number].axes)]
+        # What all of them share may stand after any of them.
+        program += ["--buffers", group.buffers, *device_options(ends, group.buffers)]
+        program += ["--reversed"] if group_ends(path, group) != ends else []
+        program += common
+    buffers = planned.groups[0].buffers
+    launch = rank_launch(
+        program, path, ends, buffers, contender.settings, plan.study, plan.remote_shell
+    )
+    return tools.command_line(contender.library, launch)
+
+
+def _sampling(plan: Plan, planned: PlannedLaunch, group: Group, jsonl: Path | None) -> list[str]:
+    return [
         *("--window", str(plan.window)),
-        *("--in-flight", format_bytes(in_flight_bytes(plan, planned.buffers))),
+        *("--in-flight", format_bytes(in_flight_bytes(plan, group.buffers))),
         *_memory_limit(plan, planned),
         *("--slot-ms", f"{planned.slot_ms:g}"),
         *_least_samples(planned),
         *("--seed", str(planned.seed)),
         *(("--jsonl", str(jsonl)) if jsonl else ()),
     ]
-    if path.transport == "local":
-        # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
-        return _local(path, tools, sampling)
-    common = ["--sizes", format_sizes(plan.sizes_in(planned)), *sampling]
-    if planned.role == "ceiling":
-        common += _plateau(plan, planned)
-        return _ceiling(plan, planned, path, tools, [*_methods(planned), *common])
-    assert planned.contender is not None
-    contender = plan.contenders[planned.contender]
-    ends = launch_ends(plan, planned)
-    if is_ceiling(contender.library):
-        variants = [plan.variants[number] for number in planned.variants]
-        return library_of_ceilings(
-            tools,
-            path,
-            ends,
-            planned.buffers,
-            [variant.benchmark for variant in variants],
-            [*_options(dict(state_of(variants[0].axes))), *common],
-            contender.settings,
-            plan.study,
-        )
-    if mode_of(contender.library):
-        words = []
-        for number in planned.variants:
-            # Axes that it lacks have their defaults, in which it is the same.
-            variant = plan.variants[number]
-            usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
-            other = {name: value for name, value in variant.axes.items() if value != usual[name]}
-            words += [variant.benchmark, *_options(other)]
-        return loaded_by_native(
-            tools,
-            contender.library,
-            path,
-            ends,
-            planned.buffers,
-            [*words, *common],
-            contender.settings,
-            plan.study,
-        )
-    program = [str(tools.mpi_program(contender.library))]
-    for number in planned.variants:
-        program += [plan.variants[number].benchmark, *_options(plan.variants[number].axes)]
-    # What all of them share may stand after any of them.
-    program += ["--buffers", planned.buffers, *device_options(ends, planned.buffers), *common]
-    launch = rank_launch(
-        program, path, ends, planned.buffers, contender.settings, plan.study, plan.remote_shell
-    )
-    return tools.command_line(contender.library, launch)
+
+
+def _in_turn(lines: Sequence[CommandLine]) -> CommandLine:
+    """Those of nearpeak-native as one."""
+    first, *others = lines
+    more = [word for one in others for word in (PART, *one.argv[1:])]
+    return CommandLine(argv=[*first.argv, *more], env=first.env)
 
 
 def _memory_limit(plan: Plan, planned: PlannedLaunch) -> list[str]:
     if plan.application(planned):
-        gpu = needs_gpu(planned.buffers)
+        gpu = needs_gpu(planned.groups[0].buffers)
         return ["--memory-limit", GPU_PROBLEM_LIMIT if gpu else PROBLEM_LIMIT]
     return ["--memory-limit", MEMORY_LIMIT] if plan.few_sizes else []
 
@@ -178,36 +176,44 @@ def path_environment(path: machine.Path, study: str) -> dict[str, str]:
     return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
 
 
-def launch_ends(plan: Plan, planned: Template) -> Ends:
-    """The end of the path that each rank of a launch sits at."""
-    path = plan.find_path(planned.path)
-    return rank_ends(path, planned.buffers) or path.ends
+def launch_ends(plan: Plan, launch: Template) -> Ends:
+    """The end of the path that each rank of a launch sits at, as the launcher numbers them.
+
+    Within a host it is the same for all groups, of which some have their ranks reversed.
+    """
+    path = plan.find_path(launch.path)
+    return group_ends(path, launch.groups[0]) if path.two_hosts else path.ends
 
 
-def wanted_cpus(plan: Plan, planned: Template) -> list[list[int]]:
-    """The logical CPUs that each rank of a launch must run on."""
-    path = plan.find_path(planned.path)
-    ends = launch_ends(plan, planned)
+def group_ends(path: machine.Path, group: Group) -> Ends:
+    """The end of the path that each rank of a group sits at."""
+    return rank_ends(path, group.buffers) or path.ends
+
+
+def wanted_cpus(plan: Plan, launch: Template, group: Group) -> list[list[int]]:
+    """The logical CPUs that each rank of a group must run on."""
+    path = plan.find_path(launch.path)
+    ends = group_ends(path, group)
     if path.transport == "local":
         return [path.ends[0].cpus]
-    if planned.role == "ceiling" and not path.two_hosts:
+    if launch.role == "ceiling" and not path.two_hosts:
         return [end.cpus[:1] for end in ends]
     return [end.cpus for end in ends]
 
 
-def wanted_hosts(plan: Plan, planned: Template) -> list[str | None]:
-    """The host of each rank of a launch, as the plan names it; those of one name are one host."""
-    path = plan.find_path(planned.path)
-    ends = path.ends[:1] if path.transport == "local" else launch_ends(plan, planned)
+def wanted_hosts(plan: Plan, launch: Template, group: Group) -> list[str | None]:
+    """The host of each rank of a group, as the plan names it; those of one name are one host."""
+    path = plan.find_path(launch.path)
+    ends = path.ends[:1] if path.transport == "local" else group_ends(path, group)
     return [end.host for end in ends]
 
 
-def wanted_devices(plan: Plan, planned: Template) -> list[str | None]:
-    """The UUID of the device that each rank of a launch must have taken; None: any, or none."""
-    path = plan.find_path(planned.path)
+def wanted_devices(plan: Plan, launch: Template, group: Group) -> list[str | None]:
+    """The UUID of the device that each rank of a group must have taken; None: any, or none."""
+    path = plan.find_path(launch.path)
     if path.transport == "local" or path.two_hosts:
         return [None for _ in path.ends]
-    return [end.gpu for end in launch_ends(plan, planned)]
+    return [end.gpu for end in group_ends(path, group)]
 
 
 def _local(path: machine.Path, tools: Tools, common: list[str]) -> CommandLine:
@@ -235,22 +241,23 @@ def _methods(planned: PlannedLaunch) -> list[str]:
 
 
 def _ceiling(
-    plan: Plan, planned: PlannedLaunch, path: machine.Path, tools: Tools, common: list[str]
+    plan: Plan, planned: PlannedLaunch, group: Group, tools: Tools, common: list[str]
 ) -> CommandLine:
+    path = plan.find_path(planned.path)
     program = str(tools.native_program())
-    measured = ceiling_benchmarks(plan, path, planned.buffers)
+    measured = ceiling_benchmarks(plan, path, group.buffers)
     metrics = [name for name in plan.order(planned.block) if name in measured]
-    if needs_gpu(planned.buffers) and not path.two_hosts:
+    if needs_gpu(group.buffers) and not path.two_hosts:
         metrics += GPU_FACTS
-    what = [*_options(planned.axes), "--metrics", ",".join(metrics)]
+    what = [*_options(group.axes), "--metrics", ",".join(metrics)]
+    ends = group_ends(path, group)
     if path.two_hosts:
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + (plan.seed + planned.launch) % PORTS
-        ends = launch_ends(plan, planned)
         where = ["--peer", str(ends[0].host), "--port", str(port)]
         if planned.adapter:
-            where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", planned.buffers]
-            where += ["--devices", ",".join(devices(ends))] if in_gpu(planned.buffers) else []
+            where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", group.buffers]
+            where += ["--devices", ",".join(devices(ends))] if in_gpu(group.buffers) else []
         else:
             where = ["tcp", *where]
         return tools.command_line(
@@ -262,9 +269,44 @@ def _ceiling(
                 env=path_environment(path, plan.study) if planned.adapter else {},
             ),
         )
-    where = _within_host(path, launch_ends(plan, planned), planned.buffers)
+    where = _within_host(path, ends, group.buffers)
     return CommandLine(
         argv=[program, *where, *what, *common], env=path_environment(path, plan.study)
+    )
+
+
+def _native(
+    plan: Plan,
+    group: Group,
+    path: machine.Path,
+    contender: Contender,
+    tools: Tools,
+    common: list[str],
+) -> CommandLine:
+    """nearpeak-native for a library that is none of MPI: the ceilings, or one that it loads."""
+    ends = group_ends(path, group)
+    variants = [plan.variants[number] for number in group.variants]
+    if is_ceiling(contender.library):
+        names = [variant.benchmark for variant in variants]
+        options = [*_options(group.axes), *common]
+        return library_of_ceilings(
+            tools, path, ends, group.buffers, names, options, contender.settings, plan.study
+        )
+    words = []
+    for variant in variants:
+        # Axes that it lacks have their defaults, in which it is the same.
+        usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
+        other = {name: value for name, value in variant.axes.items() if value != usual[name]}
+        words += [variant.benchmark, *_options(other)]
+    return loaded_by_native(
+        tools,
+        contender.library,
+        path,
+        ends,
+        group.buffers,
+        [*words, *common],
+        contender.settings,
+        plan.study,
     )
 
 

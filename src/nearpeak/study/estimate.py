@@ -2,14 +2,16 @@
 """How long launches will take: a guess before the first one, then what was measured."""
 
 import statistics
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from nearpeak.libraries.families import is_ceiling
+from nearpeak.machine.model import Path
 from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
-from nearpeak.study.model import GPU_FACTS, Plan, PlannedLaunch, Template
+from nearpeak.study.model import GPU_FACTS, Group, Plan, PlannedLaunch, Template
 from nearpeak.study.records import SamplesRecord, timed
 
 
@@ -76,7 +78,7 @@ def kind_of(plan: Plan, launch: Template) -> Kind:
     if launch.adapter:
         return role, "verbs"
     return role, transport if transport == "local" else (
-        "gpu" if needs_gpu(launch.buffers) else transport
+        "gpu" if needs_gpu(launch.groups[0].buffers) else transport
     )
 
 
@@ -86,39 +88,49 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
     if path.transport == "local":
         return Cost(LOCAL_SECONDS)
     guess = GUESSES[kind_of(plan, launch)]
-    if launch.role == "mpi":
-        names = [plan.variants[number].benchmark for number in launch.variants]
-    else:
-        names = ceiling_benchmarks(plan, path, launch.buffers)
-    together = min(len(path.ends) // 2, MOST_TOGETHER)
     cost = Cost(guess.start)
-    if plan.application(launch):
-        cases = len(plan.sizes_in(launch))
+    if application := plan.application(launch):
+        cases = len(plan.sizes_of(application))
         return cost + Cost(APPLICATION_SECONDS * cases, guess.slots * cases / 1000)
+    for number, group in enumerate(launch.groups):
+        if number and kind_of(plan, launch)[0] == "ceiling":  # other processes
+            cost += Cost(guess.start)
+        cost += _guess_group(plan, path, launch, group, guess)
+    return cost
+
+
+def _guess_group(plan: Plan, path: Path, launch: Template, group: Group, guess: Guess) -> Cost:
+    """Of its cases alone."""
+    if launch.role == "mpi":
+        names = [plan.variants[number].benchmark for number in group.variants]
+    else:
+        names = ceiling_benchmarks(plan, path, group.buffers)
+    together = min(len(path.ends) // 2, MOST_TOGETHER)
+    cost = Cost()
     for benchmark in [named(plan.benchmarks, name) for name in names]:
-        for size in _sizes(plan, launch, benchmark):
-            moved = guess.samples * _sample_bytes(plan, launch, benchmark, size)
+        for size in _sizes(plan, launch, group, benchmark):
+            moved = guess.samples * _sample_bytes(plan, path, group, benchmark, size)
             each = moved / (guess.gbs * 1e9) / together
             cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
-    if launch.role == "ceiling" and needs_gpu(launch.buffers):
+    if launch.role == "ceiling" and needs_gpu(group.buffers):
         cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
     return cost
 
 
-def _sizes(plan: Plan, launch: Template, benchmark: Benchmark) -> list[int]:
+def _sizes(plan: Plan, launch: Template, group: Group, benchmark: Benchmark) -> list[int]:
     """What a launch measures of a benchmark: of the rates of a ceiling, the plateau too."""
     plateau = plan.plateaus.get(launch.path)
     if plateau is None or launch.role != "ceiling" or benchmark.main.better != "higher":
-        return benchmark.sizes(plan.sizes_in(launch))
-    return [*benchmark.sizes(plan.sizes_in(launch)), plateau]
+        return benchmark.sizes(plan.sizes_in(launch, group))
+    return [*benchmark.sizes(plan.sizes_in(launch, group)), plateau]
 
 
-def _sample_bytes(plan: Plan, launch: Template, benchmark: Benchmark, size: int) -> int:
+def _sample_bytes(plan: Plan, path: Path, group: Group, benchmark: Benchmark, size: int) -> int:
     """Bytes that one sample moves at least, between all ranks."""
-    ranks = len(plan.find_path(launch.path).ends)
+    ranks = len(path.ends)
     if benchmark.traffic is not None:
         return round(ranks * benchmark.traffic.bytes(size, ranks))
-    most = in_flight_bytes(plan, launch.buffers) // max(size, 1)
+    most = in_flight_bytes(plan, group.buffers) // max(size, 1)
     return ranks // 2 * benchmark.moves.bytes(size, max(1, min(plan.window, most)))
 
 
@@ -128,13 +140,26 @@ class Manner(NamedTuple):
     slot_ms: float
     least_samples: int
     methods: tuple[str, ...]
+    variants: tuple[int, ...] = ()
 
 
-Parts = list[tuple[str | None, Cost]]  # of a launch: by the method that a part is of
+class Part(NamedTuple):
+    """Of a launch: a case, or (without a method and a variant) what was beside all cases."""
+
+    cost: Cost
+    variant: int | None = None  # index into Plan.variants; None: of a ceiling
+    method: str | None = None
+
+
+Parts = list[Part]
 
 
 def parts_of(
-    samples: Iterable[SamplesRecord], seconds: float, slot_ms: float, least_samples: int
+    samples: Iterable[SamplesRecord],
+    seconds: float,
+    slot_ms: float,
+    least_samples: int,
+    variant_of: Callable[[SamplesRecord], int | None] = lambda _: None,
 ) -> Parts:
     """What a launch of so many seconds was made of: its cases, and the rest.
 
@@ -146,12 +171,13 @@ def parts_of(
         bound = one.iterations > least_samples * one.batch
         if bound:
             growing = min(one.seconds, WARM_SLOT * slot_ms / 1000)
-            parts.append((one.method, Cost(one.seconds - growing, growing / slot_ms)))
+            cost = Cost(one.seconds - growing, growing / slot_ms)
         else:
             each = one.seconds / (least_samples + OTHER_ROUNDS)
-            parts.append((one.method, Cost(each * OTHER_ROUNDS, 0.0, each)))
+            cost = Cost(each * OTHER_ROUNDS, 0.0, each)
+        parts.append(Part(cost, variant_of(one), one.method))
     rest = seconds - sum(one.seconds for one in cases)
-    return [(None, Cost(max(0.0, rest))), *parts]
+    return [Part(Cost(max(0.0, rest))), *parts]
 
 
 class Estimate:
@@ -174,11 +200,11 @@ class Estimate:
         return sum(self._one(launch, correction) for launch in launches)
 
     def _one(self, launch: PlannedLaunch, correction: float) -> float:
-        manner = Manner(launch.slot_ms, launch.least_samples, launch.methods)
+        manner = manner_of(launch)
         if known := self._measured.get(launch.template, {}).get(manner):
             return statistics.fmean(known)
         if others := self._parts.get(launch.template):
-            return statistics.fmean(_seconds(parts, manner) for parts in others)
+            return _seconds(others, manner)
         guess = self._guesses[launch.template]
         return guess.seconds(launch.slot_ms, launch.least_samples) * correction
 
@@ -193,10 +219,21 @@ class Estimate:
         return measured / guessed if guessed else 1.0
 
 
-def _seconds(parts: Parts, manner: Manner) -> float:
-    """What these parts take in another manner."""
-    return sum(
-        cost.seconds(manner.slot_ms, manner.least_samples)
-        for method, cost in parts
-        if method is None or not manner.methods or method in manner.methods
-    )
+def manner_of(launch: PlannedLaunch) -> Manner:
+    """How it is to be measured."""
+    variants = tuple(sorted(launch.variants))
+    return Manner(launch.slot_ms, launch.least_samples, launch.methods, variants)
+
+
+def _seconds(launches: Iterable[Parts], manner: Manner) -> float:
+    """What another manner takes: of each variant the mean of the launches that measured it."""
+    times: dict[int | None, list[float]] = defaultdict(list)
+    for parts in launches:
+        own: dict[int | None, float] = defaultdict(float)
+        for cost, variant, method in parts:
+            if method is None or not manner.methods or method in manner.methods:
+                own[variant] += cost.seconds(manner.slot_ms, manner.least_samples)
+        for variant, seconds in own.items():
+            times[variant].append(seconds)
+    wanted = (None, *manner.variants)
+    return sum(statistics.fmean(times[variant]) for variant in wanted if variant in times)

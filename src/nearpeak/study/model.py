@@ -3,8 +3,8 @@
 
 import random
 import uuid
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -16,12 +16,13 @@ from nearpeak.study.benchmarks import Benchmark, named
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
 # made of, and no ceilings of anything.
 GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
-SCHEMA = 3
+SCHEMA = 4
 LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
 PLATEAU_BLOCKS = 6  # that measure where a path's ceiling ends to grow: for its interval
 Role = Literal["mpi", "ceiling"]
+T = TypeVar("T", bound="Template")
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
 
@@ -88,29 +89,51 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     tried: str = ""  # when: before the study that has it, it is from the user's cache
 
 
-class Template(msgspec.Struct, kw_only=True, frozen=True):
-    """What every block launches once: variants of different benchmarks with the same buffers.
+class Group(msgspec.Struct, kw_only=True, frozen=True):
+    """What a launch measures with the same buffers, in the same state of them, and at the same
+    sizes: variants of different benchmarks, one after the other; of a ceiling none."""
 
-    A ceiling has no contender and no variants. Between two hosts there are several: over TCP, and
-    over an RDMA adapter.
-    """
-
-    role: Role
-    path: str
-    contender: int | None = None  # index into Plan.contenders
-    variants: tuple[int, ...] = ()  # indexes into Plan.variants
-    # Of a ceiling: what it is matched on, "reuse" and "touch". Always `Axes`.
-    axes: dict[str, str] = {}
     buffers: str = "H,H"
-    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
+    axes: dict[str, str] = {}  # what is matched on of a ceiling: "reuse" and "touch". Always `Axes`
+    variants: tuple[int, ...] = ()  # indexes into Plan.variants
 
     def __post_init__(self) -> None:
         if type(self.axes) is not Axes:
             msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
 
 
+class Template(msgspec.Struct, kw_only=True, frozen=True):
+    """What every block launches once: groups that one launch measures one after the other.
+
+    A ceiling has no contender. Between two hosts there are several: over TCP, and over an RDMA
+    adapter.
+    """
+
+    role: Role
+    path: str
+    contender: int | None = None  # index into Plan.contenders
+    groups: tuple[Group, ...]
+    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
+
+    @property
+    def variants(self) -> tuple[int, ...]:
+        """Indexes into Plan.variants, in the order of measurement."""
+        return tuple(number for group in self.groups for number in group.variants)
+
+    def only(self: T, wanted: Callable[[int], bool]) -> T | None:
+        """The same with the wanted variants alone; None without any. A ceiling stays whole."""
+        if self.role == "ceiling":
+            return self
+        groups = [
+            msgspec.structs.replace(group, variants=tuple(filter(wanted, group.variants)))
+            for group in self.groups
+        ]
+        left = tuple(group for group in groups if group.variants)
+        return msgspec.structs.replace(self, groups=left) if left else None
+
+
 class PlannedLaunch(Template, kw_only=True, frozen=True):
-    """One launch of a template; its variants are in the order in which they are measured."""
+    """One launch of a template, or of a part of it, in the order of measurement."""
 
     template: int  # index into Plan.launches
     launch: int  # counts through all blocks
@@ -176,12 +199,13 @@ class Plan(msgspec.Struct, kw_only=True):
         few = self.few_sizes and benchmark.ceiling != "measured"
         return benchmark.sizes(self.few_sizes if few else self.sizes)
 
-    def sizes_in(self, launch: Template) -> list[int]:
-        """Bytes of the messages of a launch, of which its benchmarks may leave some out; of an
-        application's, the sizes of its problem."""
+    def sizes_in(self, launch: Template, group: Group) -> list[int]:
+        """Bytes of the messages of a group of a launch, of which its benchmarks may leave some out;
+        of an application's, the sizes of its problem."""
         if application := self.application(launch):
             return self.sizes_of(application)
-        few = self._has_few(launch) or (not launch.variants and self._is_wide(launch))
+        wide = len(self.find_path(launch.path).ends) > 2
+        few = self.has_few(group.variants[0]) if group.variants else wide
         return self.few_sizes if self.few_sizes and few else self.sizes
 
     def application(self, launch: Template) -> Benchmark | None:
@@ -191,18 +215,17 @@ class Plan(msgspec.Struct, kw_only=True):
         benchmark = self.benchmark(self.variants[launch.variants[0]])
         return None if benchmark.over_bytes else benchmark
 
-    def is_brief(self, launch: Template) -> bool:
-        """Whether the first blocks alone measure it: of few sizes, or of local memory, which no
-        library is held against."""
-        return self._has_few(launch) or self.find_path(launch.path).transport == "local"
+    def has_few(self, number: int) -> bool:
+        """Whether a variant is measured at a few sizes, and in the first blocks alone."""
+        few = bool(self.few_sizes)
+        return few and self.benchmark(self.variants[number]).ceiling != "measured"
 
-    def _has_few(self, launch: Template) -> bool:
-        if not self.few_sizes or not launch.variants:
-            return False
-        return self.benchmark(self.variants[launch.variants[0]]).ceiling != "measured"
-
-    def _is_wide(self, launch: Template) -> bool:
-        return len(self.find_path(launch.path).ends) > 2
+    def lasting(self, launch: T) -> T | None:
+        """A launch without what the first blocks alone measure: what has few sizes, and local
+        memory, which no library is held against. None where nothing is left."""
+        if self.find_path(launch.path).transport == "local":
+            return None
+        return launch.only(lambda number: not self.has_few(number))
 
     def benchmark(self, variant: Variant) -> Benchmark:
         """What a variant is of."""
@@ -239,15 +262,31 @@ class Plan(msgspec.Struct, kw_only=True):
             for position, index in enumerate(indexes)
         ]
 
+    def _chance(self, block: int, group: Group) -> float:
+        """What the groups of a launch are ordered by: the same in all launches of a block."""
+        few = any(map(self.has_few, group.variants))
+        words = f"{self.seed} group {block} {group.buffers} {group.axes} {few}"
+        return random.Random(words).random()
+
     def planned(self, template: int, launch: int, block: int, seed: int) -> PlannedLaunch:
         """A launch of a template, as it is measured where nothing else was decided."""
         places = {name: place for place, name in enumerate(self.order(block))}
-        fields = msgspec.structs.asdict(self.launches[template])
-        fields["variants"] = tuple(
-            sorted(fields["variants"], key=lambda one: places[self.variants[one].benchmark])
-        )
+        made = self.launches[template]
+        groups = [
+            msgspec.structs.replace(
+                group,
+                variants=tuple(
+                    sorted(group.variants, key=lambda one: places[self.variants[one].benchmark])
+                ),
+            )
+            for group in made.groups
+        ]
         return PlannedLaunch(
-            **fields,
+            role=made.role,
+            path=made.path,
+            contender=made.contender,
+            groups=tuple(sorted(groups, key=lambda group: self._chance(block, group))),
+            adapter=made.adapter,
             template=template,
             launch=launch,
             block=block,

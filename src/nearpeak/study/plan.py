@@ -7,8 +7,6 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.machine.model import Path
@@ -32,6 +30,7 @@ from nearpeak.study.model import (
     PILOT_BLOCKS,
     SCHEMA,
     Contender,
+    Group,
     Plan,
     Template,
     Variant,
@@ -120,6 +119,11 @@ def all_run(_contender: Contender, _variant: Variant) -> bool:
     return True
 
 
+def none_alone(_contender: Contender, _variant: Variant) -> bool:
+    """No contender needs launches of their own for anything."""
+    return False
+
+
 def make_plan(
     options: Options,
     contenders: Sequence[Contender],
@@ -130,6 +134,7 @@ def make_plan(
     perftest: bool = False,
     deviation: float = DEVIATION,
     trial_seconds: float = 0.0,
+    alone: Runs = none_alone,
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
 
@@ -137,6 +142,7 @@ def make_plan(
     ceilings over RDMA adapters with `perftest` alone. `benchmarks`: those of the variants.
     `deviation`: of launch medians, relative, taken for granted until some were measured.
     `trial_seconds`: of the budget, that are spent before the first launch.
+    `alone`: what a contender has launches of their own for, as it is not safe behind others.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -175,7 +181,7 @@ def make_plan(
     )
     plan.few_sizes = _few(plan, options)
     _check_sizes(plan)
-    plan.launches = [one for path in plan.paths for one in _launches(plan, runs, path)]
+    plan.launches = [one for path in plan.paths for one in _launches(plan, runs, alone, path)]
     plan.plateaus = _plateaus(plan)
     if plan.budget_seconds is not None:
         fit(plan, options)
@@ -314,9 +320,10 @@ def expected_seconds(plan: Plan, *, brief: bool = True) -> tuple[float, float]:
     first = later = 0.0
     slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
     for launch in plan.launches:
-        if plan.is_brief(launch) and not brief:
+        measured = launch if brief else plan.lasting(launch)
+        if measured is None:
             continue
-        cost = guess_cost(plan, launch)
+        cost = guess_cost(plan, measured)
         first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
         least = least_samples(plan, kind_of(plan, launch), PILOT_BLOCKS)
         later += cost.seconds(slot_ms, least)
@@ -329,7 +336,7 @@ def _limit(plan: Plan) -> float:
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
+def _launches(plan: Plan, runs: Runs, alone: Runs, path: Path) -> Iterator[Template]:
     """What a block measures on a path: its ceilings, and every contender in every variant."""
     fitting = [
         (number, variant)
@@ -337,7 +344,6 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
         if _has_part(path, plan.benchmark(variant), variant.buffers)
         and (not plan.few_sizes or _is_wanted(path, plan.benchmark(variant), variant))
     ]
-    template = Template(role="ceiling", path=path.id)
     held = [
         (state_of(variant.axes), buffers)
         for _, variant in fitting
@@ -347,14 +353,15 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
     ceilings = {one for one in held if one[1] == HOST or not path.two_hosts}
     if path.transport == "local":
         ceilings = {(USUAL_STATE, HOST)}
-    for state, buffers in sorted(ceilings):
-        yield msgspec.structs.replace(template, axes=dict(state), buffers=buffers)
+    groups = [Group(axes=dict(state), buffers=buffers) for state, buffers in sorted(ceilings)]
+    # Between hosts each has ports of its own.
+    for some in [[one] for one in groups] if path.two_hosts else [groups] if groups else []:
+        yield Template(role="ceiling", path=path.id, groups=tuple(some))
     if plan.perftest and path.two_hosts and path.adapter:
         # perftest uses the same buffers again and again, and looks at none of them.
         for buffers in sorted({buffers for state, buffers in held if state == USUAL_STATE}):
-            yield msgspec.structs.replace(
-                template, axes=dict(USUAL_STATE), buffers=buffers, adapter=path.adapter
-            )
+            group = Group(axes=dict(USUAL_STATE), buffers=buffers)
+            yield Template(role="ceiling", path=path.id, groups=(group,), adapter=path.adapter)
     for number, contender in enumerate([] if path.ceilings_only else plan.contenders):
         mine = [
             (index, variant)
@@ -363,14 +370,10 @@ def _launches(plan: Plan, runs: Runs, path: Path) -> Iterator[Template]:
             and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
             and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
         ]
-        for together in _together(plan, mine):
-            yield msgspec.structs.replace(
-                template,
-                role="mpi",
-                contender=number,
-                variants=tuple(together),
-                buffers=plan.variants[together[0]].buffers,
-            )
+        safe = [one for one in mine if not alone(contender, one[1])]
+        for together in [*_together(plan, path, safe), *([one] for one in mine if one not in safe)]:
+            groups = _groups(plan, together)
+            yield Template(role="mpi", path=path.id, contender=number, groups=tuple(groups))
 
 
 def _has_part(path: Path, benchmark: Benchmark, buffers: str) -> bool:
@@ -407,32 +410,40 @@ def between_gpus(path: Path, buffers: str) -> bool:
     return set(buffers.split(",")) == {"D"} and own and not path.two_hosts and not path.shares_gpu
 
 
-def _together(plan: Plan, variants: Sequence[tuple[int, Variant]]) -> list[list[int]]:
-    """The variants in groups that one launch can measure: starting costs more than measuring.
+Numbered = tuple[int, Variant]  # with its index into Plan.variants
 
-    They have the same buffers, the same state of them and the same sizes, which are options of the
-    launch, no benchmark twice, and all of them several threads that call MPI, or none. What crashes
-    takes along what comes after it, but no other family: libraries have code of its own for each.
+
+def _together(plan: Plan, path: Path, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:
+    """The variants that one launch can measure: starting costs more than measuring.
+
+    All of them have several threads that call MPI, or none; an application, which may take most of
+    the memory, is alone. Between hosts rank 0 writes the records, on the first of them.
     """
-    groups: list[tuple[tuple[object, ...], dict[str, int]]] = []
+    launches: dict[object, list[Numbered]] = defaultdict(list)
     for index, variant in variants:
         benchmark = plan.benchmark(variant)
-        shared = (
-            variant.buffers,
-            state_of(variant.axes),
-            benchmark.threads,
-            benchmark.family,
-            bool(plan.few_sizes) and benchmark.ceiling == "measured",
-            # An application has sizes of its own.
-            "" if benchmark.over_bytes else benchmark.name,
-        )
+        application = None if benchmark.over_bytes else index
+        ends = rank_ends(path, variant.buffers) or ()
+        first = ends[0].host if ends and path.two_hosts else None
+        launches[benchmark.threads, application, first].append((index, variant))
+    return launches.values()
+
+
+def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
+    """The same by their buffers, the state of these, and the sizes; no benchmark twice."""
+    groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
+    for index, variant in variants:
+        shared = (variant.buffers, state_of(variant.axes), plan.has_few(index))
         for key, members in groups:
             if key == shared and variant.benchmark not in members:
                 members[variant.benchmark] = index
                 break
         else:
             groups.append((shared, {variant.benchmark: index}))
-    return [list(members.values()) for _, members in groups]
+    return [
+        Group(buffers=buffers, axes=dict(state), variants=tuple(members.values()))
+        for (buffers, state, _), members in groups
+    ]
 
 
 def summary(plan: Plan) -> list[str]:
@@ -508,7 +519,12 @@ def _verdict_words(plan: Plan) -> list[str]:
 
 
 def _few_words(plan: Plan) -> str:
-    few = any(plan.sizes_in(one) != plan.sizes for one in plan.launches if one.variants)
+    few = any(
+        plan.sizes_in(one, group) != plan.sizes
+        for one in plan.launches
+        for group in one.groups
+        if group.variants
+    )
     words = f", {format_sizes(plan.few_sizes)} of what has no measured ceiling" if few else ""
     return words + _plateau_words(plan)
 

@@ -117,6 +117,7 @@ def prepare(
             has_perftest(),
             VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
             gate.seconds,
+            known.alone,
         )
 
     plan = gate.settle(make)

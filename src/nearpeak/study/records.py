@@ -11,7 +11,7 @@ from nearpeak.machine.states import State
 from nearpeak.study.benchmarks import Better
 from nearpeak.study.model import Role
 
-SCHEMA = 3
+SCHEMA = 4
 
 TOO_SLOW = "aborted: too slow"  # the status of a case that was given up for its budget
 
@@ -65,6 +65,14 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     axes: dict[str, str]
 
 
+class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """What a launch measures with the same buffers in the same state of them."""
+
+    buffers: str = "H,H"  # of each rank
+    axes: dict[str, str]  # what is matched on of a ceiling: reuse and touch
+    benchmarks: list[Chosen]  # in the order of measurement; none for a ceiling
+
+
 class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
     """A launch begins. When an id begins twice (after --resume), the last one counts."""
 
@@ -74,9 +82,7 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     library: str  # "" for a ceiling
     settings: str
     path: str
-    benchmarks: list[Chosen]  # in the order of measurement; none for a ceiling
-    axes: dict[str, str]  # of a ceiling: what it is matched on
-    buffers: str = "H,H"  # of each rank
+    groups: list[GroupRecord]  # in the order of measurement
     adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
     command: str  # one line for a POSIX shell
     started: str
@@ -87,7 +93,7 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
-    """What the measuring program found when it ran: written by it, once per launch."""
+    """What the measuring program found when it ran: written by it before each group of a launch."""
 
     launch: int = -1
     program: str

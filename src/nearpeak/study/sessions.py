@@ -80,9 +80,12 @@ def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools)
 def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> State:
     """The state of what a launch uses of this host."""
     here = (None, "localhost", socket.gethostname())
-    hosts = wanted_hosts(plan, planned)
+    first = planned.groups[0]
+    hosts = wanted_hosts(plan, planned, first)
     ranks = [
-        cpus for cpus, host in zip(wanted_cpus(plan, planned), hosts, strict=True) if host in here
+        cpus
+        for cpus, host in zip(wanted_cpus(plan, planned, first), hosts, strict=True)
+        if host in here
     ]
     in_turn = chain.from_iterable(zip_longest(*ranks))  # each rank's first, each one's second, ...
     ends = plan.find_path(planned.path).ends if len(hosts) == 1 else launch_ends(plan, planned)

@@ -32,7 +32,7 @@ from nearpeak.study.records import SamplesRecord, case_of, timed
 LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
 NEAR = 1.5
-BRIEF_BLOCKS = 6  # that measure what they alone measure (Plan.is_brief): for its interval
+BRIEF_BLOCKS = 6  # that measure what they alone measure (Plan.lasting): for its interval
 
 
 class Choice(NamedTuple):
@@ -87,7 +87,7 @@ class PilotData:
         ]
         least = least_samples(self._plan, kind, PILOT_BLOCKS)
         totals = [
-            sum(cost.seconds(self._plan.slot_ms, least) for _, cost in parts)
+            sum(part.cost.seconds(self._plan.slot_ms, least) for part in parts)
             for parts in self._parts[kind]
         ]
         # All cases, as those that take longer than the slot now may not with a longer one.

@@ -3,18 +3,21 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nearpeak.identity import Case
+import msgspec
+
+from nearpeak.identity import Axes, Case
 from nearpeak.statistics.intervals import precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
+from nearpeak.study.model import PILOT_BLOCKS, Group, Plan, PlannedLaunch
 from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.records import (
     AmendmentRecord,
+    CaseRecord,
     LaunchEndRecord,
     LaunchRecord,
     ProblemRecord,
@@ -40,6 +43,13 @@ class Median(NamedTuple):
     block: int
     session: int
     value: float
+
+
+class Unit(NamedTuple):
+    """What is done, or given up, on its own: a variant of a launch; a whole ceiling."""
+
+    template: int  # index into Plan.launches
+    variant: int | None  # index into Plan.variants
 
 
 class Cell:
@@ -72,11 +82,17 @@ class State:
         self._begun: LaunchRecord | None = None
         self._open: list[SamplesRecord] = []
         self._problems: list[ProblemRecord] = []
-        # All by template: index into Plan.launches.
-        self._failures: dict[int, int] = {}
-        self._cells: dict[int, dict[Case, Cell]] = defaultdict(dict)
-        self._done: dict[int, int] = {}  # first block in which it is not launched any more
-        self._passed: dict[int, list[range]] = defaultdict(list)  # blocks without it, before
+        self._case: CaseRecord | None = None  # that began last
+        self._variants = {
+            (one.benchmark, one.buffers, Axes(one.axes)): number
+            for number, one in enumerate(plan.variants)
+        }
+        # All by template and variant.
+        self._failures: dict[Unit, int] = {}  # in a row without a sample
+        self._bad_ends: dict[Unit, int] = {}  # launches that ended badly in it
+        self._cells: dict[Unit, dict[Case, Cell]] = defaultdict(dict)
+        self._done: dict[Unit, int] = {}  # first block in which it is not measured any more
+        self._passed: dict[Unit, list[range]] = defaultdict(list)  # blocks without it, before
         self._choice: Choice | None = None
         self._over = 0  # so many first blocks are over
         self._looked: set[int] = set()
@@ -84,12 +100,14 @@ class State:
     def feed(self, record: Record) -> None:
         """Takes in one record."""
         if isinstance(record, LaunchRecord):
-            self._begun, self._open, self._problems = record, [], []
+            self._begun, self._open, self._problems, self._case = record, [], [], None
             self.begun_blocks = max(self.begun_blocks, record.block + 1)
         elif isinstance(record, SamplesRecord):
             self._open.append(record)
         elif isinstance(record, ProblemRecord):
             self._problems.append(record)
+        elif isinstance(record, CaseRecord):
+            self._case = record
         elif isinstance(record, LaunchEndRecord):
             self._end(record)
         elif isinstance(record, AmendmentRecord):
@@ -103,10 +121,12 @@ class State:
         return min(self._over, self.begun_blocks)
 
     def failures_with(self, planned: PlannedLaunch, status: str) -> int:
-        """Failures in a row without samples, once the running launch has ended so."""
-        if status == "ok" or self._open:
-            return 0
-        return self._failures.get(planned.template, 0) + 1
+        """Failures in a row of what the running launch fails in without a sample, if it has ended
+        so."""
+        sampled = {self._variant(one) for one in self._open}
+        blamed = self._blamed(_units(planned.template, planned.variants), status)
+        failed = [one for one in blamed if one.variant not in sampled]
+        return max((self._failures.get(one, 0) + 1 for one in failed), default=0)
 
     def remaining(self, block: int) -> list[PlannedLaunch]:
         """The launches of a block that are still to be run, in order."""
@@ -128,11 +148,11 @@ class State:
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
         self._look(block)
-        return all(self._is_done(template, block) for template in self._of("mpi"))
+        return all(self._is_done(unit, block) for unit in self._of("mpi"))
 
     def cells(self) -> list[Cell]:
         """All that libraries were measured in so far."""
-        return [cell for template in self._of("mpi") for cell in self._cells[template].values()]
+        return [cell for unit in self._of("mpi") for cell in self._cells[unit].values()]
 
     def forecast(self) -> Forecast | None:
         """What was reached, and what more time would bring; None where nothing more is needed."""
@@ -140,11 +160,13 @@ class State:
         while block < self.looks[-1] and not self.remaining(block):
             block += 1
         remaining = self.remaining(block)
-        templates = {planned.template for planned in remaining}
+        going = {
+            unit for planned in remaining for unit in _units(planned.template, planned.variants)
+        }
         known = [
-            (cell.medians, template in templates)
-            for template in self._of("mpi")
-            for cell in self._cells[template].values()
+            (cell.medians, unit in going)
+            for unit in self._of("mpi")
+            for cell in self._cells[unit].values()
         ]
         return forecast(
             [[one.value for one in some] for some, _ in known],
@@ -154,11 +176,29 @@ class State:
         )
 
     def _block(self, number: int) -> list[PlannedLaunch]:
-        planned = self.plan.block(number)
+        left = [self._what_is_left(planned) for planned in self.plan.block(number)]
+        planned = [one for one in left if one is not None]
         choice = self._chosen() if number >= PILOT_BLOCKS else None
         if choice is None:
             return planned
         return [as_chosen(self.plan, one, choice) for one in planned]
+
+    def _what_is_left(self, planned: PlannedLaunch) -> PlannedLaunch | None:
+        """A launch without what is done. What launches ended badly in comes behind all others, so
+        that it takes nothing along; of several, what did so least often first."""
+        left = planned.only(
+            lambda number: not self._is_done(Unit(planned.template, number), planned.block)
+        )
+        if left is None or left.role == "ceiling":
+            return left
+        counts = {
+            number: self._bad_ends.get(Unit(left.template, number), 0) for number in left.variants
+        }
+        ordered: list[Group] = []
+        for count in sorted(set(counts.values())):
+            some = left.only({number for number in counts if counts[number] == count}.__contains__)
+            ordered += some.groups if some else ()
+        return msgspec.structs.replace(left, groups=tuple(ordered))
 
     def _chosen(self) -> Choice | None:
         """What the pilot says; None until it is over."""
@@ -175,45 +215,81 @@ class State:
         more = record.budget_seconds
         self.budget_seconds = None if more is None else self.seconds + more
         if record.every:
-            for template in [one for one in self._done if not self._is_given_up(one)]:
-                self._passed[template].append(range(self._done.pop(template), first))
+            for unit in [one for one in self._done if not self._is_given_up(one)]:
+                self._passed[unit].append(range(self._done.pop(unit), first))
 
     def _end(self, record: LaunchEndRecord) -> None:
-        begun, samples = self._begun, self._open
-        self._begun, self._open = None, []
         self.seconds += record.seconds
-        if begun is None or record.status == "interrupted":
-            return
+        if self._begun is not None and record.status != "interrupted":
+            self._take_in(self._begun, record)
+        self._begun = None
+
+    def _take_in(self, begun: LaunchRecord, record: LaunchEndRecord) -> None:
+        samples = self._open
         template = self._templates.find(begun)
         self.ended[record.launch] = record.status
         kind = kind_of(self.plan, self.plan.launches[template])
         least = least_samples(self.plan, kind, begun.block)
         slot_ms = begun.slot_ms or self.plan.slot_ms
-        parts = parts_of(samples, record.seconds, slot_ms, least)
-        manner = Manner(slot_ms, least, tuple(begun.methods))
+        parts = parts_of(samples, record.seconds, slot_ms, least, self._variant)
+        variants = [
+            self._variants[one.benchmark, group.buffers, Axes(one.axes)]
+            for group in begun.groups
+            for one in group.benchmarks
+        ]
+        manner = Manner(slot_ms, least, tuple(begun.methods), tuple(sorted(variants)))
         self.estimate.add(template, manner, record.seconds, parts)
-        self._count_failures(template, begun.block, good=record.status == "ok" or bool(samples))
+        units = _units(template, variants)
+        self._count_failures(units, record.status, begun.block)
         samples = list(filter(believes(record.status, "", self._problems), samples))
         if begun.block < PILOT_BLOCKS and samples:
             self.pilot.add(template, samples, parts)
         if begun.role == "mpi":
             self._add_medians(template, begun, samples)
 
-    def _count_failures(self, template: int, block: int, *, good: bool) -> None:
-        self._failures[template] = 0 if good else self._failures.get(template, 0) + 1
-        if self._is_given_up(template):
-            self._done.setdefault(template, block + 1)
+    def _blamed(self, units: list[Unit], status: str) -> list[Unit]:
+        """Of what the last launch measured, what it ended badly in: the variant that it had begun
+        and not answered; where it came to none, all."""
+        if status == "ok":
+            return []
+        if self._case is None:
+            return [] if self._open else units
+        case = case_of(self._case, "")
+        told = [case_of(one, "") for one in self._open]
+        if case in told or case in [case_of(one, "") for one in self._problems]:
+            return []
+        return [one for one in units if one.variant == self._variant(self._case)]
 
-    def _is_given_up(self, template: int) -> bool:
-        return self._failures.get(template, 0) >= GIVE_UP_AFTER
+    def _count_failures(self, units: list[Unit], status: str, block: int) -> None:
+        sampled = {self._variant(one) for one in self._open}
+        blamed = self._blamed(units, status)
+        for unit in units:
+            if status == "ok" or unit.variant in sampled:
+                self._failures[unit] = 0
+            elif unit in blamed:
+                self._failures[unit] = self._failures.get(unit, 0) + 1
+                if self._is_given_up(unit):
+                    self._done.setdefault(unit, block + 1)
+        for unit in blamed:
+            self._bad_ends[unit] = self._bad_ends.get(unit, 0) + 1
+
+    def _is_given_up(self, unit: Unit) -> bool:
+        return self._failures.get(unit, 0) >= GIVE_UP_AFTER
 
     def _add_medians(
         self, template: int, begun: LaunchRecord, samples: Iterable[SamplesRecord]
     ) -> None:
         for one in samples:
-            cell = self._cells[template].setdefault(case_of(one, one.metric), Cell(one.better))
+            unit = Unit(template, self._variant(one))
+            cell = self._cells[unit].setdefault(case_of(one, one.metric), Cell(one.better))
             median = Median(begun.block, begun.session, statistics.median(one.samples))
             cell.medians.append(median)
+
+    def _variant(self, record: CaseRecord | SamplesRecord) -> int | None:
+        """Of a library's record; None of a ceiling's."""
+        if self._begun is None or self._begun.role == "ceiling":
+            return None
+        return self._variants.get((record.benchmark, record.buffers, Axes(record.axes)))
 
     def _look(self, block: int) -> None:
         """Judges precision at every look that lies before this block, once what it is about is
@@ -226,14 +302,14 @@ class State:
                 self._judge(look)
 
     def _judge(self, look: int) -> None:
-        for template in self._of("mpi"):
-            if template not in self._done and self._precise(template, look):
-                self._done[template] = look
-        for template in self._of("ceiling"):
-            if template not in self._done and all(
-                self._is_done(user, look) for user in self._users(template)
+        for unit in self._of("mpi"):
+            if unit not in self._done and self._precise(unit, look):
+                self._done[unit] = look
+        for unit in self._of("ceiling"):
+            if unit not in self._done and all(
+                self._is_done(user, look) for user in self._users(unit.template)
             ):
-                self._done[template] = look
+                self._done[unit] = look
 
     def _is_over(self, blocks: int) -> bool:
         """Whether nothing is left of so many first blocks."""
@@ -242,26 +318,40 @@ class State:
         return self._over >= blocks
 
     def _is_left(self, planned: PlannedLaunch) -> bool:
-        return planned.launch not in self.ended and not self._is_done(
-            planned.template, planned.block
+        return planned.launch not in self.ended and not all(
+            self._is_done(unit, planned.block)
+            for unit in _units(planned.template, planned.variants)
         )
 
-    def _precise(self, template: int, look: int) -> bool:
-        cells = self._cells[template]
+    def _precise(self, unit: Unit, look: int) -> bool:
+        cells = self._cells[unit]
         return bool(cells) and all(cell.precise(look) for cell in cells.values())
 
-    def _users(self, ceiling: int) -> list[int]:
-        """The MPI launches that a ceiling is the ceiling of; for local memory, all of them."""
+    def _users(self, ceiling: int) -> list[Unit]:
+        """What libraries are measured in below a ceiling; for local memory, all of it."""
         path = self.plan.launches[ceiling].path
-        users = [one for one in self._of("mpi") if self.plan.launches[one].path == path]
+        users = [one for one in self._of("mpi") if self.plan.launches[one.template].path == path]
         return users or self._of("mpi")
 
-    def _of(self, role: str) -> list[int]:
-        return [index for index, one in enumerate(self.plan.launches) if one.role == role]
+    def _of(self, role: str) -> list[Unit]:
+        return [
+            unit
+            for index, one in enumerate(self.plan.launches)
+            if one.role == role
+            for unit in _units(index, one.variants)
+        ]
 
-    def _is_done(self, template: int, block: int) -> bool:
-        if block >= BRIEF_BLOCKS and self.plan.is_brief(self.plan.launches[template]):
+    def _is_done(self, unit: Unit, block: int) -> bool:
+        template, variant = unit
+        local = self.plan.find_path(self.plan.launches[template].path).transport == "local"
+        brief = local if variant is None else self.plan.has_few(variant)
+        if brief and block >= BRIEF_BLOCKS:
             return True
-        if any(block in passed for passed in self._passed[template]):
+        if any(block in passed for passed in self._passed[unit]):
             return True
-        return self._done.get(template, block + 1) <= block
+        return self._done.get(unit, block + 1) <= block
+
+
+def _units(template: int, variants: Sequence[int]) -> list[Unit]:
+    """Of these variants of a launch; of a ceiling, which has none, one."""
+    return [Unit(template, number) for number in variants] or [Unit(template, None)]

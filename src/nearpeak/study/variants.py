@@ -84,13 +84,25 @@ class Awarenesses:
             for one in found
             if one.status not in (GOOD, NOT_TRIED)
         }
+        self._unsafe = {
+            (Who(one.library, one.settings), one.buffers, one.operation)
+            for one in found
+            if one.after_others
+        }
         self._benchmarks: dict[str, Benchmark] = {one.name: one for one in described.benchmarks}
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
+        return self._trial(contender, variant) not in self._wrong
+
+    def alone(self, contender: Contender, variant: Variant) -> bool:
+        """Whether a contender is well in a variant alone, and was not behind others."""
+        return self._trial(contender, variant) in self._unsafe
+
+    def _trial(self, contender: Contender, variant: Variant) -> tuple[Who, str, str]:
         known = self._benchmarks
         operation = tried_as(known[variant.benchmark], variant, known.values())
-        return (contender.who, variant.buffers, operation) not in self._wrong
+        return contender.who, variant.buffers, operation
 
     def with_staging(
         self, contenders: Sequence[Contender], variants: Sequence[Variant]

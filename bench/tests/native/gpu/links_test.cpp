@@ -19,13 +19,13 @@ namespace {
 const std::set<std::string> kAll{"links_peers", "links_down", "links_up", "links_host",
                                  "links_all"};
 
-// As `nearpeak-native links` does, in a process of its own, as options stay in a mode.
+// As `nearpeak-native links` does, in a process of its own.
 int run_words(std::vector<std::string> words) {
   return in_own_process([&]() -> int {
     try {
       const auto all = modes();
       Mode& links = **std::find_if(all.begin(), all.end(),
-                                   [](const Mode* mode) { return mode->name() == "links"; });
+                                   [](const auto& mode) { return mode->name() == "links"; });
       CLI::App app;
       links.add_options(app);
       std::reverse(words.begin(), words.end());  // as CLI11 takes them

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several command lines in one launch, parted by a +."""
+
+import subprocess
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import build_mpi
+
+WHERE = ("--slot-ms", "1")
+
+
+def of(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
+    return [
+        (one["benchmark"], one["buffers"], one["axes"]["touch"], one["size_bytes"])
+        for one in records
+    ]
+
+
+def test_each_part_has_options_of_its_own_and_says_where_it_ran(launcher: Any) -> None:
+    file = str(launcher.folder / "records.jsonl")
+    done = launcher.run(
+        *("latency", "bw", "--sizes", "8,64", *WHERE, "--cache", "4M", "--jsonl", file, "+"),
+        *("latency", "--touch", "sender", "--sizes", "1K", *WHERE, "--jsonl", file, "+"),
+        *("put_latency", "allreduce", "--sizes", "8", *WHERE),
+    )
+    assert done.measured() == {"latency", "bw", "put_latency", "allreduce"}
+    assert [one["record"] for one in done.records].count("environment") == 3
+    assert of(done.of("samples")) == [
+        ("latency", "H", "none", 8),
+        ("latency", "H", "none", 64),
+        ("bw", "H", "none", 8),
+        ("bw", "H", "none", 64),
+        ("latency", "H", "sender", 1024),
+        ("put_latency", "H", "none", 8),
+        ("allreduce", "H", "none", 8),
+    ]
+
+
+def test_ranks_can_change_places_between_parts(launcher: Any) -> None:
+    file = str(launcher.folder / "records.jsonl")
+    shared = ("--sizes", "8,4K", *WHERE, "--devices", "0")
+    done = launcher.run(
+        *("bw", "--buffers", "H,P", *shared, "--jsonl", file, "+"),
+        *("bw", "--buffers", "P,H", "--reversed", *shared),
+    )
+    assert done.measured() == {"bw"}
+    assert [one["buffers"] for one in done.of("samples")] == ["H,P", "H,P", "P,H", "P,H"]
+    there, back = (
+        [(rank["rank"], rank["cpus"]) for rank in one["ranks"]] for one in done.of("environment")
+    )
+    assert [rank for rank, _ in there] == [rank for rank, _ in back] == [0, 1]
+    assert [cpus for _, cpus in there] == [cpus for _, cpus in reversed(back)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("latency", "+", "latency", "--jsonl", "x"),
+        ("latency", "--devices", "0", "+", "latency", "--devices", "1"),
+        ("latency", "+", "latency_mt"),
+        ("latency", "+", "probe", "--buffers", "H"),
+        ("latency", "+"),
+    ],
+)
+def test_parts_that_cannot_share_a_launch_are_bad_input(
+    launcher: Any, words: tuple[str, ...]
+) -> None:
+    program = build_mpi(launcher.library)
+    done = subprocess.run(
+        [program, "--check", *words], env={}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
