@@ -269,8 +269,8 @@ def _check(one: Requirement, subjects: Subjects) -> None:
     sizes = sorted({what.x for what in asked_of})
     if one.size is not None and one.size not in sizes:
         raise UserError(
-            f"{one.figure} is not measured at {subjects.size(asked_of[0].curve.at(one.size))} there:"
-            f" choose one of {format_sizes(sizes)}, or measure more with --sizes"
+            f"{one.figure} is not measured at {subjects.size(asked_of[0].curve.at(one.size))}"
+            f" there: choose one of {format_sizes(sizes)}, or measure more with --sizes"
         )
 
 
