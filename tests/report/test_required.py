@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from nearpeak.report.required import to_junit
 from nearpeak.results.requirements import judge, parse_requirement
+from nearpeak.results.subjects import measured
 
 MakeStudy = Any
 SAME = "host-host same-numa"
@@ -18,7 +19,8 @@ def test_what_is_missed_fails_and_so_do_launches_that_failed(make_study: MakeStu
         study.launch(block, "beta", "bw", {8: 5.0})
     texts = [f"{SAME}:bw:8>=8GB/s", f"{SAME}:bw:8>=1GB/s"]
     found = study.results()
-    root = ElementTree.fromstring(to_junit(found, judge(map(parse_requirement, texts), found)))
+    judged = judge(map(parse_requirement, texts), measured(found), found)
+    root = ElementTree.fromstring(to_junit(found, judged))
     launches, path = root
     assert [launches.get("name"), path.get("name")] == ["launches", SAME]
     assert [(one.get("classname"), one.get("name")) for one in path] == [

@@ -22,9 +22,10 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PATH:BENCHMARK[:SIZE]>=FRACTION",
-        help="Exit with 1 unless every library reaches this fraction of the ceiling, or this"
-        " figure (>=11GB/s, <=12us); with 'LIBRARY,' before it that one. Without SIZE: where the"
-        " ceiling is at its best.",
+        help="Exit with 1 unless every library reaches this fraction of the ceiling (>=0.9), of"
+        " the link's rate (>=80% of theoretical), or this figure (>=11GB/s, <=12us); with"
+        " 'LIBRARY,' before it that one, with 'ceiling,' the ceiling; with ' strict' behind it by"
+        " the whole interval. Without SIZE: where the ceiling is at its best.",
     ),
 ]
 

@@ -33,6 +33,12 @@ Examples:
 
   nearpeak report study --require "gpu-gpu nvlink:bw:16M>=0.9" --junit study.xml
 
+  nearpeak report study --require "intel,gpu-gpu nvlink:latency:8<=12us strict"
+
+  nearpeak report study --require "ceiling,gpu-gpu nvlink:bw>=80% of theoretical"
+
+  nearpeak report study --require "host-memory node0:copy>=20GB/s"
+
   nearpeak report conform
 """
 
@@ -122,13 +128,15 @@ def _report_study(
     from nearpeak.report.page import write_report
     from nearpeak.report.required import to_junit
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results.requirements import check, judge, measured, parse_requirement
+    from nearpeak.results import subjects
+    from nearpeak.results.requirements import check, judge, parse_requirement
 
     requirements = [parse_requirement(one) for one in require]
     machines = choose(beside)
     results = build_results(folder)
-    check(requirements, measured(results))
-    judged = judge(requirements, results)
+    measured = subjects.measured(results)
+    check(requirements, measured)
+    judged = judge(requirements, measured, results)
     target = _target(folder, output, open_it)
     page = write_report(results, target, machines) if target else None
     if as_junit is not None:

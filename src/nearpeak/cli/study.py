@@ -66,6 +66,8 @@ Examples:
 
     nearpeak study --mpi mpich --require "host-host same-numa:bw:16M>=0.5"
 
+    nearpeak study --mpi mpich --require "ceiling,host-host same-numa:bw>=20GB/s strict"
+
 Exit status:
 
     0    every launch ended well, and every requirement is met
@@ -287,7 +289,8 @@ def _start(
     retry: bool,
     dry_run: bool,
 ) -> None:
-    from nearpeak.results.requirements import check, planned
+    from nearpeak.results import subjects
+    from nearpeak.results.requirements import check
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
     from nearpeak.study.plan import expected_blocks
@@ -299,7 +302,7 @@ def _start(
     sizes = {one.size for one in requirements if one.size is not None}
     options = replace(options, kept_sizes=sorted(sizes))
     machine, plan = prepare(options, retry=retry, dry_run=dry_run)
-    check(requirements, planned(plan))
+    check(requirements, subjects.planned(plan))
     _show(plan, dry_run)
     if dry_run:
         _print_lines(plan, State(plan), expected_blocks(plan))
@@ -334,12 +337,13 @@ def _resume(
     dry_run: bool,
 ) -> None:
     from nearpeak.machine.discover import discover
-    from nearpeak.results.requirements import check, planned
+    from nearpeak.results import subjects
+    from nearpeak.results.requirements import check
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
 
     plan = read_plan(folder)
-    check(requirements, planned(plan))
+    check(requirements, subjects.planned(plan))
     if dry_run:
         history = History(folder, plan)
         if amendment := _amendment(history, more):
@@ -392,6 +396,7 @@ def _run(
     `more`: it is resumed, with what these options add to it.
     """
     from nearpeak.report.sessions import blocks_lacking
+    from nearpeak.results import subjects
     from nearpeak.results.requirements import judge
     from nearpeak.study import sessions
     from nearpeak.study.forecast import MORE_SECONDS, sentence
@@ -444,7 +449,7 @@ def _run(
     if lacking := blocks_lacking(results):
         command = resume_command(folder, "--launches", str(history.state.begun_blocks + lacking))
         print(f"Verdicts lack {count(lacking, 'block')}; to add what they lack: {command}")
-    conclude(results, judge(requirements, results))
+    conclude(results, judge(requirements, subjects.planned(plan), results))
 
 
 def _session_words(

@@ -1,43 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study must reach: `--require '[LIBRARY,]PATH:BENCHMARK[:SIZE]>=AMOUNT'`, read and judged.
-
-What can be named is one list of subjects, made from a plan or from results: the check before a
-study and the judgement after it ask the same list, so nothing passes one and escapes the other.
+"""What a study must reach: `--require 'PATH:BENCHMARK[:SIZE]>=AMOUNT'`, read and judged.
 
 docs/study.md tells what it means.
 """
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Case, Curve, Place, Who
-from nearpeak.machine.model import Path
-from nearpeak.numbers import number, percent, size, spread, unit
+from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.cells import Key, is_defect
+from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
-from nearpeak.results.names import case, reference, status
-from nearpeak.results.theoretical import one_way
-from nearpeak.study.answers import asked
-from nearpeak.study.benchmarks import Benchmark, Metric, named
-from nearpeak.study.buffers import HOST, ceiling_benchmarks, ceiling_launches
+from nearpeak.results.names import case, loses, reference, status
+from nearpeak.results.subjects import Subject
+from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.describe import closest
-from nearpeak.study.model import Plan, Variant, staging
+from nearpeak.study.model import staging
 from nearpeak.study.sizes import format_sizes, parse_bytes
 
 FORM = re.compile(
     r"(?:(?P<library>[^,]+),)?(?P<path>[^,:]+):(?P<figure>[^:<>]+)(?::(?P<size>[^:<>]+))?"
-    r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict> +strict)?"
+    r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict>\s+strict)?\s*"
 )
-CEILINGS = "ceiling"  # in the place of a library: what a path carries without MPI
-MEMORY = ("copy", "triad")  # of the ceilings of a host's memory, in GB/s
-THEORETICAL = "% of theoretical"
-Span = tuple[float, float]
+AMOUNT = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<unit>\D.*)?")
+OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
+FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
 UNITS = {  # as they may be written, and as results have them; Gb/s would be something else
     "GB/s": "GB/s",
     "M/s": "M/s",
@@ -53,11 +47,14 @@ class Bound:
     """What a figure must reach."""
 
     amount: float
-    # Of the figure: "GB/s", "M/s", "us", "ratio"; THEORETICAL: a fraction of the link's rate in one
-    # direction; "": a fraction of the ceiling.
-    unit: str
+    unit: str  # of the figure: "GB/s", "M/s", "us", "ratio"; or what it is a fraction of
     at_most: bool  # else: at least
-    strict: bool = False  # not the median alone must reach it but the whole interval
+    strict: bool = False  # the whole interval must reach it; else: the median
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether it is a fraction, and no figure with a unit."""
+        return self.unit in (OF_CEILING, OF_THEORETICAL)
 
     def holds(self, value: float) -> bool:
         """Whether a value reaches it."""
@@ -69,48 +66,17 @@ class Requirement:
     """One path and benchmark, and what is wanted there."""
 
     text: str  # as it was given
-    # As the tables name it, "openmpi@dmabuf-off"; None: all of the study; CEILINGS: none of them.
+    # As the tables name it, "openmpi@dmabuf-off", or "ceiling"; None: all libraries of the study.
     library: str | None
     path: str
     figure: str  # "bw", "mbw_mr mr"
     size: int | None  # of a message, or of a problem; None: where the ceiling is at its best
     bound: Bound
 
-    def names(self, who: Who) -> bool:
-        """Whether it is about a library, or the ceilings."""
-        if who == CEILING:
-            return self.library == CEILINGS
-        return self.library in (None, who.label)
-
-
-@dataclass(frozen=True)
-class Subjects:
-    """All that a requirement can be about."""
-
-    keys: list[Key]  # of CEILING, what was measured of a path without MPI
-    benchmarks: list[Benchmark]
-    rates: dict[Place, float]  # the theoretical ones of links, in one direction, GB/s
-
-    def metric(self, one: Curve) -> Metric:
-        """Its unit and what is better; that of a host's memory no benchmark has."""
-        if one.benchmark in MEMORY:
-            return Metric(one.benchmark, "GB/s", "higher")
-        return named(self.benchmarks, one.benchmark).metric(one.metric)
-
-    def rate(self, place: Place, one: Curve) -> float | None:
-        """The theoretical rate that may stand beside a curve."""
-        return self.rates.get(place) if one_way(self.benchmarks)(one) else None
-
-    def size(self, what: Case) -> str:
-        """`16 MiB`, `4096`: of messages, or of a problem."""
-        known = {one.name: one for one in self.benchmarks}
-        found = known.get(what.benchmark)
-        return str(what.x) if found and not found.over_bytes else size(what.x)
-
 
 @dataclass(frozen=True)
 class Judgement:
-    """How one library stands to a requirement."""
+    """How one library, or a ceiling, stands to a requirement."""
 
     requirement: Requirement
     who: Who
@@ -120,24 +86,18 @@ class Judgement:
     @property
     def sentence(self) -> str:
         """`Required gpu-gpu nvlink:bw>=0.9: openmpi met it: ...`."""
-        return f"Required {self.requirement.text}: {label(self.who)} {self.words}"
-
-
-def label(who: Who) -> str:
-    """As a requirement names it."""
-    return CEILINGS if who == CEILING else who.label
+        return f"Required {self.requirement.text}: {self.who.label} {self.words}"
 
 
 def parse_requirement(text: str) -> Requirement:
-    """The requirement that `[LIBRARY,]PATH:BENCHMARK[:SIZE]>=AMOUNT` means; UserError for anything
-    else. AMOUNT is a fraction of the ceiling, or a figure with its unit; `<=` is for times."""
+    """The requirement that `[LIBRARY,]PATH:BENCHMARK[:SIZE]>=AMOUNT[ strict]` means; UserError for
+    anything else. AMOUNT is a fraction, or a figure with its unit; `<=` is for times."""
     found = FORM.fullmatch(text)
     if found is None:
         raise UserError(
             f"{text!r} is no requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION', like "
             "'host-host same-numa:bw:16M>=0.9', or a figure, like >=11GB/s or <=12us; without SIZE "
-            "for the ceiling's best; 'LIBRARY,' or 'ceiling,' before it for one alone, ' strict' "
-            "behind it for the whole interval"
+            "for the ceiling's best, and with 'LIBRARY,' or 'ceiling,' before it for that alone"
         )
     parts = {name: part and part.strip() for name, part in found.groupdict().items()}
     return Requirement(
@@ -146,292 +106,290 @@ def parse_requirement(text: str) -> Requirement:
         path=parts["path"],
         figure=parts["figure"],
         size=parse_bytes(parts["size"]) if parts["size"] else None,
-        bound=replace(
-            _bound(parts["amount"], at_most=parts["relation"] == "<="), strict=bool(parts["strict"])
+        bound=_bound(
+            parts["amount"], at_most=parts["relation"] == "<=", strict=bool(parts["strict"])
         ),
     )
 
 
-def _bound(text: str, *, at_most: bool) -> Bound:
-    found = re.fullmatch(r"(\d*\.?\d+)(?:\s*([^\d\s.](?:.*\S)?))?", text)
-    amount = float(found[1]) if found else 0.0
-    written = " ".join(((found[2] or "") if found else "").split())
-    share = written in ("", THEORETICAL)
-    most = (100.0 if written else 1.0) if share else math.inf
-    if not 0 < amount <= most or math.isinf(amount) or not (share or written in UNITS):
+def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
+    found = AMOUNT.fullmatch(text)
+    written = " ".join((found["unit"] or "").split()) if found else ""
+    known = FRACTIONS if found and found["percent"] else {**FRACTIONS, **UNITS}
+    amount = float(found["number"]) / (100 if found["percent"] else 1) if found else 0.0
+    most = 1.0 if written in FRACTIONS else math.inf
+    if written not in known or not 0 < amount <= most or math.isinf(amount):
         raise UserError(
-            f"{text!r} is no fraction of a ceiling and no figure: write a number above 0 and up to "
-            "1, like 0.9, one with GB/s, M/s or us, like 11GB/s, or 80% of theoretical"
+            f"{text!r} is no fraction and no figure: write a number above 0 and up to 1, like 0.9 "
+            "or 90% (of the ceiling) or 80% of theoretical, or one with GB/s, M/s or us, like "
+            "11GB/s"
         )
-    if at_most and share:
+    if at_most and written in FRACTIONS:
         raise UserError(f"a fraction is to be reached: write >={text}")
-    if written == THEORETICAL:
-        return Bound(amount / 100, THEORETICAL, at_most)
-    return Bound(amount, UNITS.get(written, ""), at_most)
+    return Bound(amount, known[written], at_most, strict)
 
 
-def planned(plan: Plan) -> Subjects:
-    """What a plan is to measure, in the order of its variants."""
-    libraries = [
-        (plan.who(launch), plan.place(launch), curve.at(x))
-        for number, variant in enumerate(plan.variants)
-        for launch in plan.launches
-        if number in launch.variants
-        for benchmark in [plan.benchmark(variant)]
-        for metric, x in asked(plan, benchmark)
-        # An application's results are its times.
-        if benchmark.over_bytes or metric == benchmark.main.name
-        for curve in [
-            Curve(
-                benchmark=variant.benchmark,
-                metric=metric,
-                buffers=variant.buffers,
-                axes=variant.axes,
-            )
-        ]
-    ]
-    rates = {path.place: path.theoretical_gbs for path in plan.paths if path.theoretical_gbs}
-    return Subjects([*libraries, *_planned_ceilings(plan)], plan.benchmarks, rates)
-
-
-def _planned_ceilings(plan: Plan) -> Iterator[Key]:
-    for path in plan.paths:
-        if path.transport == "local":
-            for name in MEMORY:
-                curve = Curve(benchmark=name, metric=name, buffers=HOST, axes={})
-                yield CEILING, path.place, curve.at(0)  # the program chooses the size
-        both = {buffers for one in plan.variants for buffers in _of_ceilings(plan, path, one)}
-        for buffers in sorted(both):
-            for benchmark in ceiling_benchmarks(plan, path, buffers):
-                yield from _planned_ceiling(plan, path, named(plan.benchmarks, benchmark), buffers)
-
-
-def _of_ceilings(plan: Plan, path: Path, variant: Variant) -> list[str]:
-    if path.transport == "local":
-        return []
-    return ceiling_launches(path, variant, plan.benchmarks)
-
-
-def _planned_ceiling(plan: Plan, path: Path, benchmark: Benchmark, buffers: str) -> Iterator[Key]:
-    for metric in benchmark.metrics:
-        sizes = plan.sizes_of(benchmark)
-        if metric.better == "higher" and path.id in plan.plateaus:
-            sizes = [*sizes, plan.plateaus[path.id]]
-        curve = Curve(benchmark=benchmark.name, metric=metric.name, buffers=buffers, axes={})
-        for x in sizes:
-            yield CEILING, path.place, curve.at(x)
-
-
-def measured(results: Results) -> Subjects:
-    """What a study measured, or tried to."""
-    libraries = [(cell.who, cell.place, cell.case) for cell in results.timed]
-    ceilings = [(CEILING, one.place, one.case) for one in _points(results)]
-    rates = {path.place: path.theoretical_gbs for path in results.paths if path.theoretical_gbs}
-    return Subjects([*libraries, *ceilings], results.benchmarks, rates)
-
-
-def _points(results: Results) -> list[CeilingPoint]:
-    """What was measured without MPI, and is more than a fact."""
-    return [one for one in results.ceilings if one.kind == "measured" and not one.fact]
-
-
-def check(requirements: Iterable[Requirement], subjects: Subjects) -> None:
+def check(requirements: Iterable[Requirement], subjects: Sequence[Subject]) -> None:
     """UserError for a requirement that names nothing of what is measured, with what there is."""
     for one in requirements:
-        try:
-            _check(one, subjects)
-        except UserError as error:
-            raise UserError(f"--require {one.text!r}: {error}") from None
+        _named(one, subjects)
 
 
-def _check(one: Requirement, subjects: Subjects) -> None:
-    labels = [*dict.fromkeys(label(who) for who, _, _ in subjects.keys)]
-    if one.library is not None and one.library not in labels:
-        raise UserError(f"the study has no library {one.library!r}{closest(one.library, labels)}")
-    mine = [key for key in subjects.keys if one.names(key[0])]
-    paths = dict.fromkeys(place.path for _, place, _ in mine)
-    if one.path not in paths:
-        ceilings = any(place.path == one.path for _, place, _ in subjects.keys)
-        if ceilings and one.library is None:
-            raise UserError(f"no library is measured there: write 'ceiling,{one.path}:...'")
-        raise UserError(f"the study has no path {one.path!r}{closest(one.path, list(paths))}")
-    here = [what for _, place, what in mine if place.path == one.path]
-    figures = dict.fromkeys(what.figure for what in here)
-    if one.figure not in figures:
-        raise UserError(
-            f"{one.figure!r} is not measured on that path{closest(one.figure, list(figures))}"
-        )
-    asked_of = [what for what in here if what.figure == one.figure]
-    places = {place for _, place, _ in mine if place.path == one.path}
-    _check_bound(one, subjects, asked_of[0], places)
-    if one.size is not None and one.figure in MEMORY:
-        raise UserError(f"{one.figure} is measured beyond all caches: leave the size out")
-    sizes = sorted({what.x for what in asked_of})
-    if one.size is not None and one.size not in sizes:
-        raise UserError(
-            f"{one.figure} is not measured at {subjects.size(asked_of[0].curve.at(one.size))}"
-            f" there: choose one of {format_sizes(sizes)}, or measure more with --sizes"
-        )
-
-
-def _check_bound(
-    one: Requirement, subjects: Subjects, what: Curve, places: Iterable[Place]
-) -> None:
-    metric = subjects.metric(what)
-    lower = metric.better == "lower"
-    figure = f"{'<=' if lower else '>='}NUMBER{metric.unit}"
-    ceiling = one.library == CEILINGS
-    has_ceiling = ceiling or named(subjects.benchmarks, what.benchmark).has_ceiling
-    if not one.bound.unit and ceiling:
-        raise UserError(f"a ceiling is no fraction of itself: write {figure}")
-    if not one.bound.unit and not has_ceiling:
-        raise UserError(f"{one.figure} has no ceiling to be a fraction of: write {figure}")
-    if one.bound.unit == THEORETICAL:
-        if all(subjects.rate(place, what) is None for place in places):
-            raise UserError(f"no theoretical rate of {one.figure} is known there: write {figure}")
-    elif one.bound.unit and (one.bound.unit, one.bound.at_most) != (metric.unit, lower):
-        raise UserError(
-            f"{one.figure} is measured in {metric.unit}, and {metric.better} is better: write"
-            f" {figure}"
-        )
-    if one.size is None and not has_ceiling:
-        raise UserError(f"{one.figure} has no ceiling to choose a size by: name one, like :8")
-
-
-def judge(requirements: Iterable[Requirement], results: Results) -> list[Judgement]:
-    """How each library, or the ceiling, stands to requirements that were checked, for each kind of
-    buffers. One that nothing answers to is missed."""
-    subjects = measured(results)
-    return [
-        judged
-        for one in requirements
-        for judged in _judge(one, results, subjects) or [_unanswered(one)]
-    ]
-
-
-def _unanswered(one: Requirement) -> Judgement:
-    who = CEILING if one.library == CEILINGS else Who(one.library or "nobody")
-    return Judgement(one, who, met=False, words="missed it: nothing of it was measured")
-
-
-def _judge(one: Requirement, results: Results, subjects: Subjects) -> list[Judgement]:
-    figures = _figures(results)
-    mine = [key for key in subjects.keys if one.names(key[0])]
-    found = []
-    for place, curve in _curves(one, mine):
-        x = one.size
-        if x is None:
-            sizes = {what.x for _, where, what in mine if (where, what.curve) == (place, curve)}
-            x = _best_size(one, results, place, curve, sizes)
-        for who in dict.fromkeys(who for who, _, _ in mine):
-            if x is None:
-                met, words = False, f"missed it: no ceiling of {case(curve)} was measured"
-            elif (reached := figures.get((who, place, curve.at(x)))) is None:
-                met, words = False, f"missed it: {_absent((who, place, curve.at(x)), subjects)}"
-            else:
-                met, words = _judged(one.bound, reached, subjects)
-            found.append(Judgement(one, who, met, words))
+def _named(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
+    """What a requirement names: figures of libraries; of the ceiling where it says so, or where no
+    library has such a figure. UserError when there is none."""
+    try:
+        found = _find(one, subjects)
+        for subject in found:
+            _check_bound(one, subject)
+        _check_size(one, found)
+    except UserError as error:
+        raise UserError(f"--require {one.text!r}: {error}") from None
     return found
 
 
-def _figures(results: Results) -> dict[Key, Cell | CeilingPoint]:
-    found: dict[Key, Cell | CeilingPoint] = {
-        (cell.who, cell.place, cell.case): cell for cell in results.timed
-    }
-    return found | {(CEILING, one.place, one.case): one for one in _points(results)}
+def _find(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
+    labels = dict.fromkeys(subject.who.label for subject in subjects)
+    if one.library is not None and one.library not in labels:
+        raise UserError(
+            f"the study has no library {one.library!r}{closest(one.library, list(labels))}"
+        )
+    paths = dict.fromkeys(subject.place.path for subject in subjects)
+    if one.path not in paths:
+        raise UserError(f"the study has no path {one.path!r}{closest(one.path, list(paths))}")
+    ceiling = one.library == CEILING.label
+    here = [subject for subject in subjects if subject.place.path == one.path]
+    if ceiling:
+        here = [subject for subject in here if subject.who.label == CEILING.label]
+    elif one.library is not None:
+        here = [subject for subject in here if subject.who != CEILING]
+    found = [subject for subject in here if subject.curve.figure == one.figure]
+    if not here:
+        what = "the ceiling is not" if ceiling else "no library is"
+        raise UserError(f"{what} measured on that path")
+    if not found:
+        figures = dict.fromkeys(subject.curve.figure for subject in here)
+        raise UserError(
+            f"{one.figure!r} is not measured {'of the ceiling ' if ceiling else ''}on that path"
+            f"{closest(one.figure, list(figures))}"
+        )
+    return [subject for subject in found if subject.who != CEILING] or found
 
 
-def _best_size(
-    one: Requirement, results: Results, place: Place, curve: Curve, sizes: Collection[int]
-) -> int | None:
-    """Where the ceiling is at its best among these sizes (`best_point`)."""
-    if one.library == CEILINGS:
-        points = [p for p in _points(results) if (p.place, p.case.curve) == (place, curve)]
-    else:
-        points = Ceilings(results.ceilings).curve(place, curve)
-    best = best_point(point for point in points if point.case.x in sizes)
-    return best.case.x if best else None
+def _check_bound(one: Requirement, subject: Subject) -> None:
+    bound, figure = one.bound, one.figure
+    lower = subject.better == "lower"
+    form = f"{'<=' if lower else '>='}NUMBER{subject.unit}"
+    if bound.unit == OF_CEILING and not subject.has_ceiling:
+        why = "the ceiling is no fraction of itself" if subject.who == CEILING else None
+        raise UserError(f"{why or f'{figure} has no ceiling to be a fraction of'}: write {form}")
+    if bound.unit == OF_THEORETICAL and subject.theoretical_gbs is None:
+        raise UserError(
+            f"no theoretical rate of {figure} is known there (it is one of a link in one direction,"
+            f" as bw has): write {form}"
+        )
+    if not bound.is_fraction and (bound.unit, bound.at_most) != (subject.unit, lower):
+        raise UserError(
+            f"{figure} is measured in {subject.unit}, and {subject.better} is better: write {form}"
+        )
 
 
-def _curves(one: Requirement, keys: Iterable[Key]) -> list[tuple[Place, Curve]]:
-    """For each kind of buffers the first curve, which has the axes that tables show; one that the
-    benchmark stages only where no other is."""
-    found = dict.fromkeys(
-        (place, what.curve)
-        for _, place, what in keys
-        if (place.path, what.figure) == (one.path, one.figure)
-    )
-    first: dict[str, tuple[Place, Curve]] = {}
-    for place, curve in sorted(found, key=lambda pair: staging(pair[1].axes) is not None):
-        first.setdefault(curve.buffers, (place, curve))
+def _check_size(one: Requirement, found: Sequence[Subject]) -> None:
+    sizes = sorted({size for subject in found for size in subject.sizes})
+    if one.size is None:
+        if any(subject.who != CEILING and not subject.has_ceiling for subject in found):
+            like = QUOTED_BYTES if QUOTED_BYTES in sizes else sizes[0]
+            raise UserError(
+                f"{one.figure} has no ceiling to choose a size by: name one, like :{like}"
+            )
+    elif not sizes:
+        raise UserError(f"the size of {one.figure} is chosen by the program: leave it out")
+    elif one.size not in sizes:
+        raise UserError(
+            f"{one.figure} is not measured at {extent(one.size, found[0].x_unit)} there: "
+            f"choose one of {format_sizes(sizes)}, or measure more"
+            + (" with --sizes" if found[0].x_unit == "B" else "")
+        )
+
+
+def judge(
+    requirements: Iterable[Requirement], subjects: Sequence[Subject], results: Results
+) -> list[Judgement]:
+    """How each library stands to requirements, for each kind of buffers; one at least of each.
+
+    `subjects` are those that the requirements were checked with. What was not measured is missed.
+    """
+    measured = _Measured(results)
+    return [judged for one in requirements for judged in _judge(one, subjects, measured)]
+
+
+def _judge(
+    requirement: Requirement, subjects: Sequence[Subject], measured: "_Measured"
+) -> list[Judgement]:
+    named = _named(requirement, subjects)
+    owners = [CEILING]
+    if named[0].who != CEILING:
+        owners = [
+            who
+            for who in dict.fromkeys(subject.who for subject in subjects)
+            if who != CEILING and requirement.library in (None, who.label)
+        ]
+    found = []
+    for subject in _first_curves(named):
+        for who in owners:
+            figure = measured.figure(requirement, who, subject)
+            if isinstance(figure, str):
+                met, words = False, f"missed it: {figure}"
+            else:
+                met, words = _judged(requirement.bound, figure)
+            found.append(Judgement(requirement, who, met, words))
+    return found
+
+
+def _first_curves(named: Sequence[Subject]) -> list[Subject]:
+    """For each kind of buffers the first curve, which has the axes that tables show, with the sizes
+    of all libraries; one that the benchmark stages only where no other is."""
+    first: dict[str, Subject] = {}
+    for subject in sorted(named, key=lambda one: staging(one.curve.axes) is not None):
+        first.setdefault(subject.curve.buffers, subject)
     return list(first.values())
 
 
-def _absent(key: Key, subjects: Subjects) -> str:
-    """Why there is no figure where others have one."""
-    who, place, what = key
-    staged = any(
-        (one, where, other.figure, other.buffers) == (who, place, what.figure, what.buffers)
-        for one, where, other in subjects.keys
-        if staging(other.axes) is not None
-    )
-    why = ", but staged by the benchmark" if staged else ""
-    return f"{case(what)} at {subjects.size(what)} was not measured{why}"
-
-
-class _Told(NamedTuple):
-    """A figure, or a fraction."""
+class _Figure(NamedTuple):
+    """What was measured, in the unit of the bound."""
 
     value: float
-    ci95: Span | None
-    range: Span | None
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
     words: str
+    defect: str = ""  # why it is not to be believed
 
 
-def _judged(bound: Bound, reached: Cell | CeilingPoint, subjects: Subjects) -> tuple[bool, str]:
-    """Whether the median, or all of the interval, reaches what is wanted, and what to say of it."""
-    where = f"{case(reached.case)} at {subjects.size(reached.case)}"
-    if isinstance(reached, Cell) and reached.median is None:
-        return False, f"missed it: {where} was not measured ({status(reached)})"
-    told = _told(bound, reached, subjects.rate(reached.place, reached.case))
-    if isinstance(told, str):
-        return False, f"missed it: {told} of {where} was measured"
-    figures = f"{told.words}, {where}"
-    span = told.ci95 or told.range or (told.value, told.value)
-    if not bound.holds(told.value):
-        reach = ", though the interval reaches it" if any(map(bound.holds, span)) else ""
-        return False, f"missed it{reach}: {figures}"
-    if bound.strict and told.ci95 is None:
-        return False, f"missed it: too few launches for an interval: {figures}"
+class _Measured:
+    """What results have of a subject."""
+
+    def __init__(self, results: Results) -> None:
+        self._cells = {(cell.who, cell.place, cell.case): cell for cell in results.timed}
+        self._ceilings = Ceilings(results.ceilings)
+        self._failures = results.failures
+
+    def figure(self, requirement: Requirement, who: Who, subject: Subject) -> _Figure | str:
+        """Of somebody; or why there is none."""
+        what = case(subject.curve)
+        x = requirement.size
+        if x is None:
+            points = self._ceilings.curve(subject.place, subject.curve)
+            if who != CEILING:
+                sizes = self._sizes(subject.place, subject.curve)
+                points = [point for point in points if point.case.x in sizes]
+            best = best_point(points)
+            if best is None:
+                return f"no ceiling of {what} was measured{self._failed(subject.place)}"
+            x = best.case.x
+        where = f"{what} at {extent(x, subject.x_unit)}"
+        known = subject.curve.at(x)
+        if who == CEILING:
+            point = self._ceilings.of(subject.place, known)
+            if point is None:
+                return f"no ceiling of {where} was measured{self._failed(subject.place)}"
+            return _of_ceiling(point, requirement.bound, subject, where)
+        cell = self._cells.get((who, subject.place, known))
+        if cell is None:
+            return f"{where} was not measured{self._staged(who, subject.place, known)}"
+        if cell.median is None:
+            return f"{where} was not measured ({_ended(cell)})"
+        if requirement.bound.unit == OF_CEILING and cell.fraction is None:
+            return f"no ceiling of {where} was measured{self._failed(subject.place)}"
+        return _of_cell(cell, cell.median, requirement.bound, subject, where)
+
+    def _sizes(self, place: Place, curve: Curve) -> set[int]:
+        """Those that libraries were measured at, or tried to be."""
+        return {what.x for _, where, what in self._cells if (where, what.curve) == (place, curve)}
+
+    def _staged(self, who: Who, place: Place, what: Case) -> str:
+        """Of who has no cell where other libraries have one: what it has instead."""
+        staged = any(
+            (one, where, other.figure, other.buffers) == (who, place, what.figure, what.buffers)
+            for one, where, other in self._cells
+            if staging(other.axes) is not None
+        )
+        return ", but staged by the benchmark" if staged else ""
+
+    def _failed(self, place: Place) -> str:
+        """How launches of the ceilings of a place failed."""
+        ended = Counter(
+            one.status for one in self._failures if (one.who, one.place) == (CEILING, place)
+        )
+        words = [f"{how} in {count(times, 'launch')}" for how, times in ended.items()]
+        return f" ({', '.join(words)})" if words else ""
+
+
+def _ended(cell: Cell) -> str:
+    """`crashed in 6 launches`: why a cell has no figure."""
+    return f"{status(cell)} in {count(cell.failed, 'launch')}" if cell.failed else status(cell)
+
+
+Span = tuple[float, float]
+
+
+def _scaled(span: Span, by: float) -> Span:
+    return span[0] / by, span[1] / by
+
+
+def _of_cell(cell: Cell, median: float, bound: Bound, subject: Subject, where: str) -> _Figure:
+    """Of a library, whose median and, of a fraction, ceiling are known."""
+    lost = f", {loses(cell)}" if loses(cell) else ""
+    if bound.unit == OF_CEILING:
+        fraction = cell.fraction or 0.0
+        span = cell.fraction_range or (fraction, fraction)
+        between = spread(cell.fraction_ci95, cell.fraction_range, 100)
+        return _Figure(
+            fraction,
+            cell.fraction_ci95,
+            span,
+            f"{percent(fraction)} % of the {reference(cell.ceiling)} ({between}), {where}{lost}",
+            f"the {reference(cell.ceiling)} has a defect there" if is_defect(cell) else "",
+        )
+    return _rate(median, cell.ci95, cell.range, bound, subject, where + lost)
+
+
+def _of_ceiling(point: CeilingPoint, bound: Bound, subject: Subject, where: str) -> _Figure:
+    found = _rate(point.value, point.ci95, point.range, bound, subject, where)
+    if point.above_memory is None:
+        return found
+    copied = f"{number(point.above_memory)} {unit(point.unit)}"
+    return found._replace(defect=f"it is a defect: the memory copies {copied}")
+
+
+def _rate(
+    value: float, ci95: Span | None, full: Span | None, bound: Bound, subject: Subject, where: str
+) -> _Figure:
+    """In its own unit, or as a fraction of the theoretical rate of its link."""
+    full = full or (value, value)
+    if bound.unit != OF_THEORETICAL or subject.theoretical_gbs is None:
+        told = f"{number(value)} {unit(subject.unit)} ({spread(ci95, full)})"
+        return _Figure(value, ci95, full, f"{told}, {where}")
+    rate = subject.theoretical_gbs
+    ci95 = ci95 and _scaled(ci95, rate)
+    full = _scaled(full, rate)
+    told = f"{percent(value / rate)} % of the theoretical {number(rate)} GB/s"
+    return _Figure(value / rate, ci95, full, f"{told} ({spread(ci95, full, 100)}), {where}")
+
+
+def _judged(bound: Bound, figure: _Figure) -> tuple[bool, str]:
+    """Whether it reaches what is wanted, and what to say of it."""
+    span = figure.ci95 or figure.range
+    name = "interval" if figure.ci95 else "range of its launches"
     beyond = "above" if bound.at_most else "below"
-    if not all(map(bound.holds, span)):
-        if bound.strict:
-            return False, f"missed it: the interval reaches {beyond}: {figures}"
-        return True, f"met it, but the interval reaches {beyond}: {figures}"
-    if not bound.unit and isinstance(reached, Cell) and is_defect(reached):
-        return True, f"met it, but the {reference(reached.ceiling)} has a defect there: {figures}"
-    return True, f"met it: {figures}"
-
-
-def _told(bound: Bound, reached: Cell | CeilingPoint, rate: float | None) -> _Told | str:
-    """What is held against a bound; what is missing, where there is none."""
-    if not bound.unit:
-        return _fraction(reached) if isinstance(reached, Cell) else "no ceiling"
-    value = reached.median or 0.0 if isinstance(reached, Cell) else reached.value
-    ci95, all_of = reached.ci95, reached.range
-    if bound.unit == THEORETICAL:
-        if rate is None:
-            return "no theoretical rate"
-        ci95, all_of = (span and (span[0] / rate, span[1] / rate) for span in (ci95, all_of))
-        words = f"{percent(value / rate)} {THEORETICAL} ({spread(ci95, all_of, 100)})"
-        return _Told(value / rate, ci95, all_of, words)
-    words = f"{number(value)} {unit(reached.unit)} ({spread(ci95, all_of)})"
-    return _Told(value, ci95, all_of, words)
-
-
-def _fraction(cell: Cell) -> _Told | str:
-    if cell.fraction is None:
-        return "no ceiling"
-    between = spread(cell.fraction_ci95, cell.fraction_range, 100)
-    words = f"{percent(cell.fraction)} % of the {reference(cell.ceiling)} ({between})"
-    return _Told(cell.fraction, cell.fraction_ci95, cell.fraction_range, words)
+    if not bound.holds(figure.value):
+        reach = f", though the {name} reaches it" if any(map(bound.holds, span)) else ""
+        return False, f"missed it{reach}: {figure.words}"
+    if bound.strict and figure.ci95 is None:
+        return False, f"missed it, as it has no 95 % interval (strict): {figure.words}"
+    if bound.strict and not all(map(bound.holds, span)):
+        return False, f"missed it, as the interval reaches {beyond} (strict): {figure.words}"
+    if figure.defect:
+        return True, f"met it, but {figure.defect}: {figure.words}"
+    if all(map(bound.holds, span)):
+        return True, f"met it: {figure.words}"
+    return True, f"met it by its median, but the {name} reaches {beyond}: {figure.words}"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be required of a study: its plan and its results name the same."""
+
+from pathlib import Path
+
+import pytest
+
+from nearpeak.identity import CEILING
+from nearpeak.results.build import from_json
+from nearpeak.results.subjects import measured, planned
+from nearpeak.study.folder import read_plan
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("name", ["h200", "h200-applications", "h200x2"])
+def test_results_name_what_the_plan_named(name: str) -> None:
+    plan = read_plan(EXAMPLES / name)
+    results = from_json((EXAMPLES / name / "results.json").read_bytes())
+    before = {(one.who, one.place, one.curve): one for one in planned(plan)}
+    after = {(one.who, one.place, one.curve): one for one in measured(results)}
+    assert after.keys() == before.keys()
+    for key, one in after.items():
+        other = before[key]
+        assert (one.unit, one.better, one.x_unit) == (other.unit, other.better, other.x_unit)
+        assert (one.has_ceiling, one.theoretical_gbs) == (other.has_ceiling, other.theoretical_gbs)
+        assert set(one.sizes) <= set(other.sizes), key
+        if one.who != CEILING:
+            assert one.sizes == other.sizes
