@@ -10,7 +10,6 @@ modes are left to no verdict, as in a study. Nothing is measured; the seed is fi
 """
 
 import argparse
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -159,7 +158,7 @@ def _answer(found: list[list[Judged]], differs: Booleans) -> Answer:
 
 def answer(asked: Question, studies: int) -> Shares:
     """The means over so many studies: false, power by curves, power by sizes."""
-    generator = np.random.default_rng(zlib.crc32(repr(asked).encode()))
+    generator = np.random.default_rng(1)
     means = np.mean([_study(generator, asked) for _ in range(studies)], axis=0)
     false, curves, sizes = (float(one) for one in means)
     return false, curves, sizes
