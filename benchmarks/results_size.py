@@ -73,6 +73,7 @@ def observations(machine: Machine) -> Observations:
             for reuse in REUSES
         ],
         awareness=[],
+        left_out=[],
         sessions=[Session(0, "2026-01-01T00:00:00Z", "0", False, {})],
     )
     generator = np.random.default_rng(1)

@@ -196,6 +196,7 @@ class Made:
                 benchmarks=BENCHMARKS,
                 curves=list(self._curves),
                 awareness=[],
+                left_out=[],
                 sessions=[Session(0, "2026-01-01", "0", False, {})],
                 launches=self._launches,
                 observed=self._observed,

@@ -171,7 +171,7 @@ def test_a_spent_budget_ends_the_study_between_blocks(study: Any, standins: Modu
 
 def test_trials_count_in_the_budget(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(launches=5)
-    plan.budget_seconds, plan.trial_seconds = 1000.0, 1000.0
+    plan.budget_seconds, plan.trial_seconds = 1000.0, 1250.0
     assert study.run(plan).message.startswith("the budget is spent after 2 blocks")
 
 

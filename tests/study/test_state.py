@@ -174,3 +174,18 @@ def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None
     assert names_of(state, 6) == ["bw"]
     assert not state.contenders_done(6)
     assert {one.role for one in state.remaining(6)} == {"mpi", "ceiling"}
+
+
+def test_the_blocks_that_a_plan_was_fitted_to_may_take_a_quarter_more(
+    standins: ModuleType,
+) -> None:
+    plan = standins.small_plan(launches=8)
+    assert State(plan).may_run(7, 1e9)  # without a budget
+    plan.budget_seconds = 100.0
+    state = State(plan)
+    found = [
+        (block, state.may_run(block, 120.0), state.may_run(block, 130.0)) for block in (1, 5, 6)
+    ]
+    assert found == [(1, True, True), (5, True, False), (6, False, False)]
+    state.budget_seconds = 110.0  # more was asked for since
+    assert not state.may_run(5, 120.0)

@@ -291,16 +291,21 @@ def _start(
 ) -> None:
     from nearpeak.results import subjects
     from nearpeak.results.requirements import check
+    from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.journal import CannotWriteError
-    from nearpeak.study.plan import expected_blocks
     from nearpeak.study.prepare import prepare
     from nearpeak.study.state import State
 
     if not dry_run:
         check_new(folder)
     sizes = {one.size for one in requirements if one.size is not None}
-    options = replace(options, kept_sizes=sorted(sizes))
+    options = replace(
+        options,
+        kept_sizes=sorted(sizes),
+        kept_paths=[one.path for one in requirements],
+        kept_benchmarks=[one.figure.partition(" ")[0] for one in requirements],
+    )
     machine, plan = prepare(options, retry=retry, dry_run=dry_run)
     check(requirements, subjects.planned(plan))
     _show(plan, dry_run)

@@ -14,7 +14,7 @@ from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
 from nearpeak.study.benchmarks import Benchmark, Better
-from nearpeak.study.model import Awareness
+from nearpeak.study.model import Awareness, LeftOut
 from nearpeak.study.records import Work
 
 NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
@@ -146,6 +146,7 @@ class Observations:
     benchmarks: list[Benchmark]
     curves: list[Curve]  # of libraries, in the order of the plan
     awareness: list[Awareness]
+    left_out: list[LeftOut]
     sessions: list[Session]
     launches: list[Launch] = field(default_factory=list)
     observed: list[Observation] = field(default_factory=list)

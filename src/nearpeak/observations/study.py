@@ -142,6 +142,7 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             curve for variant in plan.variants for curve in _curves(plan, variant, variant.buffers)
         ],
         awareness=plan.awareness,
+        left_out=plan.left_out,
         sessions=[],
     )
     launches: dict[int, _Recorded] = {}

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.numbers import count, printable, size
-from nearpeak.report import applications, pairs, tables, wording
+from nearpeak.report import applications, left_out, pairs, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
@@ -81,6 +81,7 @@ def print_summary(
         console.print(line)
     for machine in machines:
         _print_beside(results, machine, console)
+    _print_left_out(results, console)
     for notice in reversed(notices(results)):  # the most serious is read last, above the prompt
         _print_notice(notice, console)
     if page is not None:
@@ -241,6 +242,15 @@ def _findings(results: Results) -> Iterator[Text]:
 def _more(count: int, shown: int = _SHOWN) -> Iterator[Text]:
     if count > shown:
         yield _text(f"  and {count - shown} more: see the report", "dim")
+
+
+def _print_left_out(results: Results, console: Console) -> None:
+    found = left_out.table(results)
+    if found.groups:
+        console.print()
+        console.print(_text(found.title, "bold"))
+        _print_table(found, console)
+        console.print(_text(found.caption, "dim"))
 
 
 def _print_notice(notice: Notice, console: Console) -> None:

@@ -102,6 +102,7 @@ def summarise(observations: Observations) -> Results:
         failures=cells.failures(observations),
         skipped=skipped,
         awareness=observations.awareness,
+        left_out=observations.left_out,
         drift=drifts,
         checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
     )

@@ -10,7 +10,7 @@ from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine, Path
 from nearpeak.observations.model import Block
 from nearpeak.study.benchmarks import Benchmark, Better
-from nearpeak.study.model import Awareness
+from nearpeak.study.model import Awareness, LeftOut
 from nearpeak.study.records import Work
 
 SCHEMA = 4
@@ -452,6 +452,7 @@ class Results(msgspec.Struct, kw_only=True):
     failures: list[Failure]
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
+    left_out: list[LeftOut] = []  # for want of time
     findings: list[Finding] = []  # the surely greatest ratio first
     drift: list[Drift]
     checklist: list[Rule]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Endpoint, Path
-from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.benchmarks import Basis, Benchmark, named
 from nearpeak.study.model import Plan, Variant
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
@@ -128,6 +128,8 @@ def held_against(
         return [] if path.ceilings_only else [(benchmark, False)]
     memories = {end.memory for end in path.ends}
     basis = benchmark.basis(memories)
+    if basis == Basis():
+        return []
     there = [one for one in known if is_measured(path, one)]
     if basis.same is not None:
         return [(one, False) for one in there if one.name == basis.same]

@@ -23,8 +23,8 @@ from nearpeak.study.buffers import (
 )
 from nearpeak.study.model import (
     GPU_FACTS,
+    LEAST_BLOCKS,
     LEAST_SAMPLES,
-    PLATEAU_BLOCKS,
     Contender,
     Group,
     Plan,
@@ -231,7 +231,7 @@ def _least_samples(planned: PlannedLaunch) -> list[str]:
 
 def _plateau(plan: Plan, planned: PlannedLaunch) -> list[str]:
     plateau = plan.plateaus.get(planned.path)
-    if plateau is None or planned.block >= PLATEAU_BLOCKS:
+    if plateau is None or planned.block >= LEAST_BLOCKS:
         return []
     return ["--plateau", format_bytes(plateau)]
 

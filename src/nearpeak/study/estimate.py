@@ -32,9 +32,9 @@ GUESSES = {
     ("mpi", "network"): Guess(start=0.8, case=0.0, slots=1.2, samples=1.0, gbs=1.2),
     ("ceiling", "memory"): Guess(start=0.2, case=0.03, slots=1.8, samples=1.5, gbs=7.8),
     ("ceiling", "network"): Guess(start=0.2, case=0.03, slots=1.8, samples=1.2, gbs=0.8),
-    # From a machine with 2x H200; the start is that of the GPU's driver in each process.
+    # From machines with one and two H200; the start is that of the GPU's driver in each process.
     ("mpi", "gpu"): Guess(start=2.5, case=0.0, slots=1.2, samples=1.5, gbs=20.0),
-    ("ceiling", "gpu"): Guess(start=2.0, case=0.05, slots=2.5, samples=1.5, gbs=50.0),
+    ("ceiling", "gpu"): Guess(start=2.0, case=0.0, slots=2.5, samples=1.5, gbs=50.0),
     # About ten runs of perftest's programs for each case: a guess, never measured.
     ("ceiling", "verbs"): Guess(start=1.0, case=4.0, slots=2.0, samples=1.0, gbs=10.0),
 }
@@ -42,7 +42,8 @@ OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verifica
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
 APPLICATION_SECONDS = 1.5  # of a case: its cells are filled and looked at several times
 MOST_TOGETHER = 8  # pairs of ranks that are taken to move data at once as fast as one does
-LOCAL_SECONDS = 2.5  # of a memory ceiling: two cases of one large size
+# Of a memory ceiling, two cases of arrays that exceed the caches: 2.5 s with 2 cores, 6.0 with 16.
+LOCAL_SECONDS, LOCAL_CPU_SECONDS, LOCAL_CPUS = 2.0, 0.25, 16
 
 Kind = tuple[str, str]  # a key of GUESSES
 
@@ -86,7 +87,8 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
     """Of one launch, from its sizes and a guessed bandwidth."""
     path = plan.find_path(launch.path)
     if path.transport == "local":
-        return Cost(LOCAL_SECONDS)
+        cpus = len(path.ends[0].cpus)
+        return Cost(LOCAL_SECONDS + LOCAL_CPU_SECONDS * min(cpus, LOCAL_CPUS))
     guess = GUESSES[kind_of(plan, launch)]
     cost = Cost(guess.start)
     if application := plan.application(launch):

@@ -20,7 +20,9 @@ SCHEMA = 4
 LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
-PLATEAU_BLOCKS = 6  # that measure where a path's ceiling ends to grow: for its interval
+# Fewer launches give no interval: of all that a plan keeps, its budget holds so many blocks. Local
+# memory, and where a path's ceiling ends to grow, are measured in no more.
+LEAST_BLOCKS = 6
 Role = Literal["mpi", "ceiling"]
 T = TypeVar("T", bound="Template")
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
@@ -87,6 +89,20 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     # message says which; "": not so
     after_others: str = ""
     tried: str = ""  # when: before the study that has it, it is from the user's cache
+
+
+LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory"]
+
+
+class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
+    """What a study does not measure, so that its budget holds six launches of the rest."""
+
+    kind: LeftOutKind
+    name: str  # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes"
+    why: str
+    benchmarks: list[str] = []  # of which nothing is measured then
+    paths: list[str] = []  # on which no library is measured then
+    budget_seconds: float  # that holds six blocks with it
 
 
 class Group(msgspec.Struct, kw_only=True, frozen=True):
@@ -176,6 +192,7 @@ class Plan(msgspec.Struct, kw_only=True):
     # Of `sizes`, those of benchmarks without a measured ceiling and of ceilings between more than
     # two ends; empty: all of them.
     few_sizes: list[int] = []
+    left_out: list[LeftOut] = []
     problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
 
     def __post_init__(self) -> None:
@@ -216,16 +233,9 @@ class Plan(msgspec.Struct, kw_only=True):
         return None if benchmark.over_bytes else benchmark
 
     def has_few(self, number: int) -> bool:
-        """Whether a variant is measured at a few sizes, and in the first blocks alone."""
+        """Whether a variant is measured at a few sizes."""
         few = bool(self.few_sizes)
         return few and self.benchmark(self.variants[number]).ceiling != "measured"
-
-    def lasting(self, launch: T) -> T | None:
-        """A launch without what the first blocks alone measure: what has few sizes, and local
-        memory, which no library is held against. None where nothing is left."""
-        if self.find_path(launch.path).transport == "local":
-            return None
-        return launch.only(lambda number: not self.has_few(number))
 
     def benchmark(self, variant: Variant) -> Benchmark:
         """What a variant is of."""

@@ -62,7 +62,10 @@ class Options:
     remote_shell: str | None = None
     output: str | None = None
     require: list[str] = field(default_factory=list)  # nearpeak.results.requirements
-    kept_sizes: list[int] = field(default_factory=list)  # bytes: a budget leaves none of them out
+    # Of these a budget leaves nothing out: what `require` names.
+    kept_sizes: list[int] = field(default_factory=list)  # bytes
+    kept_paths: list[str] = field(default_factory=list)
+    kept_benchmarks: list[str] = field(default_factory=list)
 
     @property
     def nothing_asked(self) -> bool:

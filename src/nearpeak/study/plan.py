@@ -13,7 +13,7 @@ from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
 from nearpeak.statistics.flips import blocks_needed, most_families
-from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark, named
+from nearpeak.study.benchmarks import Benchmark, named
 from nearpeak.study.buffers import (
     HOST,
     ceiling_buffers,
@@ -23,14 +23,28 @@ from nearpeak.study.buffers import (
     needs_gpu,
     rank_ends,
 )
-from nearpeak.study.estimate import guess_cost, kind_of
+from nearpeak.study.estimate import guess_cost
+from nearpeak.study.fit import (
+    KEPT_SIZE,
+    blocks_wanted,
+    budget_for,
+    expected_blocks,
+    expected_seconds,
+    fit,
+    is_held,
+    left_out_label,
+    rounded,
+    seconds_of,
+)
 from nearpeak.study.forecast import promise
 from nearpeak.study.model import (
+    LEAST_BLOCKS,
     LEAST_SAMPLES,
     PILOT_BLOCKS,
     SCHEMA,
     Contender,
     Group,
+    LeftOut,
     Plan,
     Template,
     Variant,
@@ -39,7 +53,7 @@ from nearpeak.study.model import (
 )
 from nearpeak.study.options import Options
 from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
-from nearpeak.study.stages import BRIEF_BLOCKS, LEAST_SLOT_MS, least_samples
+from nearpeak.study.stages import LEAST_SLOT_MS
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
 # A budget goes on for those that are not precise yet: half as many again, and a third.
@@ -49,12 +63,6 @@ SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
 # whatever sizes it has next to these. They are many, and a few sizes show where one is slow.
 FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
 USUAL_SECONDS = 780.0  # its budget: 15 minutes with what comes before, on 2x H200
-KEPT_SIZE = 1 << 24  # of messages, in every budget: at less a fast link shows little of its rate
-GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
-# What a budget may choose from: every so-many-th power of two, and the largest of them.
-SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
-BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
-LEAST_LAUNCHES = 2
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
 DEVIATION, VIRTUAL_DEVIATION = 0.03, 0.10
 WINDOW = 64
@@ -158,7 +166,7 @@ def make_plan(
         study=new_study(),
         created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         seed=seed,
-        sizes=options.sizes or SIZES,
+        sizes=[],
         slot_ms=options.slot_ms or LEAST_SLOT_MS,
         slot_fixed=options.slot_ms is not None,
         window=options.window or WINDOW,
@@ -170,21 +178,32 @@ def make_plan(
         hosts=options.hosts,
         remote_shell=options.remote_shell,
         contenders=list(contenders),
-        benchmarks=_with_ceilings(variants, paths, benchmarks),
-        variants=list(variants),
-        paths=list(paths),
+        benchmarks=[],
+        variants=[],
+        paths=[],
         launches=[],
         perftest=perftest,
         deviation=deviation,
         trial_seconds=trial_seconds,
         problem_sizes=_problem_sizes(variants, benchmarks, options),
     )
-    plan.few_sizes = _few(plan, options)
+
+    def hold(
+        variants: Sequence[Variant], paths: Sequence[Path], sizes: Sequence[int] | None
+    ) -> None:
+        plan.variants, plan.paths = list(variants), list(paths)
+        plan.benchmarks = _with_ceilings(variants, paths, benchmarks)
+        plan.sizes = list(sizes or options.sizes or SIZES)
+        plan.few_sizes = _few(plan, options)
+        if sizes:
+            plan.sizes = sorted({*sizes, KEPT_SIZE})
+        plan.launches = [one for path in paths for one in _launches(plan, runs, alone, path)]
+        plan.plateaus = _plateaus(plan)
+
+    hold(variants, paths, None)
     _check_sizes(plan)
-    plan.launches = [one for path in plan.paths for one in _launches(plan, runs, alone, path)]
-    plan.plateaus = _plateaus(plan)
     if plan.budget_seconds is not None:
-        fit(plan, options)
+        fit(plan, options, hold)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
 
@@ -231,6 +250,7 @@ def _with_ceilings(
     names |= {
         needed.name
         for path in paths
+        if path.transport != "local"
         for one in used
         for needed, _ in held_against(path, one, known)
     }
@@ -259,26 +279,6 @@ def _few(plan: Plan, options: Options) -> list[int]:
     return sorted(nearest | set(options.kept_sizes).intersection(plan.sizes))
 
 
-def fit(plan: Plan, options: Options) -> None:
-    """Makes a plan small enough for enough launches in its budget, by leaving out sizes.
-
-    What the user fixed or requires something of stays. Bytes in flight are the same in every
-    budget: what is quoted must not change with it (docs/ceilings.md).
-    """
-    kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
-    # What has no measured ceiling is launched no more often than that (stages.BRIEF_BLOCKS).
-    enough = options.launches or (LOOKS[0] if plan.few_sizes else GOAL_LAUNCHES)
-    if expected_blocks(plan) >= enough:
-        return
-    for step, largest in () if options.sizes else SIZE_STEPS:
-        if expected_blocks(plan) >= enough:
-            return
-        plan.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
-        plan.few_sizes = _few(plan, options)
-        plan.sizes = sorted({*plan.sizes, KEPT_SIZE})
-        plan.plateaus = _plateaus(plan)
-
-
 def _plateaus(plan: Plan) -> dict[str, int]:
     """Of each path whose sizes end before: so that every study has the peak of a path.
 
@@ -299,35 +299,6 @@ def _plateaus(plan: Plan) -> dict[str, int]:
         if plateau > max(plan.sizes):
             found[path.id] = plateau
     return found
-
-
-def expected_blocks(plan: Plan) -> int:
-    """How many blocks the budget of a plan will hold, 2 at least; without one, the most."""
-    if plan.budget_seconds is None:
-        return plan.looks[-1]
-    first, later = expected_seconds(plan)
-    left = plan.budget_seconds * BUDGET_SHARE - plan.trial_seconds - PILOT_BLOCKS * first
-    blocks = PILOT_BLOCKS + int(left // later)
-    if blocks > BRIEF_BLOCKS:
-        left -= (BRIEF_BLOCKS - PILOT_BLOCKS) * later
-        blocks = BRIEF_BLOCKS + int(left // expected_seconds(plan, brief=False)[1])
-    return min(plan.looks[-1], max(LEAST_LAUNCHES, blocks))
-
-
-def expected_seconds(plan: Plan, *, brief: bool = True) -> tuple[float, float]:
-    """The guesses for one of the first blocks, and for one of those that follow; without what the
-    first ones alone measure where `brief` is False."""
-    first = later = 0.0
-    slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
-    for launch in plan.launches:
-        measured = launch if brief else plan.lasting(launch)
-        if measured is None:
-            continue
-        cost = guess_cost(plan, measured)
-        first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
-        least = least_samples(plan, kind_of(plan, launch), PILOT_BLOCKS)
-        later += cost.seconds(slot_ms, least)
-    return first, later
 
 
 def _limit(plan: Plan) -> float:
@@ -473,11 +444,6 @@ def summary(plan: Plan) -> list[str]:
         f"precision:  {promise(plan.deviation, expected_blocks(plan))}",
     ]
     lines += _verdict_words(plan)
-    first, _ = expected_seconds(plan)
-    if plan.budget_seconds and plan.trial_seconds + LEAST_LAUNCHES * first > plan.budget_seconds:
-        lines.append(
-            "note:       the estimate exceeds the budget, this is the least that can be run"
-        )
     if plan.trial_seconds:
         seconds = format_seconds(plan.trial_seconds)
         lines.append(
@@ -492,17 +458,28 @@ def summary(plan: Plan) -> list[str]:
             f"note:       no ceiling over the RDMA adapter {', '.join(adapters)}: {PROGRAM} is not "
             f"on PATH; {HINT}"
         )
-    if expected_blocks(plan) < LOOKS[0]:
-        less = dict.fromkeys(
-            variant.benchmark
-            for variant in plan.variants
-            if plan.few_sizes and plan.benchmark(variant).ceiling == "measured"
-        )
+    if expected_blocks(plan) < LEAST_BLOCKS:
+        lines.append(f"note:       fewer than {LEAST_BLOCKS} launches give no 95 % interval")
+    if not is_held(plan, blocks_wanted(plan)):
+        needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
         lines.append(
-            f"note:       fewer than {LOOKS[0]} launches a cell give no 95 % interval"
-            + (f"; --benchmarks {','.join(less)} measures less" if less else "")
+            f"note:       the budget is too small: {blocks_wanted(plan)} blocks of what may not be "
+            f"left out take --budget {needed}; with less give fewer --mpi, --paths or --benchmarks"
         )
-    return lines
+    return lines + left_out_lines(plan.left_out)
+
+
+def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
+    """A table for people."""
+    if not left:
+        return []
+    rows = [(format_seconds(one.budget_seconds), left_out_label(one), one.why) for one in left]
+    wide = max(len(label) for _, label, _ in rows)
+    return [
+        f"left out:   {count(len(left), 'thing')}, for {LEAST_BLOCKS} launches of the rest;"
+        " kept with --budget",
+        *(f"            {budget:>7}  {label:<{wide}}  {why}" for budget, label, why in rows),
+    ]
 
 
 def _verdict_words(plan: Plan) -> list[str]:
@@ -549,18 +526,10 @@ def _estimate_words(plan: Plan) -> str:
         words += f" at first, then {format_seconds(later)}"
     if plan.budget_seconds is not None:
         return f"{words}, budget {format_seconds(plan.budget_seconds)}"
-    least, most = (_all_seconds(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
+    least, most = (seconds_of(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
     if least == most:
         return f"{words}, {format_seconds(least)} in all"
     return f"{words}, {format_seconds(least)} to {format_seconds(most)} in all"
-
-
-def _all_seconds(plan: Plan, blocks: int) -> float:
-    """The guess for so many blocks."""
-    first, later = expected_seconds(plan)
-    _, last = expected_seconds(plan, brief=False)
-    pilots, whole = min(blocks, PILOT_BLOCKS), min(blocks, BRIEF_BLOCKS)
-    return pilots * first + (whole - pilots) * later + (blocks - whole) * last
 
 
 def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:

@@ -85,17 +85,11 @@ def prepare(
     build_native()
     programs = Programs([contender.library for contender in contenders])
     described = programs.described
-    named_so = [*_of_families(described, options), *options.benchmarks]
-    wanted = named_so or described.defaults
-    usual = options.nothing_asked
-    asked = choose_variants(described, wanted, options.buffers, paths, usual)
-    known_paths = discover_paths(machine)[0]
-    used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]
-    used += for_ceilings(used, known_paths, asked, described)
+    asked, used = asked_for(options, machine, paths, described)
     gate = Gate(
         described,
         machine,
-        gpu_path(known_paths),
+        gpu_path(discover_paths(machine)[0]),
         TOOLS,
         shell_line,
         cache() / "trials",
@@ -126,6 +120,18 @@ def prepare(
         raise UserError(f"{names} can measure nothing of what was asked for: choose others")
     plan.awareness = gate.found
     return machine, plan
+
+
+def asked_for(
+    options: Options, machine: Machine, paths: Sequence[Path], described: Description
+) -> tuple[list[Variant], list[Path]]:
+    """What a study measures that has time for all of it: the variants, and of the paths, and those
+    for ceilings, the ones that it takes for them."""
+    named_so = [*_of_families(described, options), *options.benchmarks]
+    wanted = named_so or described.defaults
+    asked = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
+    used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]
+    return asked, [*used, *for_ceilings(used, discover_paths(machine)[0], asked, described)]
 
 
 def _of_families(described: Description, options: Options) -> list[str]:

@@ -20,12 +20,12 @@ from nearpeak.numbers import printable
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
+from nearpeak.study.fit import LEAST_LAUNCHES
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full
 from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import Plan, PlannedLaunch
-from nearpeak.study.plan import LEAST_LAUNCHES
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
@@ -184,10 +184,7 @@ class StudyRun:
 
     def _fits(self, block: int) -> bool:
         """Whether the budget still holds what is left of this block."""
-        budget = self._state.budget_seconds
-        if budget is None or block < LEAST_LAUNCHES:
-            return True
-        return self._spent() + self._left(block, block + 1) <= budget
+        return self._state.may_run(block, self._spent() + self._left(block, block + 1))
 
     def _spent(self) -> float:
         """Seconds of this run and, of those before it, of their launches."""

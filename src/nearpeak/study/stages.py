@@ -32,7 +32,6 @@ from nearpeak.study.records import SamplesRecord, case_of, timed
 LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
 NEAR = 1.5
-BRIEF_BLOCKS = 6  # that measure what they alone measure (Plan.lasting): for its interval
 
 
 class Choice(NamedTuple):

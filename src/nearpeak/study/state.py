@@ -12,9 +12,9 @@ from nearpeak.identity import Axes, Case
 from nearpeak.statistics.intervals import precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
+from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.model import PILOT_BLOCKS, Group, Plan, PlannedLaunch
-from nearpeak.study.plan import LEAST_LAUNCHES
+from nearpeak.study.model import LEAST_BLOCKS, PILOT_BLOCKS, Group, Plan, PlannedLaunch
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
@@ -26,7 +26,6 @@ from nearpeak.study.records import (
     case_of,
 )
 from nearpeak.study.stages import (
-    BRIEF_BLOCKS,
     Choice,
     PilotData,
     as_chosen,
@@ -140,10 +139,21 @@ class State:
         block, spent = 0, self.seconds
         while block < self.looks[-1]:
             spent += self.estimate.seconds(self.remaining(block))
-            if block >= LEAST_LAUNCHES and spent > self.budget_seconds:
+            if not self.may_run(block, spent):
                 break
             block += 1
         return block
+
+    def may_run(self, block: int, seconds: float) -> bool:
+        """Whether the budget holds a block behind which so many seconds are spent.
+
+        The first two are run in any case; the six that the plan was fitted to may take longer than
+        guessed.
+        """
+        if self.budget_seconds is None or block < LEAST_LAUNCHES:
+            return True
+        fitted = block < LEAST_BLOCKS and self.budget_seconds == self.plan.budget_seconds
+        return seconds <= self.budget_seconds * (OVERTIME if fitted else 1.0)
 
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
@@ -342,10 +352,9 @@ class State:
         ]
 
     def _is_done(self, unit: Unit, block: int) -> bool:
-        template, variant = unit
+        template, _ = unit
         local = self.plan.find_path(self.plan.launches[template].path).transport == "local"
-        brief = local if variant is None else self.plan.has_few(variant)
-        if brief and block >= BRIEF_BLOCKS:
+        if local and block >= LEAST_BLOCKS:
             return True
         if any(block in passed for passed in self._passed[unit]):
             return True

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study did not measure for want of time, as a table."""
+
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.results.model import Results
+from nearpeak.study.fit import left_out_label
+from nearpeak.study.model import LEAST_BLOCKS
+from nearpeak.study.sizes import format_seconds
+
+
+def table(results: Results) -> Table:
+    """In the order in which it was left out; without rows where nothing was."""
+    rows = [
+        Row(
+            left_out_label(one),
+            {
+                "why": Value(one.why, "text"),
+                "budget": Value(format_seconds(one.budget_seconds), "text"),
+            },
+        )
+        for one in results.left_out
+    ]
+    return Table(
+        title=f"Left out, so that the budget held {LEAST_BLOCKS} launches of the rest.",
+        caption="Budget: --budget that keeps it. What --benchmarks or --paths name stays.",
+        head="What",
+        columns=[
+            Column("why", "why", figure=False),
+            Column("budget", "budget", figure=False),
+        ],
+        groups=[Rows("", rows)] if rows else [],
+        compact=True,
+    )

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a plan small enough for its budget: fewer sizes, then less that is measured.
+
+Fewer launches than six give no interval and no verdict. So a budget holds six blocks of all that is
+kept, and what it does not hold is left out in an order that docs/study.md states ("Budget").
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from nearpeak.machine.model import Path
+from nearpeak.numbers import count
+from nearpeak.study.benchmarks import QUOTED_BYTES
+from nearpeak.study.estimate import guess_cost, kind_of
+from nearpeak.study.model import (
+    LEAST_BLOCKS,
+    LEAST_SAMPLES,
+    PILOT_BLOCKS,
+    STAGING,
+    LeftOut,
+    LeftOutKind,
+    Plan,
+    Variant,
+    staging,
+)
+from nearpeak.study.options import Options
+from nearpeak.study.stages import LEAST_SLOT_MS, least_samples
+
+# Times its budget, that these may take where they take longer than guessed.
+OVERTIME = 1.25
+LEAST_LAUNCHES = 2  # where the budget does not hold six of what may not be left out
+GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
+ROUNDED = 10.0  # seconds: budgets that are told
+BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
+KEPT_SIZE = 1 << 24  # of messages, in every budget: at less a fast link shows little of its rate
+# What a budget may choose from: every so-many-th power of two, and the largest of them.
+SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
+# Without a measured ceiling, what the fewest programs rest on first: nothing here is held against
+# what a path carries, and a budget for it can be given later. Others come before these.
+FAMILIES = ("overlap", "stream", "datatype", "rma", "collective")
+
+# Makes the plan one of these variants and paths, at these sizes (bytes; None: all that were asked
+# for).
+Hold = Callable[[Sequence[Variant], Sequence[Path], Sequence[int] | None], None]
+
+
+def expected_seconds(plan: Plan) -> tuple[float, float]:
+    """The guesses for one of the first blocks, and for one of those that follow."""
+    first = later = 0.0
+    slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
+    for launch in plan.launches:
+        cost = guess_cost(plan, launch)
+        first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
+        later += cost.seconds(slot_ms, least_samples(plan, kind_of(plan, launch), PILOT_BLOCKS))
+    return first, later
+
+
+def seconds_of(plan: Plan, blocks: int) -> float:
+    """The guess for so many blocks."""
+    first, later = expected_seconds(plan)
+    pilots = min(blocks, PILOT_BLOCKS)
+    return pilots * first + (blocks - pilots) * later
+
+
+def budget_for(plan: Plan, blocks: int) -> float:
+    """Seconds of a budget that holds so many blocks, and the trials before them."""
+    return (seconds_of(plan, blocks) + plan.trial_seconds) / BUDGET_SHARE
+
+
+def expected_blocks(plan: Plan) -> int:
+    """How many blocks the budget of a plan will hold, 2 at least; without one, the most."""
+    if plan.budget_seconds is None:
+        return plan.looks[-1]
+    first, later = expected_seconds(plan)
+    left = plan.budget_seconds * BUDGET_SHARE - plan.trial_seconds - PILOT_BLOCKS * first
+    blocks = PILOT_BLOCKS + int(left // later)
+    return min(plan.looks[-1], max(LEAST_LAUNCHES, blocks))
+
+
+def rounded(seconds: float) -> float:
+    """A budget as it is told: upwards, to what `format_seconds` shows."""
+    step = ROUNDED if seconds < 3600 - ROUNDED else 60.0
+    return math.ceil(seconds / step) * step
+
+
+def blocks_wanted(plan: Plan) -> int:
+    """So many a budget must hold of all that is kept."""
+    return min(LEAST_BLOCKS, plan.looks[-1])
+
+
+def is_held(plan: Plan, blocks: int) -> bool:
+    """Whether a plan's budget holds so many blocks."""
+    return plan.budget_seconds is None or budget_for(plan, blocks) <= plan.budget_seconds
+
+
+def fit(plan: Plan, options: Options, hold: Hold) -> None:
+    """Makes a plan small enough for its budget: first fewer sizes, for nine launches of each cell;
+    then, for six, without what `cuts` has, one after the other.
+
+    What the user fixed, named or requires something of stays. Bytes in flight are the same in every
+    budget: what is quoted must not change with it (docs/ceilings.md).
+    """
+    asked = _Asked(plan, hold)
+    kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
+    for step, largest in () if options.sizes else SIZE_STEPS:
+        if is_held(plan, options.launches or GOAL_LAUNCHES):
+            return
+        asked.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
+        asked.hold_without([])
+    blocks = blocks_wanted(plan)
+    if not is_held(plan, blocks):
+        _leave_out(plan, asked, list(cuts(plan, options)), blocks)
+
+
+def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: int) -> None:
+    """Makes cuts until the budget holds so many blocks."""
+    made: dict[Cut, LeftOut] = {}
+    needed = budget_for(plan, blocks)
+    for cut in possible:
+        if needed <= (plan.budget_seconds or 0.0):
+            break
+        before = _benchmarks(plan), [one.id for one in plan.paths]
+        asked.hold_without([*made, cut])
+        then = budget_for(plan, blocks)
+        if then >= needed or not _used(plan):  # it brings nothing, or leaves nothing of a library
+            asked.hold_without(list(made))
+            continue
+        benchmarks, paths = _benchmarks(plan), [one.id for one in plan.paths]
+        made[cut] = LeftOut(
+            kind=cut.kind,
+            name=cut.name,
+            why=cut.why,
+            benchmarks=[one for one in before[0] if one not in benchmarks],
+            paths=[one for one in before[1] if one not in paths],
+            budget_seconds=rounded(needed),
+        )
+        needed = then
+    # A large cut behind small ones may have made room for some of these.
+    for cut in list(reversed(made))[1:]:
+        asked.hold_without([one for one in made if one != cut])
+        if is_held(plan, blocks):
+            del made[cut]
+    asked.hold_without(list(made))
+    plan.left_out = list(made.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What a budget may leave out at once."""
+
+    kind: LeftOutKind
+    name: str
+    why: str
+    variants: list[Variant] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)
+
+
+class _Asked:
+    """All that was asked for, of which a plan holds a part."""
+
+    def __init__(self, plan: Plan, hold: Hold) -> None:
+        self.sizes: Sequence[int] | None = None
+        self._plan = plan
+        self._hold = hold
+        self._variants, self._paths = plan.variants, plan.paths
+        self._used = _used(plan)
+
+    def hold_without(self, cuts: Sequence[Cut]) -> None:
+        """Makes the plan hold all but this, and no path on which that leaves nothing to measure."""
+        variants = [one for one in self._variants if not any(one in cut.variants for cut in cuts)]
+        paths = [one for one in self._paths if not any(one in cut.paths for cut in cuts)]
+        self._hold(variants, paths, self.sizes)
+        lost = self._used - _used(self._plan)
+        left = [one for one in paths if one.id not in lost]
+        left = [one for one in left if not one.ceilings_only or _bounds(one, left)]
+        if len(left) < len(paths):
+            self._hold(variants, left, self.sizes)
+
+
+def left_out_label(left: LeftOut) -> str:
+    """For people: `collective: allreduce, bcast; on host x4 nothing`."""
+    if left.kind == "memory":
+        return f"memory {left.name} ({count(len(left.paths), 'path')})"
+    if left.kind == "staging":
+        return f"staging={left.name}"
+    if left.kind == "path":
+        return left.name
+    others = [one for one in left.benchmarks if one != left.name]
+    label = f"{left.name}: {', '.join(others)}" if others else left.name
+    return f"{label}, and with that {', '.join(left.paths)}" if left.paths else label
+
+
+def _used(plan: Plan) -> set[str]:
+    """The paths that libraries are measured on."""
+    return {one.path for one in plan.launches if one.role == "mpi"}
+
+
+def _benchmarks(plan: Plan) -> list[str]:
+    """What libraries are measured in."""
+    return list(dict.fromkeys(one.benchmark for one in plan.variants))
+
+
+def _bounds(path: Path, others: Sequence[Path]) -> bool:
+    """Whether there is a path whose bounds follow from this one, or an application in its GPU."""
+    return path.shares_gpu or any(len(one.ends) > 2 and one.holds(path) for one in others)
+
+
+def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
+    """What a budget may leave out, in this order (docs/study.md says why); nothing that the user
+    named."""
+    memories = [one for one in plan.paths if one.transport == "local" and not _named(one, options)]
+    remote = [one for one in memories if len({end.numa_node for end in one.ends}) > 1]
+    if remote:
+        why = "no library is held against it"
+        yield Cut("memory", "from other NUMA nodes", why, paths=remote)
+    yield from _families(plan, options)
+    yield from _messages(plan, options)
+    yield from _stagings(plan, options)
+    yield from _paths(plan, options)
+    own = [one for one in memories if one not in remote]
+    if own and all(one.over_bytes for one in plan.benchmarks):  # else a roofline of applications
+        yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=own)
+
+
+def _named_benchmarks(options: Options) -> set[str]:
+    problems = [text.partition("=")[0] for text in options.problem_sizes]
+    texts = [text.partition(":")[0].strip() for text in options.benchmarks]
+    return {*texts, *problems, *options.kept_benchmarks}
+
+
+def _families(plan: Plan, options: Options) -> Iterator[Cut]:
+    """What has no measured ceiling, a family at a time."""
+    named = _named_benchmarks(options)
+    found: dict[str, list[Variant]] = {}
+    for variant in plan.variants:
+        benchmark = plan.benchmark(variant)
+        free = benchmark.name not in named and benchmark.family not in options.operations
+        if free and benchmark.ceiling != "measured":
+            found.setdefault(benchmark.family, []).append(variant)
+    order = {name: place for place, name in enumerate(FAMILIES)}
+    for family in sorted(found, key=lambda one: order.get(one, -1)):
+        yield Cut("family", family, "without a measured ceiling", found[family])
+
+
+def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Of messages with a measured ceiling what stands last in tables, but neither the time of one
+    nor the rate of one direction."""
+    named = _named_benchmarks(options)
+    free = [
+        one
+        for one in plan.benchmarks
+        if one.ceiling == "measured" and not (one.one_message or one.one_way)
+        if one.name not in named and one.family not in options.operations
+    ]
+    for benchmark in sorted(free, key=lambda one: one.place, reverse=True):
+        variants = [one for one in plan.variants if one.benchmark == benchmark.name]
+        if variants:
+            why = "a message and one direction stand for a path"
+            yield Cut("benchmark", benchmark.name, why, variants)
+
+
+def _stagings(plan: Plan, options: Options) -> Iterator[Cut]:
+    """The ways of staging that follow from what libraries refuse, but the last."""
+    if any(STAGING in text for text in options.benchmarks):
+        return
+    found: dict[str, list[Variant]] = {}
+    for variant in plan.variants:
+        if way := staging(variant.axes):
+            found.setdefault(way, []).append(variant)
+    for way in list(found)[:-1]:
+        why = f"{list(found)[-1]} stands for staged copies"
+        yield Cut("staging", way, why, found[way])
+
+
+def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Paths of libraries, the last of all but one."""
+    order = []
+    kinds = set()
+    for number, path in enumerate(plan.paths):
+        if path.transport == "local" or path.ceilings_only:
+            continue
+        memories = tuple(sorted({end.memory for end in path.ends}))
+        kind = path.transport, memories, len(path.ends) > 2, path.shares_gpu, path.mps
+        further = kind in kinds
+        kinds.add(kind)
+        place, why = _place(path, further=further)
+        order.append((place, -number, Cut("path", path.id, why, paths=[path])))
+    for *_, cut in sorted(order, key=lambda one: one[:2])[:-1]:
+        if not _named(cut.paths[0], options):
+            yield cut
+
+
+def _place(path: Path, *, further: bool) -> tuple[int, str]:
+    """Where it stands in the order, and why."""
+    memories = {end.memory for end in path.ends}
+    if path.transport == "network" and not path.two_hosts:
+        return 0, "inside a host programs use memory"
+    if further:
+        return 1, "a nearer, or smaller, one of its kind is kept"
+    if len(path.ends) > 2:
+        return 2, "pairs of ranks come first"
+    if path.mps:
+        return 4, "as without MPS"
+    if memories == {"host"}:
+        return 3, "paths of GPUs come first"
+    if path.shares_gpu:
+        return 5, "few programs share a GPU between ranks"
+    return (7, "") if memories == {"gpu"} else (6, "pairs of GPUs come first")
+
+
+def _named(path: Path, options: Options) -> bool:
+    """Whether the user asked for it."""
+    asked = path.named or path.pair or (options.ranks and path.transport != "local")
+    return bool(asked) or path.id in options.kept_paths

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study left out for want of time stands in the terminal and on the page."""
+
+import io
+
+from rich.console import Console
+
+from nearpeak.report import left_out
+from nearpeak.report.page import render
+from nearpeak.report.terminal import print_summary
+from nearpeak.results.model import Results
+from nearpeak.study.model import LeftOut
+
+FAMILY = LeftOut(
+    kind="family",
+    name="collective",
+    why="without a measured ceiling",
+    benchmarks=["allreduce", "bcast"],
+    paths=["host x4"],
+    budget_seconds=850.0,
+)
+MEMORY = LeftOut(
+    kind="memory", name="from other NUMA nodes", why="slow", paths=["a", "b"], budget_seconds=4000.0
+)
+
+
+def printed(results: Results) -> str:
+    console = Console(file=io.StringIO(), width=120, highlight=False, emoji=False, markup=False)
+    print_summary(results, None, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_nothing_is_said_where_nothing_was_left_out(plain: Results) -> None:
+    assert not left_out.table(plain).groups
+    assert "Left out" not in printed(plain) + render(plain)
+
+
+def test_each_has_its_reason_and_the_budget_that_keeps_it(plain: Results) -> None:
+    plain.left_out = [FAMILY, MEMORY]
+    for text in (printed(plain), render(plain)):
+        assert "Left out, so that the budget held 6 launches of the rest." in text
+        assert "collective: allreduce, bcast, and with that host x4" in text
+        assert "memory from other NUMA nodes (2 paths)" in text
+        assert "without a measured ceiling" in text
+        assert "14m10s" in text
+        assert "1h06m" in text

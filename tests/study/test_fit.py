@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a plan its budget holds, and what is left out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.study.describe import Description
+from nearpeak.study.fit import (
+    GOAL_LAUNCHES,
+    blocks_wanted,
+    budget_for,
+    cuts,
+    expected_blocks,
+    is_held,
+)
+from nearpeak.study.folder import read_plan
+from nearpeak.study.model import LEAST_BLOCKS, Plan, Variant
+from nearpeak.study.options import Options
+from nearpeak.study.plan import SIZES, make_plan, summary
+from nearpeak.study.prepare import asked_for, select_paths
+
+TESTS = Path(__file__).parent.parent
+MACHINES = sorted((TESTS / "machines").glob("*.txt"))
+LATENCY = Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"})
+
+
+def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
+    """On a path, over TCP, and of local memory."""
+    paths = [
+        standins.data_path(),
+        standins.data_path("host-host tcp-loopback", "network"),
+        standins.data_path("host-memory node0", "local"),
+    ]
+    contenders = [standins.contender("a"), standins.contender("b")]
+    return make_plan(
+        Options(**options), contenders, variants or [LATENCY], paths, standins.BENCHMARKS
+    )
+
+
+@pytest.fixture(scope="module")
+def described() -> Description:
+    """What a default study measures, as the programs said when one was recorded."""
+    benchmarks = read_plan(TESTS.parent / "examples" / "h200").benchmarks
+    return Description(schema=3, program="", version="", benchmarks=benchmarks)
+
+
+def plan_of(
+    standins: ModuleType, described: Description, machine: str, libraries: int, **said: Any
+) -> Plan:
+    """The plan of a study on a recorded machine."""
+    options = Options(**said)
+    found = from_sysfs(TESTS / "machines" / f"{machine}.txt")
+    paths = select_paths(found, [], options.paths, bool(options.all_pairs))
+    asked, used = asked_for(options, found, paths, described)
+    contenders = [standins.contender(f"library{number}") for number in range(libraries)]
+    return make_plan(options, contenders, asked, used, described.benchmarks)
+
+
+def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType) -> None:
+    wide = plan_for(standins, budget_seconds=10 * 3600)
+    assert (wide.slot_ms, wide.slot_fixed, wide.sizes) == (20, False, SIZES)
+    assert wide.looks[:5] == [6, 9, 12, 18, 24]
+    assert expected_blocks(wide) == wide.looks[-1]
+    enough = plan_for(standins, budget_seconds=budget_for(wide, 12) * 1.01)
+    assert (enough.sizes, enough.left_out) == (SIZES, [])
+    assert expected_blocks(enough) == 12
+
+
+def test_a_budget_takes_sizes_before_anything_else_and_never_bytes_in_flight(
+    standins: ModuleType,
+) -> None:
+    whole = plan_for(standins)
+    tight = plan_for(standins, budget_seconds=budget_for(whole, GOAL_LAUNCHES) * 0.8)
+    flight = (whole.in_flight_bytes, whole.gpu_in_flight_bytes)
+    assert (tight.in_flight_bytes, tight.gpu_in_flight_bytes) == flight
+    assert expected_blocks(tight) >= GOAL_LAUNCHES
+    assert (tight.paths, tight.left_out) == (whole.paths, [])
+    # The costliest sizes go first.
+    assert tight.sizes in (SIZES, *(sorted({0, 8, *(4**p for p in range(n))}) for n in (14, 13)))
+    few = plan_for(standins, budget_seconds=1)
+    assert few.sizes == sorted({0, 8, 1 << 24, *(16**power for power in range(6))})
+    assert (few.in_flight_bytes, few.gpu_in_flight_bytes) == flight
+
+
+def test_a_budget_leaves_no_size_out_that_something_is_required_of(standins: ModuleType) -> None:
+    plan = plan_for(standins, budget_seconds=1.0, kept_sizes=[32 * 1024, 100])
+    assert 32 * 1024 in plan.sizes
+    assert 16 * 1024 not in plan.sizes
+    assert 100 not in plan.sizes  # it was not to be measured at all
+
+
+def test_a_budget_too_small_for_anything_says_what_would_do(standins: ModuleType) -> None:
+    plan = plan_for(standins, budget_seconds=1.0)
+    assert expected_blocks(plan) == 2
+    assert [one.path for one in plan.launches if one.role == "mpi"] == ["host-host same-numa"] * 2
+    [note] = [line for line in summary(plan) if "the budget is too small" in line]
+    assert "6 blocks of what may not be left out take --budget " in note
+    assert "note:       fewer than 6 launches give no 95 % interval" in summary(plan)
+
+
+@pytest.mark.parametrize("machine", [file.stem for file in MACHINES])
+def test_the_budget_of_every_machine_holds_six_blocks(
+    standins: ModuleType, described: Description, machine: str
+) -> None:
+    whole = plan_of(standins, described, machine, 2, budget_seconds=1e9)
+    for libraries, budget in ((2, 360), (2, 780), (3, 360), (3, 780)):
+        plan = plan_of(standins, described, machine, libraries, budget_seconds=budget)
+        assert expected_blocks(plan) >= LEAST_BLOCKS
+        used = {launch.path for launch in plan.launches}
+        assert used == {path.id for path in plan.paths}
+        assert {8, 1 << 24} < set(plan.sizes)
+        _accounts_for_everything(whole, plan)
+        lines = summary(plan)
+        for one in plan.left_out:
+            assert any(one.why in line and one.name in line for line in lines)
+
+
+def _accounts_for_everything(whole: Plan, plan: Plan) -> None:
+    """Each path and benchmark is measured, or left out once."""
+    paths = [path.id for path in plan.paths] + [id for one in plan.left_out for id in one.paths]
+    assert sorted(paths) == sorted(path.id for path in whole.paths)
+    names = {variant.benchmark for variant in plan.variants}
+    names |= {name for one in plan.left_out for name in one.benchmarks}
+    assert names == {variant.benchmark for variant in whole.variants}
+
+
+def test_the_budget_that_is_told_keeps_what_was_left_out(
+    standins: ModuleType, described: Description
+) -> None:
+    small = plan_of(standins, described, "h200x2", 2, budget_seconds=200)
+    assert len(small.left_out) > 4
+    budgets = [one.budget_seconds for one in small.left_out]
+    assert budgets == sorted(budgets, reverse=True)
+    for one in small.left_out:
+        plan = plan_of(standins, described, "h200x2", 2, budget_seconds=one.budget_seconds)
+        assert (one.kind, one.name) not in [(left.kind, left.name) for left in plan.left_out]
+
+
+def test_families_go_before_paths_and_like_paths_before_unlike_ones(
+    standins: ModuleType, described: Description
+) -> None:
+    options = Options(budget_seconds=1e9)
+    whole = plan_of(standins, described, "dgx-h100", 2, budget_seconds=1e9)
+    assert [(one.kind, one.name) for one in cuts(whole, options)] == [
+        ("memory", "from other NUMA nodes"),
+        ("family", "datatype"),
+        ("family", "rma"),
+        ("family", "collective"),
+        ("benchmark", "bibw"),
+        ("path", "host-host tcp-loopback"),
+        ("path", "gpu x8"),
+        ("path", "host-gpu far"),
+        ("path", "host x112"),
+        ("path", "host-host cross-numa"),
+        ("path", "gpu x4"),
+        ("path", "host x4"),
+        ("path", "host-host same-numa"),
+        ("path", "gpu-gpu same-gpu mps"),
+        ("path", "gpu-gpu same-gpu"),
+        ("path", "host-gpu near"),
+        ("memory", "of its own NUMA node"),
+    ]
+    plan = plan_of(standins, described, "dgx-h100", 2, budget_seconds=90)
+    [wide] = [one.paths for one in plan.left_out if one.name == "collective"]
+    assert wide == ["host x4", "host x112", "gpu x4", "gpu x8"]  # nothing else runs there
+    assert "gpu-gpu nvlink" in {one.path for one in plan.launches if one.role == "mpi"}
+
+
+def test_what_the_user_named_is_never_left_out(
+    standins: ModuleType, described: Description
+) -> None:
+    def left(**said: Any) -> list[str]:
+        plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, **said)
+        return [one.name for one in plan.left_out]
+
+    usual = left()
+    assert {"rma", "bibw", "host-host tcp-loopback", "gpu-gpu same-gpu"} < set(usual)
+    named = ["latency", "bibw", "put_bw", "allreduce"]
+    assert not {"rma", "collective", "bibw"} & set(left(benchmarks=named))
+    assert "rma" not in left(operations=["rma", "pt2pt"])
+    assert "rma" in left(operations=["all"])
+    paths = ["host-host tcp-loopback", "gpu-gpu same-gpu"]
+    assert not set(paths) & set(left(paths=paths))
+    assert not set(paths) & set(left(kept_paths=paths))
+    plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, kept_benchmarks=["put_bw"])
+    [rma] = [one for one in plan.left_out if one.name == "rma"]
+    assert rma.benchmarks == ["put_latency"]
+
+
+def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -> None:
+    plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, all_pairs=True)
+    assert not [one for one in plan.left_out if one.kind == "path"]
+    assert not is_held(plan, blocks_wanted(plan))
+    assert any("the budget is too small" in line for line in summary(plan))
+
+
+def test_ways_of_staging_go_but_for_the_last(standins: ModuleType) -> None:
+    ways = [
+        msgspec.structs.replace(LATENCY, axes={**LATENCY.axes, "staging": way}, buffers="D,D")
+        for way in ("none", "pageable", "pinned", "pipelined")
+    ]
+
+    def left(**said: Any) -> list[tuple[str, str]]:
+        plan = make_plan(
+            Options(budget_seconds=1, **said),
+            [standins.contender()],
+            ways,
+            [standins.gpu_path()],
+            standins.BENCHMARKS,
+        )
+        return [(one.kind, one.name) for one in plan.left_out]
+
+    assert left() == [("staging", "pageable"), ("staging", "pinned")]
+    assert left(benchmarks=["latency:staging=pageable"]) == []
+
+
+def test_a_family_that_nobody_knows_goes_first(standins: ModuleType) -> None:
+    mine = Benchmark("mine", [Metric("mine", "us", "lower")], RankRule("exactly", 2), family="mine")
+    known: Sequence[Benchmark] = [*standins.BENCHMARKS, mine]
+    paths = [standins.data_path()]
+    variants = [LATENCY, Variant(benchmark="mine", axes={})]
+    plan = make_plan(Options(budget_seconds=1), [standins.contender()], variants, paths, known)
+    assert [one.name for one in plan.left_out] == ["mine"]
+
+
+def test_what_six_launches_of_a_small_machine_take(
+    standins: ModuleType, described: Description
+) -> None:
+    plan = plan_of(standins, described, "cloud-vm", 2, budget_seconds=90)
+    assert expected_blocks(plan) >= LEAST_BLOCKS
+    assert {"latency", "bw"} <= {variant.benchmark for variant in plan.variants}
+
+
+def test_paths_of_a_machine_with_gpus_stay_longest(
+    standins: ModuleType, described: Description
+) -> None:
+    plan = plan_of(standins, described, "one-gpu", 2, budget_seconds=360)
+    found = from_sysfs(TESTS / "machines" / "one-gpu.txt")
+    there = {path.id for path in discover_paths(found)[0] if "gpu" in path.id}
+    assert there <= {launch.path for launch in plan.launches if launch.role == "mpi"}
+    assert len(plan.launches) <= 16
