@@ -3,7 +3,6 @@
 
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Results
-from nearpeak.study.fit import left_out_label
 from nearpeak.study.model import LEAST_BLOCKS
 from nearpeak.study.sizes import format_seconds
 
@@ -12,7 +11,7 @@ def table(results: Results) -> Table:
     """In the order in which it was left out; without rows where nothing was."""
     rows = [
         Row(
-            left_out_label(one),
+            one.label,
             {
                 "why": Value(one.why, "text"),
                 "budget": Value(format_seconds(one.budget_seconds), "text"),
