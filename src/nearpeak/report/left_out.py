@@ -8,7 +8,7 @@ from nearpeak.study.sizes import format_seconds
 
 
 def table(results: Results) -> Table:
-    """In the order in which it was left out; without rows where nothing was."""
+    """In the order in which it was left out; no rows where nothing was."""
     rows = [
         Row(
             one.label,
@@ -20,12 +20,12 @@ def table(results: Results) -> Table:
         for one in results.left_out
     ]
     return Table(
-        title=f"Left out, so that the budget held {LEAST_BLOCKS} launches of the rest.",
+        title=f"Left out, to have {LEAST_BLOCKS} launches of the rest in the budget.",
         caption="Budget: --budget that keeps it. What --benchmarks or --paths name stays.",
         head="What",
         columns=[
-            Column("why", "why", figure=False),
             Column("budget", "budget", figure=False),
+            Column("why", "why", figure=False, long=True),
         ],
         groups=[Rows("", rows)] if rows else [],
         compact=True,

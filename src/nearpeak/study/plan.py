@@ -465,7 +465,7 @@ def summary(plan: Plan) -> list[str]:
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
         lines.append(
             f"note:       the budget is too small: {blocks_wanted(plan)} blocks of what may not be "
-            f"left out take --budget {needed}; with less give fewer --mpi, --paths or --benchmarks"
+            f"left out take --budget {needed}; or name fewer --mpi, --paths or --benchmarks"
         )
     return lines + left_out_lines(plan.left_out)
 
