@@ -140,6 +140,8 @@ class Quiet:
 
     def end(self, *_: object) -> None: ...
 
+    def leave_out(self, *_: object) -> None: ...
+
 
 def fingerprint(driver: str = "1") -> Fingerprint:
     """That of an invented machine."""

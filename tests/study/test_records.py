@@ -13,6 +13,7 @@ import pytest
 
 from nearpeak.study.amendments import amend
 from nearpeak.study.history import History
+from nearpeak.study.model import Spare
 from nearpeak.study.records import SCHEMA, Record
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,7 +37,14 @@ def test_the_document_names_no_other_record() -> None:
 
 def test_what_a_study_writes_is_valid(study: Any, standins: ModuleType) -> None:
     schema = json.loads((DOCS / "records.schema.json").read_text())
-    plan = standins.small_plan(standins.contender("bad", "wrong"), launches=2)
+    plan = standins.small_plan(
+        standins.contender("bad", "wrong"),
+        standins.contender(),
+        launches=2,
+        benchmarks=("latency", "bw"),
+    )
+    plan.budget_seconds = 0.001
+    plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
     study.run(plan)
     study.run(plan, amendment=amend(History(study.folder, plan).state, "", None, 3))
     lines = (study.folder / "records.jsonl").read_text().splitlines()

@@ -13,11 +13,14 @@ import pytest
 from nearpeak.libraries.families import natives
 from nearpeak.study import mps, process
 from nearpeak.study.journal import CannotWriteError
+from nearpeak.study.model import Spare
 from nearpeak.study.records import (
     EnvironmentRecord,
     LaunchRecord,
+    LeftOutRecord,
     SamplesRecord,
 )
+from nearpeak.study.state import State
 
 
 def samples_of(study: Any, launch: int) -> list[SamplesRecord]:
@@ -422,3 +425,47 @@ def test_the_ceiling_stands_beside_libraries(study: Any, standins: ModuleType) -
     }
     # It is given the axes that it has no choice of, so that both are of one case.
     assert axes["ceiling"] == axes["lib"]
+
+
+def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
+    study: Any, standins: ModuleType
+) -> None:
+    plan = standins.small_plan(
+        standins.contender(),
+        launches=8,
+        benchmarks=("latency", "bw", "bibw"),
+        paths=(standins.data_path(), standins.data_path("host-host two", "memory")),
+    )
+    plan.budget_seconds = 0.001
+    plan.spare = [
+        Spare(kind="benchmark", name="bibw", why="so", variants=[2]),
+        Spare(kind="path", name="host-host two", why="so", paths=["host-host two"]),
+        Spare(kind="path", name="nowhere", why="so", paths=["nowhere"]),
+        Spare(kind="path", name="the rest", why="so", paths=["host-host same-numa"]),
+    ]
+    end = study.run(plan)
+    assert end.message.startswith("the budget is spent after 2 blocks")
+    found = [one for one in study.records() if isinstance(one, LeftOutRecord)]
+    assert [(one.block, one.spare) for one in found] == [(1, 0), (1, 1)]
+    assert all(one.budget_seconds >= 10 for one in found)
+    later = [one for one in study.records() if isinstance(one, LaunchRecord) and one.block == 1]
+    assert {one.path for one in later} == {"host-host same-numa"}
+    [mpi] = [one for one in later if one.role == "mpi"]
+    assert {one.benchmark for group in mpi.groups for one in group.benchmarks} == {"latency", "bw"}
+    # Who goes on with it knows, as the report does.
+    again = State(plan)
+    for record in study.records():
+        again.feed(record)
+    assert {one.path for one in again.remaining(2)} == {"host-host same-numa"}
+    assert [plan.left_out_later(one.spare, 60.0).label for one in found] == [
+        "bibw",
+        "host-host two",
+    ]
+
+
+def test_what_holds_six_blocks_stays(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender(), launches=2, benchmarks=("latency", "bw"))
+    plan.budget_seconds = 1000.0
+    plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
+    study.run(plan)
+    assert not [one for one in study.records() if isinstance(one, LeftOutRecord)]

@@ -142,7 +142,7 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
             curve for variant in plan.variants for curve in _curves(plan, variant, variant.buffers)
         ],
         awareness=plan.awareness,
-        left_out=plan.left_out,
+        left_out=[*plan.left_out],
         sessions=[],
     )
     launches: dict[int, _Recorded] = {}
@@ -155,6 +155,8 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         elif isinstance(record, records.AmendmentRecord):
             found.sessions[-1] = replace(found.sessions[-1], added=record.reason)
             found.complete, found.ended = False, ""
+        elif isinstance(record, records.LeftOutRecord):
+            found.left_out.append(plan.left_out_later(record.spare, record.budget_seconds))
         elif isinstance(record, records.StudyEndRecord):
             found.complete = record.status != "interrupted"
             found.ended = record.message

@@ -3,16 +3,15 @@
 
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Results
-from nearpeak.study.fit import left_out_label
 from nearpeak.study.model import LEAST_BLOCKS
 from nearpeak.study.sizes import format_seconds
 
 
 def table(results: Results) -> Table:
-    """In the order in which it was left out; without rows where nothing was."""
+    """In the order in which it was left out; no rows where nothing was."""
     rows = [
         Row(
-            left_out_label(one),
+            one.label,
             {
                 "why": Value(one.why, "text"),
                 "budget": Value(format_seconds(one.budget_seconds), "text"),
@@ -21,12 +20,12 @@ def table(results: Results) -> Table:
         for one in results.left_out
     ]
     return Table(
-        title=f"Left out, so that the budget held {LEAST_BLOCKS} launches of the rest.",
+        title=f"Left out, to have {LEAST_BLOCKS} launches of the rest in the budget.",
         caption="Budget: --budget that keeps it. What --benchmarks or --paths name stays.",
         head="What",
         columns=[
-            Column("why", "why", figure=False),
             Column("budget", "budget", figure=False),
+            Column("why", "why", figure=False, long=True),
         ],
         groups=[Rows("", rows)] if rows else [],
         compact=True,

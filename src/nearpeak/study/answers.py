@@ -17,6 +17,7 @@ from nearpeak.study.records import (
     EnvironmentRecord,
     GroupRecord,
     LaunchRecord,
+    LeftOutRecord,
     ProblemRecord,
     Record,
     SamplesRecord,
@@ -158,6 +159,9 @@ class Answers:
                 raise ValueError("it is of no session")
             if not record.looks or sorted({0, *record.looks}) != [0, *record.looks]:
                 raise ValueError(f"looks {record.looks} are no numbers of blocks that grow")
+        elif isinstance(record, LeftOutRecord):
+            if not 0 <= record.spare < len(self._plan.spare):
+                raise ValueError(f"the plan has no spare {record.spare}")
         elif isinstance(record, LaunchRecord):
             self._begin(record)
         elif not isinstance(record, StudyEndRecord):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nearpeak.machine.model import Path
-from nearpeak.numbers import count
 from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.estimate import guess_cost, kind_of
 from nearpeak.study.model import (
@@ -21,6 +20,7 @@ from nearpeak.study.model import (
     LeftOut,
     LeftOutKind,
     Plan,
+    Spare,
     Variant,
     staging,
 )
@@ -145,6 +145,20 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
     plan.left_out = list(made.values())
 
 
+def spare(plan: Plan, options: Options) -> list[Spare]:
+    """What a study may leave out still, should launches take longer than guessed."""
+    return [
+        Spare(
+            kind=cut.kind,
+            name=cut.name,
+            why=cut.why,
+            variants=[number for number, one in enumerate(plan.variants) if one in cut.variants],
+            paths=[path.id for path in cut.paths],
+        )
+        for cut in cuts(plan, options)
+    ]
+
+
 @dataclass(frozen=True, eq=False)
 class Cut:
     """What a budget may leave out at once."""
@@ -176,19 +190,6 @@ class _Asked:
         left = [one for one in left if not one.ceilings_only or _bounds(one, left)]
         if len(left) < len(paths):
             self._hold(variants, left, self.sizes)
-
-
-def left_out_label(left: LeftOut) -> str:
-    """For people: `collective: allreduce, bcast; on host x4 nothing`."""
-    if left.kind == "memory":
-        return f"memory {left.name} ({count(len(left.paths), 'path')})"
-    if left.kind == "staging":
-        return f"staging={left.name}"
-    if left.kind == "path":
-        return left.name
-    others = [one for one in left.benchmarks if one != left.name]
-    label = f"{left.name}: {', '.join(others)}" if others else left.name
-    return f"{label}, and with that {', '.join(left.paths)}" if left.paths else label
 
 
 def _used(plan: Plan) -> set[str]:

@@ -11,6 +11,7 @@ import msgspec
 from nearpeak.identity import CEILING, Axes, Place, Who
 from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine.model import Path
+from nearpeak.numbers import count
 from nearpeak.study.benchmarks import Benchmark, named
 
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
@@ -104,6 +105,29 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     paths: list[str] = []  # on which no library is measured then
     budget_seconds: float  # that holds six blocks with it
 
+    @property
+    def label(self) -> str:
+        """For people: `collective: allreduce, bcast, and with that host x4`."""
+        if self.kind == "memory":
+            return f"memory {self.name} ({count(len(self.paths), 'path')})"
+        if self.kind == "staging":
+            return f"staging={self.name}"
+        if self.kind == "path":
+            return self.name
+        others = [one for one in self.benchmarks if one != self.name]
+        label = f"{self.name}: {', '.join(others)}" if others else self.name
+        return f"{label}, and with that {', '.join(self.paths)}" if self.paths else label
+
+
+class Spare(msgspec.Struct, kw_only=True, frozen=True):
+    """What a study may leave out still, where launches take longer than guessed."""
+
+    kind: LeftOutKind
+    name: str
+    why: str
+    variants: list[int] = []  # indexes into Plan.variants, wherever they are measured
+    paths: list[str] = []  # with all that is measured there
+
 
 class Group(msgspec.Struct, kw_only=True, frozen=True):
     """What a launch measures with the same buffers, in the same state of them, and at the same
@@ -193,6 +217,7 @@ class Plan(msgspec.Struct, kw_only=True):
     # two ends; empty: all of them.
     few_sizes: list[int] = []
     left_out: list[LeftOut] = []
+    spare: list[Spare] = []  # what comes next, in order
     problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
 
     def __post_init__(self) -> None:
@@ -244,6 +269,19 @@ class Plan(msgspec.Struct, kw_only=True):
     def find_path(self, path_id: str) -> Path:
         """The path with this id."""
         return next(path for path in self.paths if path.id == path_id)
+
+    def left_out_later(self, number: int, budget_seconds: float) -> LeftOut:
+        """What a study left out that is one of `spare`, and the budget that would have kept it."""
+        spare = self.spare[number]
+        names = dict.fromkeys(self.variants[one].benchmark for one in spare.variants)
+        return LeftOut(
+            kind=spare.kind,
+            name=spare.name,
+            why=spare.why,
+            benchmarks=[] if spare.kind == "staging" else list(names),
+            paths=spare.paths,
+            budget_seconds=budget_seconds,
+        )
 
     def who(self, launch: Template) -> Who:
         """Who a launch measures."""

@@ -32,9 +32,9 @@ from nearpeak.study.fit import (
     expected_seconds,
     fit,
     is_held,
-    left_out_label,
     rounded,
     seconds_of,
+    spare,
 )
 from nearpeak.study.forecast import promise
 from nearpeak.study.model import (
@@ -204,6 +204,7 @@ def make_plan(
     _check_sizes(plan)
     if plan.budget_seconds is not None:
         fit(plan, options, hold)
+        plan.spare = spare(plan, options)
     plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
     return plan
 
@@ -464,7 +465,7 @@ def summary(plan: Plan) -> list[str]:
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
         lines.append(
             f"note:       the budget is too small: {blocks_wanted(plan)} blocks of what may not be "
-            f"left out take --budget {needed}; with less give fewer --mpi, --paths or --benchmarks"
+            f"left out take --budget {needed}; or name fewer --mpi, --paths or --benchmarks"
         )
     return lines + left_out_lines(plan.left_out)
 
@@ -473,7 +474,7 @@ def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
     """A table for people."""
     if not left:
         return []
-    rows = [(format_seconds(one.budget_seconds), left_out_label(one), one.why) for one in left]
+    rows = [(format_seconds(one.budget_seconds), one.label, one.why) for one in left]
     wide = max(len(label) for _, label, _ in rows)
     return [
         f"left out:   {count(len(left), 'thing')}, for {LEAST_BLOCKS} launches of the rest;"

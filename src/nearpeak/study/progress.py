@@ -25,6 +25,11 @@ def launch_label(plan: Plan, planned: PlannedLaunch) -> str:
     return f"{plan.contenders[planned.contender].label}, {planned.path}, {what}"
 
 
+def left_out_words(what: str) -> str:
+    """That something is not measured any more."""
+    return f"left out:   {what}: launches take longer than guessed"
+
+
 class PlainProgress:
     """One line a launch, for pipes and log files."""
 
@@ -53,6 +58,10 @@ class PlainProgress:
             f" ({format_seconds(record.seconds)}; {format_seconds(left)} left)",
             flush=True,
         )
+
+    def leave_out(self, what: str) -> None:
+        """Prints the line."""
+        print(left_out_words(what), flush=True)
 
 
 class BarProgress:
@@ -106,6 +115,10 @@ class BarProgress:
         if record.status != "ok":
             label = launch_label(self._plan, planned)
             self._bar.console.print(f"{label}: {record.status}: {record.message}")
+
+    def leave_out(self, what: str) -> None:
+        """Leaves the line."""
+        self._bar.console.print(left_out_words(what))
 
     def _refresh(self) -> None:
         self._refreshed = time.monotonic()

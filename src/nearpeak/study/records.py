@@ -58,6 +58,14 @@ class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="ame
     digest: str = ""  # of all lines up to this one (study/seal.py)
 
 
+class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left out"):
+    """Launches take longer than guessed: from a block on, something is not measured any more."""
+
+    block: int
+    spare: int  # index into Plan.spare
+    budget_seconds: float  # that would have held six blocks with it
+
+
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
@@ -222,6 +230,7 @@ Record = (
     StudyRecord
     | SessionRecord
     | AmendmentRecord
+    | LeftOutRecord
     | LaunchRecord
     | EnvironmentRecord
     | CaseRecord

@@ -20,12 +20,12 @@ from nearpeak.numbers import printable
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
-from nearpeak.study.fit import LEAST_LAUNCHES
+from nearpeak.study.fit import LEAST_LAUNCHES, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full
 from nearpeak.study.logs import crash_words, last_words
-from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
@@ -34,6 +34,7 @@ from nearpeak.study.records import (
     Ending,
     EnvironmentRecord,
     LaunchEndRecord,
+    LeftOutRecord,
     ProblemRecord,
     Record,
     SamplesRecord,
@@ -61,6 +62,9 @@ class Progress(Protocol):
 
     def end(self, planned: PlannedLaunch, record: LaunchEndRecord) -> None:
         """A launch is over."""
+
+    def leave_out(self, what: str, /) -> None:
+        """From here on something is not measured any more, for want of time."""
 
 
 class Interrupt:
@@ -158,12 +162,12 @@ class StudyRun:
         for block in range(last):
             if self._state.contenders_done(block):
                 return self._ending(f"every cell is precise or was given up after {block} blocks")
-            remaining = self._state.remaining(block)
-            if not remaining:
+            if not self._state.remaining(block):
                 continue
+            self._leave_out(block)
             if not self._fits(block):
                 return self._ending(f"the budget is spent after {block} blocks")
-            for planned in remaining:
+            for planned in self._state.remaining(block):
                 if planned not in self._state.remaining(block):
                     continue
                 self._run_launch(planned)
@@ -181,6 +185,20 @@ class StudyRun:
         if lacking:
             return StudyEndRecord(status="imprecise", message=f"{why}; {lacking}")
         return StudyEndRecord(status="complete", message=why)
+
+    def _leave_out(self, block: int) -> None:
+        """Leaves out what comes next in the plan's order, until the budget holds six launches of
+        the rest. Behind the pilot nothing: most of its launches would have been in vain."""
+        budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
+        if self._amendment or budget is None or not 0 < block <= PILOT_BLOCKS:
+            return
+        while (needed := self._spent() + self._left(block, blocks)) > budget:
+            number = self._state.next_spare(block)
+            if number is None:
+                return
+            record = LeftOutRecord(block=block, spare=number, budget_seconds=rounded(needed))
+            self._progress.leave_out(self._plan.left_out_later(number, needed).label)
+            self._record(record)
 
     def _fits(self, block: int) -> bool:
         """Whether the budget still holds what is left of this block."""

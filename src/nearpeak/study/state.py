@@ -14,12 +14,13 @@ from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.model import LEAST_BLOCKS, PILOT_BLOCKS, Group, Plan, PlannedLaunch
+from nearpeak.study.model import LEAST_BLOCKS, PILOT_BLOCKS, Group, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
     LaunchEndRecord,
     LaunchRecord,
+    LeftOutRecord,
     ProblemRecord,
     Record,
     SamplesRecord,
@@ -111,6 +112,8 @@ class State:
             self._end(record)
         elif isinstance(record, AmendmentRecord):
             self._amend(record)
+        elif isinstance(record, LeftOutRecord):
+            self._leave_out(self.plan.spare[record.spare], record.block)
 
     @property
     def whole_blocks(self) -> int:
@@ -154,6 +157,16 @@ class State:
             return True
         fitted = block < LEAST_BLOCKS and self.budget_seconds == self.plan.budget_seconds
         return seconds <= self.budget_seconds * (OVERTIME if fitted else 1.0)
+
+    def next_spare(self, block: int) -> int | None:
+        """Index into Plan.spare of what comes next to be left out from a block on; None where it
+        would be all, or brings nothing."""
+        going = [unit for unit in self._units() if not self._is_done(unit, block)]
+        for number, spare in enumerate(self.plan.spare):
+            left = [unit for unit in going if not self._is_part(unit, spare)]
+            if len(left) < len(going) and any(unit.variant is not None for unit in left):
+                return number
+        return None
 
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
@@ -227,6 +240,22 @@ class State:
         if record.every:
             for unit in [one for one in self._done if not self._is_given_up(one)]:
                 self._passed[unit].append(range(self._done.pop(unit), first))
+
+    def _leave_out(self, spare: Spare, block: int) -> None:
+        """And the ceilings of what is not measured any more."""
+        for unit in self._units():
+            if self._is_part(unit, spare):
+                self._done[unit] = min(block, self._done.get(unit, block))
+        for unit in self._of("ceiling"):
+            if all(self._is_done(user, block) for user in self._users(unit.template)):
+                self._done.setdefault(unit, block)
+
+    def _is_part(self, unit: Unit, spare: Spare) -> bool:
+        path = self.plan.launches[unit.template].path
+        return path in spare.paths or unit.variant in spare.variants
+
+    def _units(self) -> list[Unit]:
+        return [*self._of("mpi"), *self._of("ceiling")]
 
     def _end(self, record: LaunchEndRecord) -> None:
         self.seconds += record.seconds
