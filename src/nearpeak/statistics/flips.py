@@ -58,15 +58,16 @@ def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
     flips = _flips(rows.shape[1])
     tested = _Rows.of(rows, _shared(rows, kinds))
     observed = tested.statistic(flips[:1])[:, 0]
-    order = np.argsort(-observed, kind="stable")
+    order = np.argsort(observed, kind="stable")  # the least first
+    tested = _Rows(tested.values[order], tested.scale[order])
     limits = observed[order, None] * (1 - ROUNDING)
     reached = np.zeros(len(rows))
     for start in range(0, len(flips), CHUNK):
-        here = tested.statistic(flips[start : start + CHUNK])[order]
-        largest = np.maximum.accumulate(here[::-1], axis=0)[::-1]  # of a row and all behind it
-        reached += (largest >= limits).sum(axis=1)
+        here = tested.statistic(flips[start : start + CHUNK])
+        largest = np.maximum.accumulate(here, axis=0, out=here)  # of a row and all before it
+        reached += np.count_nonzero(largest >= limits, axis=1)
     found = np.empty(len(rows))
-    found[order] = np.maximum.accumulate(reached / len(flips))
+    found[order] = np.maximum.accumulate(reached[::-1] / len(flips))[::-1]
     return found
 
 
@@ -98,7 +99,10 @@ class _Rows(NamedTuple):
 
     def statistic(self, signs: Floats) -> Floats:
         """Of each row (first axis) under each flip (second axis)."""
-        return np.asarray((self.values @ signs.T) ** 2 / self.scale[:, None])
+        sums = self.values @ signs.T
+        np.square(sums, out=sums)
+        sums /= self.scale[:, None]
+        return np.asarray(sums)
 
 
 @lru_cache(maxsize=4)
