@@ -182,6 +182,29 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
     assert str(command.folder / "report.html") in out.replace("\n", "")
 
 
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_part_that_crashes_takes_nothing_along(
+    command: Command, tmp_path: Path, name: str
+) -> None:
+    fault = build_fault(installed(name), tmp_path)
+    env = f'LD_PRELOAD = "{fault}", NEARPEAK_FAULT = "put-crash"'
+    text = 'benchmarks = ["latency", "put_latency"]\nlaunches = 5\n'
+    text += f'[[library]]\nmpi = "{name}"\n'
+    text += f'[[library.settings]]\nname = "faulty"\nenv = {{ {env} }}\n'
+    code, _, err = command.run(study_file(tmp_path, text))
+    assert (code, err) == (1, "")
+    results = json.loads((command.folder / "results.json").read_text())
+    cases = [(one["case"], len(one["launch_medians"])) for one in results["cells"]]
+    counts = {(case["benchmark"], case["x"]): launches for case, launches in cases}
+    assert counts == {
+        **{("latency", x): 5 for x in (8, 1024)},
+        **{("put_latency", x): 0 for x in (8, 1024)},
+    }
+    assert {tuple(one["benchmarks"]) for one in results["failures"]} == {("put_latency",)}
+    # Given up after the third; every launch of the ceiling and the last two were complete.
+    assert Counter(one.status for one in command.ends().values()) == {"crashed": 3, "ok": 5 + 2}
+
+
 def test_a_library_that_crashes_everywhere_ends_with_status_1(
     command: Command, tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@
  * A library that misbehaves: preloaded, it stands between a program and its MPI library.
  *
  * NEARPEAK_FAULT=crash, hang or corrupt: what rank 1 does in its 5th MPI_Recv; corrupt changes one
- * byte of that message and of every later one.
+ * byte of that message and of every later one. put-crash: rank 0 does so in its 5th MPI_Put.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,4 +28,12 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_
   const int result = REAL(PMPI_Recv)(data, count, type, source, tag, comm, status);
   if (due && strcmp(fault, "corrupt") == 0 && count > 3) ((unsigned char *)data)[3] ^= 1;
   return result;
+}
+
+int MPI_Put(const void *data, int count, MPI_Datatype type, int target, MPI_Aint displacement,
+            int target_count, MPI_Datatype target_type, MPI_Win window) {
+  static int calls = 0;
+  const char *fault = getenv("NEARPEAK_FAULT");
+  if (fault && ++calls >= 5 && strcmp(fault, "put-crash") == 0) raise(SIGSEGV);
+  return REAL(PMPI_Put)(data, count, type, target, displacement, target_count, target_type, window);
 }
