@@ -56,6 +56,7 @@ def test_a_range_is_never_written_as_an_interval() -> None:
     assert numbers.spread(None, (0.005, 0.025), 100) == "range 0.500 to 2.50"
     assert numbers.spread((1.0, 2.0), (0.5, 2.5)) == "[1.00, 2.00]"
     assert numbers.spread(None, (0.5, 2.5)) == "range 0.500 to 2.50"
+    assert numbers.spread(None, (0.5, 0.5)) == "one value"
     assert numbers.spread(None, None) == ""
 
 

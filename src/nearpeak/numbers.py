@@ -57,6 +57,8 @@ def spread(
         return interval(ci95, scale)
     if full is None:
         return ""
+    if full[0] == full[1]:
+        return "one value"
     return f"range {number(scale * full[0])} to {number(scale * full[1])}"
 
 
