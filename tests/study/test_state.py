@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nearpeak.study.answers import launch_record
-from nearpeak.study.model import Plan, PlannedLaunch
+from nearpeak.study.model import Plan, PlannedLaunch, Spare
 from nearpeak.study.records import CaseRecord, LaunchEndRecord, ProblemRecord, SamplesRecord
 from nearpeak.study.state import State
 
@@ -189,3 +189,25 @@ def test_the_blocks_that_a_plan_was_fitted_to_may_take_a_quarter_more(
     assert found == [(1, True, True), (5, True, False), (6, False, False)]
     state.budget_seconds = 110.0  # more was asked for since
     assert not state.may_run(5, 120.0)
+
+
+def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: ModuleType) -> None:
+    near, far = standins.data_path(), standins.data_path("host-host two", "memory")
+    plan = standins.small_plan(
+        standins.contender(), launches=6, benchmarks=THREE, paths=(near, far)
+    )
+    plan.budget_seconds = 1000.0
+    plan.spare = [
+        Spare(kind="benchmark", name="bibw", why="so", variants=[2]),
+        Spare(kind="path", name=far.id, why="so", paths=[far.id]),
+    ]
+    state = State(plan)
+    for planned in state.remaining(0):
+        if planned.role == "mpi":
+            feed_some(state, planned)
+    everything = state.seconds_left(1, 6)
+    assert state.to_leave_out(1, 6, everything) == {}
+    assert state.to_leave_out(1, 6, everything - 0.1) == {0: everything}
+    assert list(state.to_leave_out(1, 6, everything - 4.0)) == [1]
+    assert list(state.to_leave_out(1, 6, 0.0)) == [0, 1]
+    assert state.seconds_left(1, 6) == everything  # nothing is left out yet

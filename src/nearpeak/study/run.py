@@ -187,39 +187,36 @@ class StudyRun:
         return StudyEndRecord(status="complete", message=why)
 
     def _leave_out(self, block: int) -> None:
-        """Leaves out what comes next in the plan's order, until the budget holds six launches of
-        the rest. Behind the pilot nothing: most of its launches would have been in vain."""
+        """Leaves out what the budget does not hold six launches of. Behind the pilot nothing: most
+        of its launches would have been in vain."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
         if self._amendment or budget is None or not 0 < block <= PILOT_BLOCKS:
             return
-        while (needed := self._spent() + self._left(block, blocks)) > budget:
-            number = self._state.next_spare(block)
-            if number is None:
-                return
-            record = LeftOutRecord(block=block, spare=number, budget_seconds=rounded(needed))
-            self._progress.leave_out(self._plan.left_out_later(number, needed).label)
-            self._record(record)
+        spent = self._spent()
+        for number, seconds in self._state.to_leave_out(block, blocks, budget - spent).items():
+            kept_with = rounded(spent + seconds)
+            self._progress.leave_out(self._plan.left_out_later(number, kept_with).label)
+            self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
 
     def _fits(self, block: int) -> bool:
         """Whether the budget still holds what is left of this block."""
-        return self._state.may_run(block, self._spent() + self._left(block, block + 1))
+        return self._state.may_run(
+            block, self._spent() + self._state.seconds_left(block, block + 1)
+        )
 
     def _spent(self) -> float:
         """Seconds of this run and, of those before it, of their launches."""
         return self._before + time.monotonic() - self._started
 
-    def _left(self, first: int, until: int) -> float:
-        """Seconds that the blocks [first, until) will take."""
-        blocks = (self._state.remaining(block) for block in range(first, until))
-        return sum(self._state.estimate.seconds(launches) for launches in blocks)
-
     def _time_left(self, block: int) -> float:
         """To the end of the budget, or of the blocks that are run anyhow; without one, to the next
         look."""
         if self._state.budget_seconds is not None:
-            least = self._left(block, LEAST_LAUNCHES)
+            least = self._state.seconds_left(block, LEAST_LAUNCHES)
             return max(self._state.budget_seconds - self._spent(), least)
-        return self._left(block, min(look for look in self._state.looks if look > block))
+        return self._state.seconds_left(
+            block, min(look for look in self._state.looks if look > block)
+        )
 
     def _run_launch(self, planned: PlannedLaunch) -> None:
         log = Path("logs") / f"{planned.launch:04d}.log"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study's records say about what is still to be run: the same live and after --resume."""
 
+import contextlib
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -158,15 +159,54 @@ class State:
         fitted = block < LEAST_BLOCKS and self.budget_seconds == self.plan.budget_seconds
         return seconds <= self.budget_seconds * (OVERTIME if fitted else 1.0)
 
-    def next_spare(self, block: int) -> int | None:
-        """Index into Plan.spare of what comes next to be left out from a block on; None where it
-        would be all, or brings nothing."""
-        going = [unit for unit in self._units() if not self._is_done(unit, block)]
+    def seconds_left(self, first: int, until: int) -> float:
+        """What the blocks [first, until) will take."""
+        return sum(self.estimate.seconds(self.remaining(block)) for block in range(first, until))
+
+    def to_leave_out(self, first: int, until: int, seconds: float) -> dict[int, float]:
+        """What to leave out in the plan's order, so that the blocks [first, until) take at most so
+        many seconds: indices into Plan.spare, each with the seconds that would have kept it.
+
+        A large one behind small ones may make room for some of these.
+        """
+        found: dict[int, float] = {}
+        while (needed := self._without(found, first, until)) > seconds:
+            number = self._next_spare(found, first)
+            if number is None:
+                break
+            found[number] = needed
+        for number in list(reversed(found))[1:]:
+            rest = [one for one in found if one != number]
+            if self._without(rest, first, until) <= seconds:
+                del found[number]
+        return found
+
+    def _without(self, spares: Iterable[int], first: int, until: int) -> float:
+        """Seconds that blocks take when this is left out from the first of them on."""
+        with self._left_out(spares, first):
+            return self.seconds_left(first, until)
+
+    def _next_spare(self, spares: Iterable[int], block: int) -> int | None:
+        """What comes next behind these; None where it would be all, or brings nothing."""
+        with self._left_out(spares, block):
+            going = [unit for unit in self._units() if not self._is_done(unit, block)]
         for number, spare in enumerate(self.plan.spare):
             left = [unit for unit in going if not self._is_part(unit, spare)]
             if len(left) < len(going) and any(unit.variant is not None for unit in left):
                 return number
         return None
+
+    @contextlib.contextmanager
+    def _left_out(self, spares: Iterable[int], block: int) -> Iterator[None]:
+        """As if this were left out from a block on."""
+        self._look(block)
+        done = dict(self._done)
+        for number in spares:
+            self._leave_out(self.plan.spare[number], block)
+        try:
+            yield
+        finally:
+            self._done = done
 
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
