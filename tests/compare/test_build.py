@@ -87,6 +87,41 @@ def test_one_session_each_leaves_a_small_loss_open(make_sides: MakeSides) -> Non
     assert change.alone[1] < 1  # launches alone would have told it
 
 
+def test_one_session_of_a_side_judges_no_ceiling_and_nothing_without_one(
+    make_sides: MakeSides,
+) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2, factor=0.1)])
+    for [study] in (old, new):
+        for cell in study.results.cells:
+            if cell.case.benchmark == "bw":
+                cell.ceiling = None
+    found = compare(old, new, 0.05)
+    assert {change.lacks for place in found.ceilings for change in place.changes} == {"session"}
+    [library] = found.libraries
+    lacks = {
+        curve.curve.benchmark: {one.lacks for one in curve.changes} for curve in library.curves
+    }
+    assert lacks == {"bw": {"control"}, "latency": {""}}
+    verdicts = {curve.curve.benchmark: curve.change.verdict for curve in library.curves}
+    assert verdicts == {"bw": "undecided", "latency": "slower"}
+    assert not any(change.regressed for change in found.ceilings[0].changes)
+
+
+def test_libraries_and_ceilings_share_one_error_rate(make_sides: MakeSides) -> None:
+    found = compared(three(make_sides, "old", 1), three(make_sides, "new", 4, factor=0.9))
+    alone = (
+        load_side(three(make_sides, "old", 1)),
+        load_side(three(make_sides, "new", 4, factor=0.9)),
+    )
+    for side in alone:
+        for study in side:
+            study.results.ceilings = []
+    [library] = found.libraries
+    [other] = compare(*alone, 0.05).libraries
+    assert library.change.p_value == pytest.approx(other.change.p_value)
+    assert library.change.p_adjusted > 1.5 * other.change.p_adjusted
+
+
 def test_a_recorded_study_and_its_equal_do_not_differ() -> None:
     [old], [new] = (load_side([EXAMPLES / "h200x2-settings"]) for _ in range(2))
     new.results.study = "another"

@@ -48,16 +48,15 @@ def compare(
     sessions = [session for found in (before, after) for session in found.values()]
     on_new = [session.side == "new" for session in sessions]
     levelled = level(both, on_new)
-    ceilings = {owner: found for owner, found in levelled.items() if owner[0] == CEILING}
-    libraries = {owner: found for owner, found in levelled.items() if owner[0] != CEILING}
+    judged = judge(levelled, on_new, tolerance)
     found = Compared(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         tolerance=tolerance,
         sessions=sessions,
         differences=differences.find(old, new),
-        libraries=judge(libraries, on_new, tolerance),
-        ceilings=judge(ceilings, on_new, tolerance),
+        libraries=[one for one in judged if one.who != CEILING],
+        ceilings=[one for one in judged if one.who == CEILING],
         lost=lost,
         missing=missing,
         allow_missing=allow_missing,

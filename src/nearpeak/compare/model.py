@@ -42,8 +42,11 @@ class Ratio(msgspec.Struct, kw_only=True):
 class Change(Ratio, kw_only=True):
     """A ratio, and the verdict on it."""
 
-    p_adjusted: float  # for all comparisons of its kind: of libraries, or of ceilings
+    p_adjusted: float  # for all that is compared
     verdict: str  # on the new side: "faster", "slower", "equivalent", "undecided", "mixed"
+    # Without which there is no verdict, as a side has one session: a "control" (its ceiling,
+    # measured beside it), or another "session"; "": nothing.
+    lacks: Literal["", "control", "session"] = ""
     # The interval that there would be if sessions were all alike: by the scatter of launches alone.
     alone: tuple[float, float] | None
     regressed: bool  # slower, and the ratio is worse than the tolerance

@@ -33,6 +33,20 @@ def test_one_launch_of_each_side_is_told_as_such(make_sides: MakeSides) -> None:
     assert not found.regressed
 
 
+def test_what_a_verdict_lacks_is_said(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2, factor=0.1)])
+    found = compare(old, new, 0.05)
+    [ceiling] = found.ceilings
+    assert words.verdict(ceiling.change, found) == "one session"
+    assert "a ceiling gets no verdict" in words.sessions(found)
+    assert "No control" not in words.sessions(found)
+    change = found.libraries[0].change
+    change.verdict, change.lacks = "undecided", "control"
+    assert words.verdict(change, found) == "no control"
+    assert words.sentence(change).startswith("undecided (no control), new/old ")
+    assert "No control: " in words.sessions(found)
+
+
 def test_what_is_lost_and_what_is_not_compared(make_sides: MakeSides) -> None:
     old = make_sides("old", libraries=("alpha", "beta", "gamma"))
     new = make_sides("new", day=2, libraries=("alpha", "beta"), crashed=("beta",))

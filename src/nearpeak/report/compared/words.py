@@ -18,6 +18,7 @@ DISTANCES = (
     " by estimated effects. Where no session has several distances, nothing is judged:"
 )
 NAMED = 6  # of what is not measured any more, in one sentence
+_LACKS = {"control": "no control", "session": "one session"}
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
 
 
@@ -68,7 +69,10 @@ def single(compared: Compared) -> bool:
 
 
 def verdict(change: Change, compared: Compared) -> str:
-    """In a line of a table; undecided is not said where single sessions leave most of it so."""
+    """In a line of a table: what a verdict lacks, where it is known. Undecided is not said where
+    single sessions leave most of it so."""
+    if change.lacks:
+        return _LACKS[change.lacks]
     return "" if change.verdict == UNDECIDED and single(compared) else change.verdict
 
 
@@ -147,9 +151,24 @@ def sessions(compared: Compared) -> str:
             " larger change gets a verdict. A change of a library gets none where its ceiling"
             " changed alike."
         )
+    words += _unfounded(compared)
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
     return " ".join(filter(None, [words, _unexplained(compared), _moved(compared)]))
+
+
+def _unfounded(compared: Compared) -> str:
+    """What has no verdict whatever it did, and what would help."""
+    lacking = {change.lacks for one in compared.places for change in one.changes}
+    words = ""
+    if "control" in lacking:
+        words += (
+            " No control: a library whose ceiling was not measured beside it gets no verdict from a"
+            " single session of a side; measure ceilings too, or more sessions."
+        )
+    if "session" in lacking:
+        words += " One session: a ceiling gets no verdict from a single session of a side."
+    return words
 
 
 def _moved(compared: Compared) -> str:
@@ -218,7 +237,9 @@ def ratio(change: Change) -> str:
 
 def sentence(change: Change) -> str:
     """The verdict on a change with its figures."""
-    return f"{change.verdict}, new/old {ratio(change)}, adjusted p {probability(change.p_adjusted)}"
+    lacks = f" ({_LACKS[change.lacks]})" if change.lacks else ""
+    p = f"adjusted p {probability(change.p_adjusted)}"
+    return f"{change.verdict}{lacks}, new/old {ratio(change)}, {p}"
 
 
 def lost(found: list[Lost]) -> Iterator[str]:
