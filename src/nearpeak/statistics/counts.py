@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What failed so often on each of two sides: whether the new side fails more, of many at once.
+
+Fisher's exact test, given how often both sides failed together. With so few counts most p-values
+cannot become small: with one failure of 6 + 6 tries none is below 1 / 2. A question that cannot
+reach a level takes nothing from it (R. E. Tarone, Biometrics 46 (1990) 515). So the p-value of a
+set of questions is not their number times the least p, but the sum over them of the largest p that
+each could have at or below it (P. H. Westfall and R. D. Wolfinger, The American Statistician 51
+(1997) 3). Sets are gone through as S. Holm does (Scandinavian Journal of Statistics 6 (1979) 65).
+All of it holds however the questions depend on one another. Computed in whole numbers.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, comb
+from typing import NamedTuple
+
+LEVEL = Fraction(1, 20)
+MOST_NEEDED = 1000  # tries: more is not worth to be told
+
+
+class Counts(NamedTuple):
+    """One question: tries of each side, and those that failed."""
+
+    old_failed: int
+    old: int
+    new_failed: int
+    new: int
+
+
+class Judged(NamedTuple):
+    """Whether the new side fails more often."""
+
+    p_value: float  # one-sided, of this question alone
+    p_adjusted: float  # for all questions
+    more: bool  # surely
+
+
+def judge(questions: Sequence[Counts]) -> list[Judged]:
+    """All questions, in their order, with an error rate of 5 % together."""
+    p = [_p(one) for one in questions]
+    left = Counter(_tails(one) for one in questions)
+    adjusted: dict[int, Fraction] = {}
+    last = Fraction(0)
+    for index in sorted(range(len(p)), key=p.__getitem__):
+        if last < 1:
+            whole = sum((n * _largest(tails, p[index]) for tails, n in left.items()), Fraction(0))
+            last = min(max(last, whole), Fraction(1))
+        adjusted[index] = last
+        left[_tails(questions[index])] -= 1
+    return [
+        Judged(float(one), float(adjusted[index]), adjusted[index] <= LEVEL)
+        for index, one in enumerate(p)
+    ]
+
+
+def needed(counts: Counts, questions: int = 1) -> int | None:
+    """The least tries of each side that would judge it, were shares as they are, among so many
+    questions. None: it does not fail more often, or more than `MOST_NEEDED`."""
+    new, old = Fraction(counts.new_failed, counts.new), Fraction(counts.old_failed, counts.old)
+    if new <= old:
+        return None
+    for tries in range(1, MOST_NEEDED + 1):
+        expected = Counts(ceil(old * tries), tries, int(new * tries), tries)
+        if questions * _p(expected) <= LEVEL:
+            return tries
+    return None
+
+
+def _p(counts: Counts) -> Fraction:
+    tails = _tails(counts)
+    return tails[counts.new_failed - _fewest(counts)]
+
+
+def _fewest(counts: Counts) -> int:
+    """Of the failures that there are, so many are on the new side at least."""
+    return max(0, counts.old_failed + counts.new_failed - counts.old)
+
+
+def _tails(counts: Counts) -> tuple[Fraction, ...]:
+    """The p-values that it could have, from 1 down: of each number of failures of the new side."""
+    return _tails_of(counts.old_failed + counts.new_failed, counts.old, counts.new)
+
+
+@lru_cache(maxsize=4096)
+def _tails_of(failed: int, old: int, new: int) -> tuple[Fraction, ...]:
+    whole, above, found = comb(old + new, failed), 0, []
+    for k in range(min(failed, new), max(0, failed - old) - 1, -1):
+        above += comb(new, k) * comb(old, failed - k)
+        found.append(Fraction(above, whole))
+    return tuple(reversed(found))
+
+
+def _largest(tails: tuple[Fraction, ...], p: Fraction) -> Fraction:
+    """The largest p-value at or below p; 0: none is."""
+    return next((one for one in tails if one <= p), Fraction(0))
