@@ -37,9 +37,9 @@ FAR_ROWS = (((3, 3), 0.03), ((3, 3), 0.1), ((2, 2), 0.1), ((5, 5), 0.1))  # sess
 
 # Of the smallest comparison.
 SMALLEST = ((1, 1), (1, 2), (2, 2), (3, 3), (1, 3), (10, 1))  # sessions
-SMALLEST_SCATTER = ((0.01, 0.02), (0.01, 0.05), (0.03, 0.02), (0.03, 0.05))  # launch, session
-SMALLEST_STUDIES = 1000
-SMALLEST_LOSS = (0.0, -np.log(1.1), -np.log(1.5))
+SMALLEST_SCATTER = ((0.01, 0.05), (0.03, 0.02), (0.03, 0.05))  # launch, session
+# Losses, and how many are simulated.
+SMALLEST_LOSS = ((0.0, 3000), (-np.log(1.1), 500), (-np.log(1.5), 500))
 
 
 class Counted(NamedTuple):
@@ -204,19 +204,20 @@ def smallest_comparison() -> None:
     names = ["Sessions", "Launches scatter", "Sessions scatter"]
     names += [f"{loss}{kind}" for kind in ("", ", no ceiling") for loss in losses]
     print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    generator = np.random.default_rng(1)
     for sessions in SMALLEST:
+        where = columns(*sessions)
         for launch, session in SMALLEST_SCATTER:
-            generator, where = np.random.default_rng(1), columns(*sessions)
             scatter = Scatter(launch, session)
             shares = []
             for ceiling in (True, False):
-                for loss in SMALLEST_LOSS:
+                for loss, studies in SMALLEST_LOSS:
                     draws = (
                         smallest(generator, where, scatter, loss, ceiling=ceiling)
-                        for _ in range(SMALLEST_STUDIES)
+                        for _ in range(studies)
                     )
                     found = 100 * np.mean([count(draw).regressed for draw in draws])
-                    shares.append(f"{found:.1f} %" if loss == 0 else f"{found:.0f} %")
+                    shares.append(f"{found:.0f} %" if loss else f"{found:.1f} %")
             scattering = f"{100 * launch:.0f} % | {100 * session:.0f} %"
             print(
                 f"| {sessions[0]} + {sessions[1]} | {scattering} | {' | '.join(shares)} |",

@@ -66,6 +66,18 @@ def test_how_many_tries_would_judge_it() -> None:
     assert needed(Counts(0, 1000, 1, 1000)) is None
 
 
+def test_a_run_of_failures_that_ends_tries_is_held_against_how_often_others_fail() -> None:
+    # A study gives up after three: it was launched three times because it failed three times.
+    given_up = Counts(0, 12, 3, 3, run=True)
+    seldom, often = [Counts(1, 12, 1, 12)] * 50, [Counts(4, 12, 4, 12)] * 50
+    assert judge([given_up, *seldom])[0].p_adjusted == pytest.approx(1 / 455)
+    assert judge([given_up, *often])[0].p_adjusted == 1
+    assert judge([given_up._replace(run=False), *often])[0].more
+    everywhere = [Counts(0, 12, 3, 3, run=True)] * 20  # they say nothing of one another
+    assert all(one.more for one in judge([Counts(0, 12, 6, 6, run=True)] * 20))
+    assert judge(everywhere)[0].p_adjusted == pytest.approx(20 / 455)
+
+
 @pytest.mark.parametrize("rate", [0.01, 0.3])
 def test_sides_that_fail_alike_are_seldom_told_apart(rate: float) -> None:
     chance = np.random.default_rng(1)

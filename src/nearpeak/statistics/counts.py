@@ -7,7 +7,13 @@ reach a level takes nothing from it (R. E. Tarone, Biometrics 46 (1990) 515). So
 set of questions is not their number times the least p, but the sum over them of the largest p that
 each could have at or below it (P. H. Westfall and R. D. Wolfinger, The American Statistician 51
 (1997) 3). Sets are gone through as S. Holm does (Scandinavian Journal of Statistics 6 (1979) 65).
-All of it holds however the questions depend on one another. Computed in whole numbers.
+That holds however the questions depend on one another. Computed in whole numbers.
+
+A study tries no more what failed three times in a row. Then the number of tries depends on what
+came of them, which Fisher's test does not know. What ended in such a run is therefore judged no
+surer than such runs are rare: to its p-value is added how many are expected of the questions left,
+by how often each failed (the unbiased estimate of the third power of its share; of what ended in a
+run itself, on the old side).
 """
 
 from collections import Counter
@@ -18,6 +24,7 @@ from math import ceil, comb
 from typing import NamedTuple
 
 LEVEL = Fraction(1, 20)
+RUN = 3  # failures in a row, after which a study gives up
 MOST_NEEDED = 1000  # tries: more is not worth to be told
 
 
@@ -28,6 +35,7 @@ class Counts(NamedTuple):
     old: int
     new_failed: int
     new: int
+    run: bool = False  # the last three tries of the new side failed
 
 
 class Judged(NamedTuple):
@@ -42,14 +50,17 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
     """All questions, in their order, with an error rate of 5 % together."""
     p = [_p(one) for one in questions]
     left = Counter(_tails(one) for one in questions)
+    runs = sum(map(_runs, questions), Fraction(0))
     adjusted: dict[int, Fraction] = {}
     last = Fraction(0)
     for index in sorted(range(len(p)), key=p.__getitem__):
+        question = questions[index]
+        runs -= _runs(question)
         if last < 1:
             whole = sum((n * _largest(tails, p[index]) for tails, n in left.items()), Fraction(0))
-            last = min(max(last, whole), Fraction(1))
+            last = min(max(last, whole + runs * question.run), Fraction(1))
         adjusted[index] = last
-        left[_tails(questions[index])] -= 1
+        left[_tails(question)] -= 1
     return [
         Judged(float(one), float(adjusted[index]), adjusted[index] <= LEVEL)
         for index, one in enumerate(p)
@@ -72,6 +83,16 @@ def needed(counts: Counts, questions: int = 1) -> int | None:
 def _p(counts: Counts) -> Fraction:
     tails = _tails(counts)
     return tails[counts.new_failed - _fewest(counts)]
+
+
+def _runs(counts: Counts) -> Fraction:
+    """How many runs of failures are expected on the new side, as far as 1."""
+    failed, tried = counts.old_failed, counts.old
+    if not counts.run:
+        failed, tried = failed + counts.new_failed, tried + counts.new
+    if failed < RUN:
+        return Fraction(0)
+    return min(Fraction(counts.new * comb(failed, RUN), comb(tried, RUN)), Fraction(1))
 
 
 def _fewest(counts: Counts) -> int:
