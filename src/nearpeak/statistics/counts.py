@@ -16,6 +16,7 @@ by how often each failed (the unbiased estimate of the third power of its share;
 run itself, on the old side).
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -68,21 +69,31 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
 
 
 def needed(counts: Counts, questions: int = 1) -> int | None:
-    """The least tries of each side that would judge it, were shares as they are, among so many
-    questions. None: it does not fail more often, or more than `MOST_NEEDED`."""
+    """About how many tries of each side would judge it, were shares as they are, among so many
+    questions. None: it does not fail more often, or it takes more than `MOST_NEEDED`."""
     new, old = Fraction(counts.new_failed, counts.new), Fraction(counts.old_failed, counts.old)
     if new <= old:
         return None
-    for tries in range(1, MOST_NEEDED + 1):
+
+    def enough(tries: int) -> bool:
         expected = Counts(ceil(old * tries), tries, int(new * tries), tries)
-        if questions * _p(expected) <= LEVEL:
-            return tries
-    return None
+        return questions * _p(expected) <= LEVEL
+
+    found = bisect_left(range(1, MOST_NEEDED + 1), True, key=enough) + 1
+    return found if found <= MOST_NEEDED else None
 
 
 def _p(counts: Counts) -> Fraction:
-    tails = _tails(counts)
-    return tails[counts.new_failed - _fewest(counts)]
+    """Fisher's, one-sided: as many failures of the new side, or more, of all that there are."""
+    failed, tried = counts.old_failed + counts.new_failed, counts.old + counts.new
+    k, above = counts.new_failed, 0
+    ways = comb(counts.new, k) * comb(counts.old, failed - k)
+    while ways:
+        above += ways
+        ways = ways * (counts.new - k) * (failed - k)
+        k += 1
+        ways //= k * (counts.old - failed + k)
+    return Fraction(above, comb(tried, failed))
 
 
 def _runs(counts: Counts) -> Fraction:
@@ -93,11 +104,6 @@ def _runs(counts: Counts) -> Fraction:
     if failed < RUN:
         return Fraction(0)
     return min(Fraction(counts.new * comb(failed, RUN), comb(tried, RUN)), Fraction(1))
-
-
-def _fewest(counts: Counts) -> int:
-    """Of the failures that there are, so many are on the new side at least."""
-    return max(0, counts.old_failed + counts.new_failed - counts.old)
 
 
 def _tails(counts: Counts) -> tuple[Fraction, ...]:
