@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates `nearpeak compare`: how often it errs and finds: the tables of docs/compare.md.
 
-Usage: python benchmarks/compare_power.py
+Usage: python benchmarks/compare_power.py [smallest | same | two]
 
 One library on 2 places, 3 curves of 8 sizes each, 6 launches a session. Half the variance of a
 launch is shared by all its sizes; half of that of a session by all curves, half is of each curve's
 own. The library loses nothing, 10 % everywhere, or 10 % on a single curve of one place. In the
 second table the CPUs of some launches are far from each other, which takes each curve 1.6 to 2.5
-times as long. Nothing is measured; the seed is fixed.
+times as long. The smallest comparison, in which no other question takes anything from the error
+rate, is of one size of one library, with or without its ceiling beside it; half the variance of a
+session is then shared by both. Nothing is measured; the seed is fixed.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +34,12 @@ FARTHER = np.log(1.6), np.log(2.5)  # what a curve loses where CPUs are far: bet
 # Of the second table: the share of launches with far CPUs, on the old side and on the new one.
 FAR = ((0.3, 0.3), (0.1, 0.5))
 FAR_ROWS = (((3, 3), 0.03), ((3, 3), 0.1), ((2, 2), 0.1), ((5, 5), 0.1))  # sessions, scatter
+
+# Of the smallest comparison.
+SMALLEST = ((1, 1), (1, 2), (2, 2), (3, 3), (1, 3), (10, 1))  # sessions
+SMALLEST_SCATTER = ((0.01, 0.05), (0.03, 0.02), (0.03, 0.05))  # launch, session
+# Losses, and how many are simulated.
+SMALLEST_LOSS = ((0.0, 3000), (-np.log(1.1), 500), (-np.log(1.5), 500))
 
 
 class Counted(NamedTuple):
@@ -170,11 +179,60 @@ def two_distances() -> None:
                 print(row(sessions, scatter), flush=True)
 
 
+def smallest(
+    generator: np.random.Generator, where: Columns, scatter: Scatter, loss: float, *, ceiling: bool
+) -> list[Group]:
+    """One size of a library, with its ceiling or without."""
+    common = np.sqrt(0.5) * generator.normal(0, 1, len(where.new))
+
+    def row() -> Floats:
+        own = np.sqrt(0.5) * generator.normal(0, 1, len(where.new))
+        of_sessions = scatter.session * (common + own)[where.sessions]
+        noise = scatter.launch * generator.normal(0, 1, len(of_sessions))
+        return np.asarray(of_sessions + noise)[None, :]
+
+    library = row() + loss * where.new[where.sessions]
+    if not ceiling:
+        return [Group([library], where)]
+    beside = row()
+    return [Group([library], where, [library - beside]), Group([beside], where)]
+
+
+def smallest_comparison() -> None:
+    """One size of one library: the table has the share of comparisons with status 1."""
+    losses = ["alike", "10 % slower", "50 % slower"]
+    names = ["Sessions", "Launches scatter", "Sessions scatter"]
+    names += [f"{loss}{kind}" for kind in ("", ", no ceiling") for loss in losses]
+    print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    generator = np.random.default_rng(1)
+    for sessions in SMALLEST:
+        where = columns(*sessions)
+        for launch, session in SMALLEST_SCATTER:
+            scatter = Scatter(launch, session)
+            shares = []
+            for ceiling in (True, False):
+                for loss, studies in SMALLEST_LOSS:
+                    draws = (
+                        smallest(generator, where, scatter, loss, ceiling=ceiling)
+                        for _ in range(studies)
+                    )
+                    found = 100 * np.mean([count(draw).regressed for draw in draws])
+                    shares.append(f"{found:.0f} %" if loss else f"{found:.1f} %")
+            scattering = f"{100 * launch:.0f} % | {100 * session:.0f} %"
+            print(
+                f"| {sessions[0]} + {sessions[1]} | {scattering} | {' | '.join(shares)} |",
+                flush=True,
+            )
+
+
+TABLES = {"smallest": smallest_comparison, "same": same_distance, "two": two_distances}
+
+
 def main() -> None:
-    """Prints both tables."""
-    same_distance()
-    print()
-    two_distances()
+    """Prints the tables that were asked for, or all."""
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
+        print()
 
 
 if __name__ == "__main__":

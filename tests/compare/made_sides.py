@@ -20,6 +20,8 @@ def study(
     path_factor: float = 1.0,
     libraries: Iterable[str] = ("alpha",),
     crashed: Collection[str] = (),
+    crashes: Collection[int] | None = None,
+    status: str = "crashed",
     scatter: float = 0.01,
     blocks: int = BLOCKS,
     far: Collection[int] = (),
@@ -28,8 +30,9 @@ def study(
     """A study that was measured in one session.
 
     `day`: of its start, which also seeds the scatter of its launches; `factor`: how fast libraries
-    are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed; `far`: blocks whose
-    CPUs are far apart, so that libraries take twice as long, ceilings three times; `fingerprint`:
+    are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed, `crashes`: in which
+    blocks, else in all, `status`: or how else it failed; `far`: blocks whose CPUs are far apart,
+    so that libraries take twice as long, ceilings three times; `fingerprint`:
     of the driver.
     """
     made = sys.modules["made_study"].Study(folder, list(libraries))
@@ -51,8 +54,8 @@ def study(
         )
         for library in libraries:
             speed = factor * shared / (2 if block in far else 1)
-            if library in crashed:
-                made.launch(block, library, "bw", status="crashed")
+            if library in crashed and (crashes is None or block in crashes):
+                made.launch(block, library, "bw", status=status)
             else:
                 rates = {size: rate * speed * noise() for size, rate in RATES.items()}
                 made.launch(block, library, "bw", rates)

@@ -87,6 +87,41 @@ def test_one_session_each_leaves_a_small_loss_open(make_sides: MakeSides) -> Non
     assert change.alone[1] < 1  # launches alone would have told it
 
 
+def test_one_session_of_a_side_judges_no_ceiling_and_nothing_without_one(
+    make_sides: MakeSides,
+) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2, factor=0.1)])
+    for [study] in (old, new):
+        for cell in study.results.cells:
+            if cell.case.benchmark == "bw":
+                cell.ceiling = None
+    found = compare(old, new, 0.05)
+    assert {change.lacks for place in found.ceilings for change in place.changes} == {"session"}
+    [library] = found.libraries
+    lacks = {
+        curve.curve.benchmark: {one.lacks for one in curve.changes} for curve in library.curves
+    }
+    assert lacks == {"bw": {"control"}, "latency": {""}}
+    verdicts = {curve.curve.benchmark: curve.change.verdict for curve in library.curves}
+    assert verdicts == {"bw": "undecided", "latency": "slower"}
+    assert not any(change.regressed for change in found.ceilings[0].changes)
+
+
+def test_libraries_and_ceilings_share_one_error_rate(make_sides: MakeSides) -> None:
+    found = compared(three(make_sides, "old", 1), three(make_sides, "new", 4, factor=0.9))
+    alone = (
+        load_side(three(make_sides, "old", 1)),
+        load_side(three(make_sides, "new", 4, factor=0.9)),
+    )
+    for side in alone:
+        for study in side:
+            study.results.ceilings = []
+    [library] = found.libraries
+    [other] = compare(*alone, 0.05).libraries
+    assert library.change.p_value == pytest.approx(other.change.p_value)
+    assert library.change.p_adjusted > 1.5 * other.change.p_adjusted
+
+
 def test_a_recorded_study_and_its_equal_do_not_differ() -> None:
     [old], [new] = (load_side([EXAMPLES / "h200x2-settings"]) for _ in range(2))
     new.results.study = "another"
@@ -102,19 +137,72 @@ def test_a_study_is_not_compared_with_itself(make_sides: MakeSides) -> None:
         compared([one], [one])
 
 
-def test_what_crashes_now_is_lost(make_sides: MakeSides) -> None:
-    old = make_sides("old", libraries=("alpha", "beta"))
-    new = make_sides("new", day=2, libraries=("alpha", "beta"), crashed=("beta",))
+BOTH = ("alpha", "beta")
+
+
+def test_what_always_crashes_now_regressed_and_does_not_vanish(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=BOTH)
+    new = make_sides("new", day=2, libraries=BOTH, crashed=("beta",))
     found = compared([old], [new])
     assert found.regressed
-    assert {(one.who.library, one.case.benchmark, one.status) for one in found.lost} == {
-        ("beta", "bw", "crashed")
-    }
-    assert len(found.lost) == 3
+    [failing] = found.failures
+    assert (failing.who.library, failing.curve, failing.regressed) == ("beta", None, True)
+    assert (failing.old.failed, failing.old.tried) == (0, 6)
+    assert (failing.new.failed, failing.new.tried) == (6, 6)
+    assert [(end.status, end.case, end.tries) for end in failing.new.ended] == [
+        ("crashed", None, 6)
+    ]
+    assert failing.p_value == pytest.approx(1 / 924)
+    assert failing.p_adjusted == failing.p_value
+    assert [(one.who.library, one.curve.benchmark, one.failed) for one in found.missing] == [
+        ("beta", "bw", True)
+    ]
     assert found.unmatched == []
+    later = make_sides("later", day=3, libraries=BOTH, crashed=("beta",))
+    again = compared([new], [later])  # it did before, too
+    assert not again.regressed
+    assert not again.failures[0].regressed
+
+
+def test_one_crash_is_no_regression(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=BOTH)
+    new = make_sides("new", day=2, libraries=BOTH, crashed=("beta",), crashes=[3])
+    found = compared([old], [new])
+    assert not found.regressed
+    [failing] = found.failures
+    assert (failing.new.failed, failing.new.tried, failing.needed) == (1, 6, 30)
+    assert (failing.p_adjusted, failing.regressed) == (0.5, False)
     assert found.missing == []
-    later = make_sides("later", day=3, libraries=("alpha", "beta"), crashed=("beta",))
-    assert not compared([new], [later]).lost  # it did before, too
+
+
+def test_what_counts_do_not_allow_to_judge_is_shown(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=BOTH, blocks=2)
+    new = make_sides("new", day=2, libraries=BOTH, blocks=2, crashed=("beta",))
+    found = compared([old], [new])
+    assert not found.regressed
+    [failing] = found.failures
+    assert (failing.new.failed, failing.new.tried, failing.needed) == (2, 2, 3)
+    assert [one.failed for one in found.missing] == [True]
+
+
+def test_wrong_data_once_is_a_regression(make_sides: MakeSides) -> None:
+    old = make_sides("old", libraries=BOTH)
+    wrong = {"crashed": ("beta",), "crashes": [3], "status": "wrong data"}
+    new = make_sides("new", day=2, libraries=BOTH, **wrong)
+    found = compared([old], [new])
+    assert found.regressed
+    assert [(one.wrong_data, one.regressed) for one in found.failures] == [(True, True)]
+    later = make_sides("later", day=3, libraries=BOTH, **wrong)
+    assert not compared([new], [later]).regressed
+
+
+def test_sizes_that_fail_now_are_counted_as_such(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    for cell in new[0].results.cells:
+        if cell.case.x == 16384:
+            cell.median, cell.status = None, "crashed"
+    [one] = compare(old, new, 0.05).unmatched
+    assert (one.cases, one.why) == (2, "failed on the new side")
 
 
 def test_what_the_new_side_lacks_is_missing_unless_that_is_allowed(make_sides: MakeSides) -> None:

@@ -22,7 +22,7 @@ def test_a_comparison_satisfies_it(make_sides: MakeSides) -> None:
         [make_sides("new", day=2, libraries=("alpha", "beta"), crashed=("beta",), nvidia="1")]
     )
     plain = json.loads(to_json(compare(old, new, 0.05)))
-    assert all(plain[name] for name in ("differences", "libraries", "ceilings", "lost"))
+    assert all(plain[name] for name in ("differences", "libraries", "ceilings", "failures"))
     jsonschema.validate(plain, schema())
     plain["schema"] = SCHEMA + 1
     with pytest.raises(jsonschema.ValidationError):

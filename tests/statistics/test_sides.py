@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nearpeak.arrays import Floats
 from nearpeak.statistics.sides import (
-    MOST_FREEDOM,
     PRIOR_FREEDOM,
     SESSION_SCATTER,
     Columns,
     Group,
+    JudgedGroup,
+    Shift,
     judge,
     mean_row,
     shift,
 )
+from nearpeak.statistics.verdicts import Verdict
 
 NAN = float("nan")
 
@@ -33,10 +36,8 @@ def test_a_shift_worked_by_hand() -> None:
     found = shift(row, columns(2, 2, 2))
     launches = 4 * 0.02 / 4 / 2 * math.pi / 3  # squares / freedom / launches of a session
     variance = SESSION_SCATTER**2 + launches
-    prior = variance**2 / (SESSION_SCATTER**4 / PRIOR_FREEDOM + launches**2 / 4)
-    prior = min(prior, MOST_FREEDOM)
-    squares = 0.02 + 0.02 + prior * variance
-    freedom = 2 + prior
+    squares = 0.02 + 0.02 + PRIOR_FREEDOM * variance
+    freedom = 2 + PRIOR_FREEDOM
     error = math.sqrt(squares / freedom * (1 / 2 + 1 / 2))
     reach = stats.t.ppf(0.975, freedom) * error
     assert found.comparison.ratio == pytest.approx(math.exp(0.4))
@@ -156,7 +157,89 @@ def test_what_a_control_did_too_is_no_change_of_one_session(sessions: int, verdi
     [judged] = judge([Group([curve], where, [curve])], 0.05)
     assert judged.group.verdict == "slower"
     [judged] = judge([Group([curve], where, [np.full_like(curve, NAN)])], 0.05)
-    assert judged.group.verdict == "slower"
+    assert judged.group.verdict == verdict
+
+
+def all_of(judged: JudgedGroup) -> list[tuple[Verdict, Shift]]:
+    return [
+        (judged.group, judged.shift),
+        *((one.curve, one.shift) for one in judged.curves),
+        *(pair for one in judged.curves for pair in zip(one.sizes, one.shifts, strict=True)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        (1, 1, "undecided"),
+        (1, 2, "undecided"),
+        (2, 1, "undecided"),
+        (2, 2, "slower"),
+        (1, 3, "slower"),
+        (3, 1, "slower"),
+    ],
+)
+def test_without_a_control_four_sessions_are_needed(old: int, new: int, verdict: str) -> None:
+    where = columns(old, new, 6)
+    lost = np.where(where.new[where.sessions], -2.0, 0.0)
+    curve = lost + 0.01 * np.random.default_rng(3).normal(size=(2, len(lost)))
+    [judged] = judge([Group([curve], where)], 0.05)
+    for found, change in all_of(judged):
+        assert found.verdict == verdict
+        assert change.unfounded == (verdict == "undecided")
+        assert found.p_adjusted == 1 or not change.unfounded
+    [alike] = judge([Group([curve - lost], where)], 0.9)
+    assert (alike.group.verdict == "equivalent") == (verdict == "slower")
+
+
+def test_sessions_are_those_that_measured_the_row() -> None:
+    where = columns(3, 3, 2)
+    lost = np.where(where.new[where.sessions], -2.0, 0.0)
+    curve = lost + 0.001 * np.random.default_rng(3).normal(size=(2, len(lost)))
+    curve[1, (where.sessions != 0) & (where.sessions != 5)] = NAN  # one session of each side
+    [judged] = judge([Group([curve], where)], 0.05)
+    assert [one.verdict for one in judged.curves[0].sizes] == ["slower", "undecided"]
+    assert [one.unfounded for one in judged.curves[0].shifts] == [False, True]
+
+
+def test_what_a_control_does_not_cover_founds_no_verdict_of_one_session() -> None:
+    where = columns(1, 1, 6)
+    on_new = where.new[where.sessions]
+    chance = np.random.default_rng(3)
+
+    def noise(sizes: int) -> Floats:
+        return 0.01 * chance.normal(size=(sizes, len(on_new)))
+
+    # A curve without controls loses, one with them does not: their mean is no change either.
+    lost, kept = noise(2) - 2.0 * on_new, noise(2)
+    [judged] = judge([Group([lost, kept], where, [np.full_like(lost, NAN), kept])], 0.05)
+    assert {found.verdict for found, _ in all_of(judged)} <= {"undecided", "equivalent"}
+    # The loss is in those launches alone that have no control.
+    row = noise(1) - 2.0 * (on_new & (np.arange(12) > 7))
+    control = np.where((np.arange(12) > 7) | (np.arange(12) < 4), NAN, row)
+    [judged] = judge([Group([row], where, [control])], 0.05)
+    assert judged.group.verdict == "undecided"
+    # A control of one side alone is none.
+    row = noise(1) - 2.0 * on_new
+    [judged] = judge([Group([row], where, [np.where(on_new, row, NAN)])], 0.05)
+    assert (judged.group.verdict, judged.shift.unfounded) == ("undecided", True)
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, 1), (1, 2), (2, 2), (3, 3)])
+def test_sessions_that_scatter_by_five_percent_are_seldom_called_slower(old: int, new: int) -> None:
+    """The worst case of benchmarks/compare_power.py: one size of a library, and its ceiling."""
+    chance = np.random.default_rng(1)
+    where = columns(old, new, 6)
+    count = 0
+    for _ in range(200):
+        library, ceiling = (
+            0.05 * chance.normal(size=old + new)[where.sessions]
+            + 0.01 * chance.normal(size=(1, len(where.sessions)))
+            for _ in range(2)
+        )
+        found = [Group([library], where, [library - ceiling]), Group([ceiling], where)]
+        count += any_slower(found)
+    assert count <= 16  # of 5 %, 200 draws have more than that in 1 of 50
 
 
 def test_small_sure_differences_are_equivalent() -> None:

@@ -15,8 +15,9 @@ folder of `nearpeak study`, or a folder full of them. Every run of a study is
 a session: three of each side tell most changes from the scatter of sessions.
 
 Exit status: 0 nothing was proven to have regressed; 1 something is surely
-slower, by more than the tolerance, or crashes, hangs or returns wrong data
-now, or was not measured now (--allow-missing accepts that); 2 bad input.
+slower, by more than the tolerance, or surely fails more often, or returns
+wrong data now, or was not measured now (--allow-missing accepts that); 2 bad
+input.
 
 Examples:
 

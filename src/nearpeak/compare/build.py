@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 import nearpeak
-from nearpeak.compare import differences
+from nearpeak.compare import differences, failures
 from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
-from nearpeak.compare.model import SCHEMA, Compared, Lost, Missing, Session, Side, Unmatched
+from nearpeak.compare.model import SCHEMA, Compared, Missing, Session, Side, Unmatched
 from nearpeak.errors import UserError
 from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.results.cells import FAILED
@@ -36,11 +36,14 @@ def compare(
     """
     check_apart(old, new)
     before, after = _sessions(old, "old"), _sessions(new, "new")
-    lost = _lost(old, new)
+    failing = failures.find(
+        [one.launches for one in old], [one.launches for one in new], _units([*old, *new])
+    )
     then, now = gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))
-    missing = _missing(then, [*now, *((one.who, one.place, one.case) for one in lost)])
-    both, unmatched = _match(then, now, lost, missing)
-    if not both and not lost:
+    failed = _failed(new) - now.keys()
+    missing = _missing(then, now, failed)
+    both, unmatched = _match(then, now, failed, missing)
+    if not both and not failing:
         raise UserError(
             f"{_named(old)} and {_named(new)} share nothing: compare studies of the same"
             " libraries, paths, benchmarks and sizes"
@@ -48,17 +51,16 @@ def compare(
     sessions = [session for found in (before, after) for session in found.values()]
     on_new = [session.side == "new" for session in sessions]
     levelled = level(both, on_new)
-    ceilings = {owner: found for owner, found in levelled.items() if owner[0] == CEILING}
-    libraries = {owner: found for owner, found in levelled.items() if owner[0] != CEILING}
+    judged = judge(levelled, on_new, tolerance)
     found = Compared(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         tolerance=tolerance,
         sessions=sessions,
         differences=differences.find(old, new),
-        libraries=judge(libraries, on_new, tolerance),
-        ceilings=judge(ceilings, on_new, tolerance),
-        lost=lost,
+        libraries=[one for one in judged if one.who != CEILING],
+        ceilings=[one for one in judged if one.who == CEILING],
+        failures=failing,
         missing=missing,
         allow_missing=allow_missing,
         unmatched=unmatched,
@@ -66,8 +68,8 @@ def compare(
     )
     changes = (change for place in found.places for change in place.changes)
     found.regressed = (
-        bool(lost)
-        or (bool(missing) and not allow_missing)
+        any(one.regressed for one in failing)
+        or (any(not one.failed for one in missing) and not allow_missing)
         or any(change.regressed for change in changes)
     )
     return found
@@ -111,18 +113,17 @@ def _named(studies: Iterable[Study]) -> str:
 def _match(
     old: Mapping[Key, Figures],
     new: Mapping[Key, Figures],
-    lost: Iterable[Lost],
+    failed: Collection[Key],
     missing: Iterable[Missing],
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
     """What both sides measured alike, and how much else they did not."""
-    cases = {(one.who, one.place, one.case) for one in lost}
     curves = {(one.who, one.place, one.curve) for one in missing}
     both: dict[Owner, list[Both]] = defaultdict(list)
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
     for key in dict.fromkeys([*old, *new]):
         who, place, case = key
-        why = _apart(old.get(key), new.get(key))
-        if why and key not in cases and (who, place, case.curve) not in curves:
+        why = _apart(old.get(key), new.get(key), failed=key in failed)
+        if why and (who, place, case.curve) not in curves:
             unmatched[who, place, why] += 1
         if not why:
             (kind,) = old[key].kinds
@@ -133,10 +134,10 @@ def _match(
     ]
 
 
-def _apart(old: Figures | None, new: Figures | None) -> str:
+def _apart(old: Figures | None, new: Figures | None, *, failed: bool) -> str:
     """Why two figures cannot be compared; "" where they can."""
     if new is None:
-        return "only the old side has it"
+        return "failed on the new side" if failed else "only the old side has it"
     if old is None:
         return "only the new side has it"
     kinds = old.kinds | new.kinds
@@ -147,11 +148,17 @@ def _apart(old: Figures | None, new: Figures | None) -> str:
     return "measured in different units"
 
 
-def _missing(old: Iterable[Key], new: Iterable[Key]) -> list[Missing]:
+def _missing(old: Iterable[Key], new: Iterable[Key], failed: Collection[Key]) -> list[Missing]:
     """The curves that the old side alone has any case of."""
-    now = _curves(new)
+    now, tried = _curves(new), _curves(failed)
     return [
-        Missing(who=who, place=place, curve=curve, lacks=_lacks((who, place, curve), now))
+        Missing(
+            who=who,
+            place=place,
+            curve=curve,
+            lacks=_lacks((who, place, curve), now),
+            failed=(who, place, curve) in tried,
+        )
         for who, place, curve in _curves(old)
         if (who, place, curve) not in now
     ]
@@ -172,30 +179,19 @@ def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> str:
     return "curve"
 
 
-def _lost(old: Iterable[Study], new: Iterable[Study]) -> list[Lost]:
-    """What went wrong on the new side alone."""
-    before = _wrong(old)
-    measured = {
-        (cell.who, cell.place, cell.case)
-        for study in old
-        for cell in study.results.timed
-        if cell.median is not None
-    }
-    return [
-        Lost(who=who, place=place, case=case, x_unit=unit, status=status)
-        for (who, place, case), (unit, status) in _wrong(new).items()
-        if (who, place, case) in measured and (who, place, case) not in before
-    ]
-
-
-def _wrong(studies: Iterable[Study]) -> dict[Key, tuple[str, str]]:
-    """In what its x is, and what went wrong."""
+def _failed(studies: Iterable[Study]) -> set[Key]:
+    """The cases without a value whose launches failed."""
     return {
-        (cell.who, cell.place, cell.case): (
-            x_unit(study.results.benchmarks, cell.case.benchmark),
-            cell.status,
-        )
+        (cell.who, cell.place, cell.case)
         for study in studies
         for cell in study.results.timed
-        if cell.status in FAILED
+        if cell.status in FAILED and cell.median is None
+    }
+
+
+def _units(studies: Iterable[Study]) -> dict[str, str]:
+    return {
+        one.name: x_unit(study.results.benchmarks, one.name)
+        for study in studies
+        for one in study.results.benchmarks
     }

@@ -2,7 +2,7 @@
 """From the figures of both sides to verdicts on what changed."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from nearpeak.arrays import Floats
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
 from nearpeak.compare.model import CellChange, Change, CurveChange, Distance, PlaceChange, Ratio
-from nearpeak.identity import Curve, Place, Who
+from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.statistics import sides
 from nearpeak.statistics.sides import Columns, Group, JudgedCurve, JudgedGroup, Shift
 from nearpeak.statistics.verdicts import SLOWER, Verdict
@@ -30,7 +30,7 @@ class _Prepared(NamedTuple):
 def judge(
     both: Mapping[Owner, Levelled], new: Sequence[bool], tolerance: float
 ) -> list[PlaceChange]:
-    """Verdicts on alternatives of one kind, which share one error rate (`statistics.sides`).
+    """Verdicts on all alternatives, which share one error rate (`statistics.sides`).
 
     `new`: of each session, whether it is on the new side.
     """
@@ -90,25 +90,27 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
         who=one.who,
         place=one.place,
         distances=one.distances,
-        change=_change(judged.group, judged.shift, tolerance),
+        change=_change(one.who, judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
         curves=[
             CurveChange(
                 curve=curve,
-                change=_change(found.curve, found.shift, tolerance),
+                change=_change(one.who, found.curve, found.shift, tolerance),
                 of_ceiling=_of_ceiling(cases, one),
-                cells=_cells(cases, found, tolerance),
+                cells=_cells(one.who, cases, found, tolerance),
             )
             for (curve, cases), found in zip(one.curves, judged.curves, strict=True)
         ],
     )
 
 
-def _cells(cases: Sequence[Both], judged: JudgedCurve, tolerance: float) -> list[CellChange]:
+def _cells(
+    who: Who, cases: Sequence[Both], judged: JudgedCurve, tolerance: float
+) -> list[CellChange]:
     return [
         CellChange(
             case=one.case,
-            change=_change(verdict, shift, tolerance),
+            change=_change(who, verdict, shift, tolerance),
             unit=one.kind.unit,
             x_unit=one.kind.x_unit,
             old=float(np.median(list(one.old.values.values()))),
@@ -118,7 +120,7 @@ def _cells(cases: Sequence[Both], judged: JudgedCurve, tolerance: float) -> list
     ]
 
 
-def _change(judged: Verdict, shift: Shift, tolerance: float) -> Change:
+def _change(who: Who, judged: Verdict, shift: Shift, tolerance: float) -> Change:
     found = judged.comparison
     return Change(
         ratio=found.ratio,
@@ -126,10 +128,16 @@ def _change(judged: Verdict, shift: Shift, tolerance: float) -> Change:
         p_value=found.p_value,
         p_adjusted=judged.p_adjusted,
         verdict=judged.verdict,
+        lacks=_lacks(who) if shift.unfounded else "",
         alone=shift.alone,
         regressed=judged.verdict == SLOWER and found.ratio < 1 / (1 + tolerance),
         history=[None if np.isnan(value) else value for value in shift.history.tolist()],
     )
+
+
+def _lacks(who: Who) -> Literal["control", "session"]:
+    """What would found a verdict: beside a ceiling nothing can be measured."""
+    return "session" if who == CEILING else "control"
 
 
 def _of_ceiling(cases: Sequence[Both], one: _Prepared) -> Ratio | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.compare.failures import Launched, launched
 from nearpeak.errors import UserError
 from nearpeak.observations.study import load
 from nearpeak.results.build import summarise
@@ -18,6 +19,7 @@ class Study(NamedTuple):
 
     folder: Path
     results: Results
+    launches: Sequence[Launched] = ()
 
 
 def load_side(folders: Iterable[Path]) -> list[Study]:
@@ -28,9 +30,7 @@ def load_side(folders: Iterable[Path]) -> list[Study]:
     Raises:
         UserError: no study there, one that cannot be read, or the same one twice.
     """
-    studies = [
-        Study(folder, summarise(load(folder))) for given in folders for folder in _studies(given)
-    ]
+    studies = [_read(folder) for given in folders for folder in _studies(given)]
     _check_different(studies)
     return sorted(studies, key=lambda study: study.results.started)
 
@@ -44,6 +44,11 @@ def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
                 f"{folder} and {study.folder} are the same study, which compared with itself tells"
                 " nothing: give one that was measured anew"
             )
+
+
+def _read(folder: Path) -> Study:
+    observations = load(folder)
+    return Study(folder, summarise(observations), launched(observations))
 
 
 def _studies(folder: Path) -> Iterator[Path]:

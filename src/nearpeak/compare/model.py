@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.identity import Case, Curve, Place, Who
 
-SCHEMA = 1
+SCHEMA = 2
 Side = Literal["old", "new"]
 
 
@@ -42,8 +42,11 @@ class Ratio(msgspec.Struct, kw_only=True):
 class Change(Ratio, kw_only=True):
     """A ratio, and the verdict on it."""
 
-    p_adjusted: float  # for all comparisons of its kind: of libraries, or of ceilings
+    p_adjusted: float  # for all that is compared
     verdict: str  # on the new side: "faster", "slower", "equivalent", "undecided", "mixed"
+    # Without which there is no verdict, as a side has one session: a "control" (its ceiling,
+    # measured beside it), or another "session"; "": nothing.
+    lacks: Literal["", "control", "session"] = ""
     # The interval that there would be if sessions were all alike: by the scatter of launches alone.
     alone: tuple[float, float] | None
     regressed: bool  # slower, and the ratio is worse than the tolerance
@@ -101,14 +104,36 @@ class PlaceChange(msgspec.Struct, kw_only=True):
         return [self.change, *(change for curve in self.curves for change in curve.changes)]
 
 
-class Lost(msgspec.Struct, kw_only=True):
-    """A case that the old side measured, and that went wrong on the new side."""
+class End(msgspec.Struct, kw_only=True):
+    """How and where launches failed."""
+
+    status: str  # "crashed", "hung", "wrong data", "failed", "aborted: too slow"
+    case: Case | None  # of no metric; null: not in a case, or it is not known in which
+    x_unit: str = "B"  # what its `x` counts
+    tries: int  # in so many of them
+
+
+class Tries(msgspec.Struct, kw_only=True):
+    """How often something was tried on one side. A try is a block."""
+
+    tried: int
+    failed: int
+    ended: list[End]  # how those failed; the most frequent first
+
+
+class Failing(msgspec.Struct, kw_only=True):
+    """An alternative at a place, or a curve of it, that failed on the new side."""
 
     who: Who
     place: Place
-    case: Case
-    x_unit: str = "B"
-    status: str  # "crashed", "hung", "wrong data", "failed", "aborted: too slow"
+    curve: Curve | None  # of no metric; null: anything that is measured there
+    old: Tries
+    new: Tries
+    p_value: float  # one-sided, that the new side fails no more often; for this question alone
+    p_adjusted: float  # for all that is asked so
+    wrong_data: bool  # on the new side alone: a regression, however seldom
+    needed: int | None  # tries of each side to judge it, if it goes on so; null: none, or > 1000
+    regressed: bool  # surely more often, or wrong data
 
 
 class Missing(msgspec.Struct, kw_only=True):
@@ -118,6 +143,8 @@ class Missing(msgspec.Struct, kw_only=True):
     place: Place
     curve: Curve
     lacks: str  # the most that the new side lacks: "path", "library", "benchmark" or "curve"
+    # Its launches failed on the new side, which is judged by their counts: Compared.failures.
+    failed: bool = False
 
 
 class Unmatched(msgspec.Struct, kw_only=True):
@@ -139,11 +166,12 @@ class Compared(msgspec.Struct, kw_only=True):
     differences: list[Difference]
     libraries: list[PlaceChange]
     ceilings: list[PlaceChange]
-    lost: list[Lost]
+    failures: list[Failing]
     missing: list[Missing]
     allow_missing: bool  # whether that is no regression
     unmatched: list[Unmatched]
-    regressed: bool  # whether anything is, was lost, or is missing though that is not allowed
+    # Whether anything is, or is missing though that is not allowed and no launch of it failed.
+    regressed: bool
 
     @property
     def places(self) -> list[PlaceChange]:

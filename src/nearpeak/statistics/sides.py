@@ -23,9 +23,9 @@ from nearpeak.statistics.sessions import Error, Part, added, t_test
 from nearpeak.statistics.verdicts import Verdict, means, verdict_of
 from nearpeak.statistics.verdicts import whole as whole_of
 
-SESSION_SCATTER = 0.02  # relative: the prior's standard deviation of sessions,
-PRIOR_FREEDOM = 2.0  # known with as many degrees of freedom;
-MOST_FREEDOM = 4.0  # with what launches add to it: soon outweighed where sessions scatter more
+SESSION_SCATTER = 0.025  # relative: the prior's standard deviation of sessions,
+PRIOR_FREEDOM = 2.0  # known with as many degrees of freedom
+UNCONTROLLED = 4  # sessions of both sides, that judge what nothing was measured beside
 _OF_MIDDLE = math.pi / 3  # times the variance of a mean: of Hodges and Lehmann's, where normal
 
 
@@ -44,6 +44,8 @@ class Shift(NamedTuple):
     comparison: Comparison  # new / old; the interval is Student's
     alone: Interval | None  # the interval that there would be if sessions were all alike
     history: Floats  # of each session: how many times better than the old side; nan: not measured
+    # Nothing tells it from what its sessions were like: a side has one, and nothing beside it.
+    unfounded: bool = False
 
 
 class Group(NamedTuple):
@@ -82,9 +84,10 @@ def judge(groups: Sequence[Group], margin: float) -> list[JudgedGroup]:
     twice the smaller of the two, and its curves are judged no surer than it is. Groups together are
     tested by Bonferroni, as curves are.
 
-    Where a side has but one session, a change must also be one of the controls, the larger p-value
-    of both counts: what a session did to everything is then no change (an intersection-union test;
-    Berger, Technometrics 24 (1982) 295).
+    Where a side has but one session, a change must also be one of what has controls, and of these
+    controls; the largest p-value counts: what a session did to everything is then no change (an
+    intersection-union test; Berger, Technometrics 24 (1982) 295). Without controls the scatter of
+    sessions must at least be measured, in `UNCONTROLLED` of them; with fewer the p-value is 1.
     """
     tested = [_test(group) for group in groups]
     last = [max(size for curve in one.curves for size in curve.sizes) for one in tested]
@@ -169,10 +172,8 @@ def _error(old: Floats, new: Floats, launches: Part | None) -> Part | None:
     freedom = float(len(old) + len(new) - 2)
     squares = sum(float(np.sum((side - side.mean()) ** 2)) for side in (old, new))
     if launches is not None:
-        prior = added(Part(SESSION_SCATTER**2, PRIOR_FREEDOM), launches)
-        worth = min(prior.freedom, MOST_FREEDOM)
-        squares += worth * prior.variance
-        freedom += worth
+        squares += PRIOR_FREEDOM * (SESSION_SCATTER**2 + launches.variance)
+        freedom += PRIOR_FREEDOM
     return Part(squares / freedom, freedom) if freedom else None
 
 
@@ -188,16 +189,37 @@ def _around(difference: float, error: Part | None) -> Interval | None:
     return math.exp(difference - reach), math.exp(difference + reach)
 
 
-def _controlled(row: Floats, control: Floats, columns: Columns) -> Shift:
-    """The shift of a row, as sure as its control where a side has but one session."""
-    found = shift(row, columns)
-    measured = ~np.isnan(control)
-    known = columns.new[columns.sessions[measured]]
-    if min(np.sum(columns.new), np.sum(~columns.new)) > 1 or known.all() or not known.any():
+class _Controlled(NamedTuple):
+    """A size, or the mean over several: a value of each launch; nan: none."""
+
+    row: Floats
+    control: Floats
+    covered: Floats  # the row of what has a control
+
+
+def _controlled(of: _Controlled, columns: Columns) -> Shift:
+    """The shift of a row; where a side has but one session, no surer than its control."""
+    found = shift(of.row, columns)
+    old, new = _count(of.row, columns)
+    if min(old, new) > 1:
         return found
-    other = shift(control, columns).comparison
-    alike = (other.ratio > 1) == (found.comparison.ratio > 1)
-    p = max(found.comparison.p_value, other.p_value) if alike else 1.0
+    if not all(_count(of.control, columns)):
+        if old + new >= UNCONTROLLED:
+            return found
+        return _with_p(found, 1.0)._replace(unfounded=True)
+    tests = [found.comparison, *(shift(one, columns).comparison for one in of[1:])]
+    alike = len({test.ratio > 1 for test in tests}) == 1
+    return _with_p(found, max(test.p_value for test in tests) if alike else 1.0)
+
+
+def _count(row: Floats, columns: Columns) -> tuple[int, int]:
+    """In how many sessions of the old side it was measured, and of the new one."""
+    sessions = np.unique(columns.sessions[~np.isnan(row)])
+    new = int(np.sum(columns.new[sessions]))
+    return len(sessions) - new, new
+
+
+def _with_p(found: Shift, p: float) -> Shift:
     return found._replace(comparison=found.comparison._replace(p_value=p))
 
 
@@ -214,18 +236,18 @@ class _Tested(NamedTuple):
 
 def _test(group: Group) -> _Tested:
     controls = group.controls or [np.full_like(curve, np.nan) for curve in group.curves]
-    pairs = list(zip(group.curves, controls, strict=True))
-    rows = [(mean_row(curve), mean_row(control)) for curve, control in pairs]
-    shifts = [_controlled(*row, group.columns) for row in rows]
-    sizes = [
-        [_controlled(*row, group.columns) for row in zip(curve, control, strict=True)]
-        for curve, control in pairs
+    parts = [
+        _Controlled(curve, control, np.where(np.isnan(control), np.nan, curve))
+        for curve, control in zip(group.curves, controls, strict=True)
     ]
-    together = _controlled(
-        mean_row(np.array([row for row, _ in rows])),
-        mean_row(np.array([control for _, control in rows])),
-        group.columns,
-    )
+    rows = [_Controlled(*map(mean_row, part)) for part in parts]
+    whole = _Controlled(*(mean_row(np.array(some)) for some in zip(*rows, strict=True)))
+    together = _controlled(whole, group.columns)
+    shifts = [_controlled(row, group.columns) for row in rows]
+    sizes = [
+        [_controlled(_Controlled(*row), group.columns) for row in zip(*part, strict=True)]
+        for part in parts
+    ]
     inside = adjust(
         [
             Tests(one.comparison, [size.comparison for size in of])
@@ -247,22 +269,21 @@ def _test(group: Group) -> _Tested:
 def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGroup:
     """`others`: of each other group the largest p-value of any of its sizes."""
 
-    def verdict(found: Comparison, p: float) -> Verdict:
+    def verdict(found: Shift, p: float) -> Verdict:
         (adjusted,) = across([p], others).tolist()
-        return Verdict(found, adjusted, verdict_of(found.ci95, adjusted, margin))
+        interval = None if found.unfounded else found.comparison.ci95
+        return Verdict(found.comparison, adjusted, verdict_of(interval, adjusted, margin))
 
-    def over(found: Comparison, p_shift: float, p: float, parts: Iterable[Verdict]) -> Verdict:
+    def over(found: Shift, p_shift: float, p: float, parts: Iterable[Verdict]) -> Verdict:
         """By the verdicts on the mean of all parts and on each of them."""
         kind = whole_of(verdict(found, p_shift).verdict, {part.verdict for part in parts})
         return verdict(found, p)._replace(verdict=kind)
 
     curves = []
     for mean, shifts, p in zip(tested.shifts, tested.sizes, tested.curves, strict=True):
-        sizes = tuple(
-            verdict(one.comparison, own) for one, own in zip(shifts, p.sizes, strict=True)
-        )
-        curve = over(mean.comparison, p.shift, p.curve, sizes)
+        sizes = tuple(verdict(one, own) for one, own in zip(shifts, p.sizes, strict=True))
+        curve = over(mean, p.shift, p.curve, sizes)
         curves.append(JudgedCurve(curve, sizes, mean, tuple(shifts)))
     found = tested.together
-    group = over(found.comparison, tested.p_shift, tested.p_group, [one.curve for one in curves])
+    group = over(found, tested.p_shift, tested.p_group, [one.curve for one in curves])
     return JudgedGroup(group, tuple(curves), found)

@@ -39,10 +39,19 @@ def test_what_cannot_be_told_is_skipped_and_a_crash_is_a_failure(make_sides: Mak
     new = make_sides("new", day=2, libraries=("alpha", "be<ta\x1b"), crashed=("be<ta\x1b",))
     root = junit([old], [new])
     assert int(root.get("skipped", "0")) > 0
-    [lost] = [one for one in root.iter("testcase") if one.get("classname") == "no longer measured"]
-    assert "be<ta\ufffd on host-host same-numa, bw" in lost.get("name", "")
-    assert "crashed at 1 KiB, 4 KiB, 16 KiB" in lost.get("name", "")
-    assert lost.find("failure") is not None
+    [failing] = [one for one in root.iter("testcase") if one.get("classname") == "failures"]
+    assert failing.get("name") == "be<ta\ufffd on host-host same-numa"
+    failure = failing.find("failure")
+    assert failure is not None
+    assert "failed in 6 of 6 blocks (before: 0 of 6): crashed" in (failure.get("message") or "")
+    [gone] = [
+        one
+        for one in root.iter("testcase")
+        if (one.get("classname") or "").startswith("be") and "bw" in (one.get("name") or "")
+    ]
+    skipped = gone.find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "measured before, not now: its launches failed"
 
 
 def test_what_is_missing_fails_where_it_would_stand_unless_that_is_allowed(

@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
+from nearpeak.compare.model import End
 from nearpeak.identity import CEILING
 from nearpeak.report.compared import words
 from nearpeak.results.names import label
@@ -33,24 +34,76 @@ def test_one_launch_of_each_side_is_told_as_such(make_sides: MakeSides) -> None:
     assert not found.regressed
 
 
-def test_what_is_lost_and_what_is_not_compared(make_sides: MakeSides) -> None:
+def test_what_a_verdict_lacks_is_said(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2, factor=0.1)])
+    found = compare(old, new, 0.05)
+    [ceiling] = found.ceilings
+    assert words.verdict(ceiling.change, found) == "one session"
+    assert "a ceiling gets no verdict" in words.sessions(found)
+    assert "No control" not in words.sessions(found)
+    change = found.libraries[0].change
+    change.verdict, change.lacks = "undecided", "control"
+    assert words.verdict(change, found) == "no control"
+    assert words.sentence(change).startswith("undecided (no control), new/old ")
+    assert "No control: " in words.sessions(found)
+
+
+def test_what_fails_and_what_is_not_compared(make_sides: MakeSides) -> None:
     old = make_sides("old", libraries=("alpha", "beta", "gamma"))
     new = make_sides("new", day=2, libraries=("alpha", "beta"), crashed=("beta",))
     found = compare(load_side([old]), load_side([new]), 0.05)
-    assert list(words.lost(found.lost)) == [
-        "beta on host-host same-numa, bw (H,H, calls=blocking, reuse=fixed): crashed at 1 KiB,"
-        " 4 KiB, 16 KiB"
+    assert words.failures(found.failures) == [
+        "beta on host-host same-numa: failed in 6 of 6 blocks (before: 0 of 6): crashed (6 times);"
+        " regressed, adjusted p 0.00108"
     ]
-    assert words.missing(found) == ["library gamma"]
-    assert (
-        words.conclusion(found)
-        == "Regressed: 3 cases no longer measured well. Not measured now: library gamma."
+    bw = "beta on host-host same-numa, bw (H,H, calls=blocking, reuse=fixed)"
+    assert words.missing(found) == ["library gamma", f"{bw}: its launches failed"]
+    assert words.conclusion(found) == (
+        "Regressed: beta on host-host same-numa: fails more often now."
+        " Not measured now: library gamma."
     )
     found = compare(load_side([new]), load_side([old]), 0.05)
     assert words.unmatched(found) == [
         "beta on host-host same-numa: 3 cases: only the new side has it",
         "gamma on host-host same-numa: 6 cases: only the new side has it",
     ]
+
+
+def test_what_failures_come_to(make_sides: MakeSides) -> None:
+    both = ("alpha", "beta")
+    old = load_side([make_sides("old", libraries=both)])
+    new = make_sides("new", day=2, libraries=both, crashed=("beta",), crashes=[1])
+    found = compare(old, load_side([new]), 0.05)
+    [once] = found.failures
+    assert words.failures([once]) == [
+        "beta on host-host same-numa: failed in 1 of 6 blocks (before: 0 of 6): crashed (1 time);"
+        " too few to judge, adjusted p 0.500: it would take about 30 blocks of each side"
+    ]
+    assert words.conclusion(found).endswith(
+        " Failed now, and not judged: beta on host-host same-numa."
+    )
+    case = next(one.case for one in old[0].results.cells if one.case.benchmark == "bw")
+    bare = msgspec.structs.replace(case, metric="")
+    cases = [bare, msgspec.structs.replace(bare, buffers="D,D")]  # told alike
+    cases += [bare.curve.at(x) for x in (0, 2048, 4096)]
+    once.new.ended = [End(status="hung", case=case, tries=1) for case in cases]
+    once.needed = None
+    said = words.failures([once])[0]
+    assert ": hung in bw at 1 KiB (2 times), hung in bw (1 time), hung" in said
+    assert "and 1 more; too seldom to judge" in said
+    assert "more than 1000 blocks of each side" in said
+    once.curve = bare.curve
+    said = words.failures([once])[0]
+    assert said.startswith("beta on host-host same-numa, bw (H,H, calls=blocking, reuse=fixed): ")
+    assert ": hung at 1 KiB (2 times), " in said
+    once.old.failed = 1
+    assert words.failures([once])[0].endswith("; no more often than before")
+    assert "not judged: beta" not in words.conclusion(found)
+    once.old.tried = once.old.failed = 0
+    assert words.failures([once])[0].endswith("; not tried before")
+    once.wrong_data = once.regressed = True
+    assert words.failures([once])[0].endswith("; regressed: wrong data, and none before")
+    assert words.conclusion(found).startswith("Regressed: beta on host-host same-numa: wrong data")
 
 
 def test_the_conclusion_says_what_is_missing(make_sides: MakeSides) -> None:

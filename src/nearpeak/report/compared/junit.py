@@ -2,12 +2,19 @@
 """A comparison as JUnit XML, for CI systems: a suite for each place, a test case for each curve.
 
 A test fails where its curve, or a size of it, regressed, and where the new side did not measure it;
-it is skipped where nothing can be told, and where that is allowed.
+it is skipped where nothing can be told, and where that is allowed. Failures have their own.
 """
 
 from collections.abc import Iterator
 
-from nearpeak.compare.model import Change, Compared, CurveChange, Missing, PlaceChange
+from nearpeak.compare.model import (
+    Change,
+    Compared,
+    CurveChange,
+    Failing,
+    Missing,
+    PlaceChange,
+)
 from nearpeak.identity import Place
 from nearpeak.numbers import extent, number, unit
 from nearpeak.report import junit
@@ -19,9 +26,9 @@ from nearpeak.statistics.verdicts import UNDECIDED
 
 def to_junit(compared: Compared) -> str:
     """The file, whole."""
-    lost = [one.place for one in compared.lost]
+    failing = [one.place for one in compared.failures]
     missing = [one.place for one in compared.missing]
-    places = dict.fromkeys([*(one.place for one in compared.places), *lost, *missing])
+    places = dict.fromkeys([*(one.place for one in compared.places), *failing, *missing])
     return junit.to_junit(
         "nearpeak compare", [(place.path, _tests(compared, place)) for place in places]
     )
@@ -34,8 +41,9 @@ def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
     for curve in compared.missing:
         if curve.place == place:
             yield _missing(curve, allowed=compared.allow_missing)
-    for sentence in words.lost([one for one in compared.lost if one.place == place]):
-        yield Outcome("no longer measured", sentence, failure=sentence, kind="lost")
+    for failing in compared.failures:
+        if failing.place == place:
+            yield _failing(failing)
 
 
 def _of_place(found: PlaceChange) -> Iterator[Outcome]:
@@ -63,9 +71,18 @@ def _test(who: str, name: str, change: Change, sizes: list[str]) -> Outcome:
     return Outcome(who, name, skipped=sentence if change.verdict == UNDECIDED else "")
 
 
+def _failing(one: Failing) -> Outcome:
+    [sentence] = words.failures([one])
+    if one.regressed:
+        return Outcome("failures", words.subject(one), failure=sentence, kind="failing")
+    return Outcome("failures", words.subject(one), skipped=sentence)
+
+
 def _missing(one: Missing, *, allowed: bool) -> Outcome:
     message = "measured before, not now"
     who, name = one.who.label, label(one.curve)
+    if one.failed:
+        return Outcome(who, name, skipped=f"{message}: its launches failed")
     if allowed:
         return Outcome(who, name, skipped=message)
     return Outcome(who, name, failure=message, kind="missing")

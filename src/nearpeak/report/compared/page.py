@@ -39,7 +39,7 @@ def render(compared: Compared) -> str:
         sessions=words.sessions(compared),
         tolerance=words.tolerance(compared),
         conclusion=words.conclusion(compared),
-        lost=list(words.lost(compared.lost)),
+        failures=words.failures(compared.failures),
         missing=words.missing(compared),
         unmatched=words.unmatched(compared),
         distances=words.distances(compared),

@@ -46,7 +46,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     )
     for title, lines in (
         ("Regressed:", _regressed(compared)),
-        ("Failed now:", list(words.lost(compared.lost))),
+        ("Failed now:", words.failures(compared.failures)),
         ("Not measured now:", words.missing(compared)),
         ("Not compared:", words.unmatched(compared)),
         (words.DISTANCES, words.distances(compared)),

@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the terminal, the page and JUnit all say of a comparison."""
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterable
 from statistics import median
 
-from nearpeak.compare.model import Change, Compared, Distance, Lost, Missing, PlaceChange, Side
-from nearpeak.identity import CEILING, Place
+import msgspec
+
+from nearpeak.compare.model import (
+    Change,
+    Compared,
+    Distance,
+    End,
+    Failing,
+    Missing,
+    PlaceChange,
+    Side,
+)
+from nearpeak.identity import CEILING, Curve, Place
 from nearpeak.numbers import count, extent, interval, number, percent, probability
 from nearpeak.results.names import label
+from nearpeak.statistics.counts import MOST_NEEDED
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
 
@@ -17,7 +29,9 @@ DISTANCES = (
     " how many measurements. Where all distances are known, figures are compared at equal distance,"
     " by estimated effects. Where no session has several distances, nothing is judged:"
 )
+ENDS = 3  # ways of failing that are told in one sentence
 NAMED = 6  # of what is not measured any more, in one sentence
+_LACKS = {"control": "no control", "session": "one session"}
 ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
 
 
@@ -30,21 +44,31 @@ def by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
 def conclusion(compared: Compared) -> str:
     """Whether anything regressed, and what is not measured any more."""
     allowed = tolerance(compared)
-    gone = _in_short(missing(compared))
+    gone = _in_short(_names(one for one in compared.missing if not one.failed))
     places = [one for one in compared.places if any(change.regressed for change in one.changes)]
     names = ", ".join(f"{one.who.label} on {one.place.path}" for one in places)
     parts = [f"{names}: slower by more than {allowed}"] if places else []
-    if compared.lost:
-        parts.append(f"{count(len(compared.lost), 'case')} no longer measured well")
+    regressed = [one for one in compared.failures if one.regressed]
+    if any(one.wrong_data for one in regressed):
+        parts.append(f"{_owners(one for one in regressed if one.wrong_data)}: wrong data now")
+    if any(not one.wrong_data for one in regressed):
+        often = _owners(one for one in regressed if not one.wrong_data)
+        parts.append(f"{often}: fails more often now")
+    open_ones = [one for one in compared.failures if not one.regressed and _more(one)]
+    failed = f" Failed now, and not judged: {_owners(open_ones)}." if open_ones else ""
     if parts:
         more = f" Not measured now: {gone}." if gone else ""
-        return f"Regressed: {'; '.join(parts)}.{more}"
+        return f"Regressed: {'; '.join(parts)}.{more}{failed}"
     if gone and not compared.allow_missing:
         accept = "Measure it, or accept it with --allow-missing."
-        return f"Not measured now: {gone}. {accept} {_proven(compared)}"
+        return f"Not measured now: {gone}. {accept} {_proven(compared)}{failed}"
     nothing = "" if _nothing_judged(compared) else "Nothing regressed. "
     more = f" Not measured now, which is allowed: {gone}." if gone else ""
-    return f"{nothing}{_proven(compared)}{more}"
+    return f"{nothing}{_proven(compared)}{more}{failed}"
+
+
+def _owners(found: Iterable[Failing]) -> str:
+    return ", ".join(dict.fromkeys(f"{one.who.label} on {one.place.path}" for one in found))
 
 
 def _proven(compared: Compared) -> str:
@@ -68,13 +92,24 @@ def single(compared: Compared) -> bool:
 
 
 def verdict(change: Change, compared: Compared) -> str:
-    """In a line of a table; undecided is not said where single sessions leave most of it so."""
+    """In a line of a table: what a verdict lacks, where it is known. Undecided is not said where
+    single sessions leave most of it so."""
+    if change.lacks:
+        return _LACKS[change.lacks]
     return "" if change.verdict == UNDECIDED and single(compared) else change.verdict
 
 
 def missing(compared: Compared) -> list[str]:
     """What the new side lacks, each in the widest sense: `path gpu-gpu nvlink`, `library mpich`."""
-    return list(dict.fromkeys(map(_lacking, compared.missing)))
+    failed = _names(one for one in compared.missing if one.failed)
+    return [
+        *_names(one for one in compared.missing if not one.failed),
+        *(f"{name}: its launches failed" for name in failed),
+    ]
+
+
+def _names(found: Iterable[Missing]) -> list[str]:
+    return list(dict.fromkeys(map(_lacking, found)))
 
 
 def _lacking(one: Missing) -> str:
@@ -147,9 +182,24 @@ def sessions(compared: Compared) -> str:
             " larger change gets a verdict. A change of a library gets none where its ceiling"
             " changed alike."
         )
+    words += _unfounded(compared)
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
     return " ".join(filter(None, [words, _unexplained(compared), _moved(compared)]))
+
+
+def _unfounded(compared: Compared) -> str:
+    """What has no verdict whatever it did, and what would help."""
+    lacking = {change.lacks for one in compared.places for change in one.changes}
+    words = ""
+    if "control" in lacking:
+        words += (
+            " No control: a library whose ceiling was not measured beside it gets no verdict from a"
+            " single session of a side; measure ceilings too, or more sessions."
+        )
+    if "session" in lacking:
+        words += " One session: a ceiling gets no verdict from a single session of a side."
+    return words
 
 
 def _moved(compared: Compared) -> str:
@@ -218,17 +268,68 @@ def ratio(change: Change) -> str:
 
 def sentence(change: Change) -> str:
     """The verdict on a change with its figures."""
-    return f"{change.verdict}, new/old {ratio(change)}, adjusted p {probability(change.p_adjusted)}"
+    lacks = f" ({_LACKS[change.lacks]})" if change.lacks else ""
+    p = f"adjusted p {probability(change.p_adjusted)}"
+    return f"{change.verdict}{lacks}, new/old {ratio(change)}, {p}"
 
 
-def lost(found: list[Lost]) -> Iterator[str]:
-    """One sentence for each curve that has lost cases."""
-    order = sorted(found, key=lambda one: (one.place, one.who, one.case.curve, one.status))
-    for (place, who, curve, status), cases in groupby(
-        order, key=lambda one: (one.place, one.who, one.case.curve, one.status)
-    ):
-        sizes = ", ".join(extent(one.case.x, one.x_unit) for one in cases)
-        yield f"{who.label} on {place.path}, {label(curve)}: {status} at {sizes}"
+def failures(found: Iterable[Failing]) -> list[str]:
+    """One sentence for each: how often, how, and what the counts say."""
+    return [f"{subject(one)}: {_how_often(one)}; {_counted(one)}" for one in found]
+
+
+def subject(one: Failing) -> str:
+    """Whose launches failed, where, and in what."""
+    where = f"{one.who.label} on {one.place.path}"
+    return where if one.curve is None else f"{where}, {_of_curve(one.curve)}"
+
+
+def _of_curve(curve: Curve) -> str:
+    """Of all its metrics."""
+    return label(msgspec.structs.replace(curve, metric=curve.benchmark))
+
+
+def _how_often(one: Failing) -> str:
+    ends: Counter[str] = Counter()
+    for end in one.new.ended:
+        ends[_ended(end, one.curve)] += end.tries
+    told = ", ".join(f"{how} ({count(times, 'time')})" for how, times in ends.most_common(ENDS))
+    more = f" and {len(ends) - ENDS} more" if len(ends) > ENDS else ""
+    return (
+        f"failed in {one.new.failed} of {count(one.new.tried, 'block')}"
+        f" (before: {one.old.failed} of {one.old.tried}): {told}{more}"
+    )
+
+
+def _ended(end: End, known: Curve | None) -> str:
+    """`crashed in bw at 4 KiB`."""
+    where = ""
+    if end.case is not None:
+        where = "" if known else f" in {end.case.benchmark}"
+        where += f" at {extent(end.case.x, end.x_unit)}" if end.case.x else ""
+    return f"{end.status}{where}"
+
+
+def _more(one: Failing) -> bool:
+    """Whether it fails more often than before, be it by chance."""
+    return one.new.failed * one.old.tried > one.old.failed * one.new.tried
+
+
+def _counted(one: Failing) -> str:
+    p = f"adjusted p {probability(one.p_adjusted)}"
+    if one.wrong_data:
+        return "regressed: wrong data, and none before"
+    if one.regressed:
+        return f"regressed, {p}"
+    if not one.old.tried:
+        return "not tried before"
+    if not _more(one):
+        return "no more often than before"
+    if one.needed is None:
+        return (
+            f"too seldom to judge, {p}: it would take more than {MOST_NEEDED} blocks of each side"
+        )
+    return f"too few to judge, {p}: it would take about {one.needed} blocks of each side"
 
 
 def unmatched(compared: Compared) -> list[str]:

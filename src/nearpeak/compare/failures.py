@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fails more often on the new side, by how often it was tried and failed on both.
+
+A try is a block: in it each library is launched once at a place, or a few times where its
+benchmarks are not safe together. A library is asked at each place whether its launches fail more
+often, and in each curve that they came to. Only what both sides were to measure counts.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from nearpeak.compare.model import End, Failing, Tries
+from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.observations.model import NO_FAILURE, Observations
+from nearpeak.results.cells import FAILED
+from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
+
+WRONG_DATA = "wrong data"  # no matter of chance: once is enough
+Owner = tuple[Who, Place]
+Try = tuple[int, int, int]  # index of the study, session, block
+
+
+@dataclass
+class Launched:
+    """What one launch was to measure, and where it failed. Cases are of no metric."""
+
+    who: Who
+    place: Place
+    session: int
+    block: int
+    asked: set[Case] = field(default_factory=set)
+    reached: set[Case] = field(default_factory=set)  # measured, or failed in
+    failed: set[tuple[str, Case | None]] = field(default_factory=set)  # None: in no case
+
+
+def launched(observations: Observations) -> list[Launched]:
+    """All launches but those that were interrupted from outside."""
+    found = {
+        one.number: Launched(one.who, one.place, one.block.session, one.block.number)
+        for one in observations.launches
+        if one.status != "interrupted"
+    }
+    for one in observations.observed:
+        if launch := found.get(one.launch.number):
+            launch.asked.add(_bare(one.case))
+            launch.reached.add(_bare(one.case))
+    for gap in observations.gaps:
+        if launch := found.get(gap.launch.number):
+            case = _bare(gap.case)
+            launch.asked.add(case)
+            if gap.said:
+                launch.reached.add(case)
+            if gap.said and gap.status in FAILED:
+                launch.failed.add((gap.status, case))
+    for whole in observations.launches:
+        if whole.status in NO_FAILURE:
+            continue
+        launch = found[whole.number]
+        if whole.status not in {status for status, _ in launch.failed}:
+            launch.failed.add((whole.status, whole.at))
+            launch.reached |= {whole.at} if whole.at else set()
+    return list(found.values())
+
+
+def find(
+    old: Iterable[Sequence[Launched]],
+    new: Iterable[Sequence[Launched]],
+    units: Mapping[str, str],
+) -> list[Failing]:
+    """Where the new side failed, and what the counts say of it; what regressed comes first.
+
+    `old`, `new`: the launches of each study; `units`: of each benchmark, what its x counts.
+    """
+    before, after = _by_owner(old), _by_owner(new)
+    questions = [
+        question
+        for owner in after
+        if owner in before
+        for question in _questions(owner, before[owner], after[owner])
+    ]
+    judged = judge([one.counts for one in questions])
+    failing = sum(one.counts.new_failed > 0 for one in questions)
+    found = [
+        _failing(one, verdict, failing, units)
+        for one, verdict in zip(questions, judged, strict=True)
+        if one.counts.new_failed
+    ]
+    return sorted(found, key=lambda one: not one.regressed)
+
+
+class _Side(NamedTuple):
+    """One question, on one side."""
+
+    tried: frozenset[Try]
+    failed: frozenset[Try]
+    wrong: frozenset[Try]  # of the failed ones, those with wrong data
+    ended: Counter[tuple[str, Case | None]]  # how and in what, in so many tries
+
+
+class _Question(NamedTuple):
+    owner: Owner
+    curve: Curve | None  # of no metric; None: any
+    old: _Side
+    new: _Side
+
+    @property
+    def counts(self) -> Counts:
+        last = sorted(self.new.tried)[-RUN:]
+        return Counts(
+            len(self.old.failed),
+            len(self.old.tried),
+            len(self.new.failed),
+            len(self.new.tried),
+            run=len(last) == RUN and self.new.failed.issuperset(last),
+        )
+
+
+_Launches = list[tuple[Try, Launched]]
+
+
+def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
+    found: dict[Owner, _Launches] = defaultdict(list)
+    for index, launches in enumerate(studies):
+        for one in launches:
+            found[one.who, one.place].append(((index, one.session, one.block), one))
+    return found
+
+
+def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
+    """Of a library at a place, and of each curve of it; what has the same answers is one."""
+    asked = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
+    common = asked[0] & asked[1]
+    curves: dict[Curve, set[Case]] = defaultdict(set)
+    for case in common:
+        curves[case.curve].add(case)
+    whole = _Question(owner, None, *(_side(side, common, whole=True) for side in (old, new)))
+    found = {_answers(whole): whole}
+    for curve, cases in sorted(curves.items()):
+        one = _Question(owner, curve, *(_side(side, cases, whole=False) for side in (old, new)))
+        found.setdefault(_answers(one), one)
+    return list(found.values())
+
+
+def _answers(question: _Question) -> tuple[frozenset[Try], ...]:
+    return (*question.old[:3], *question.new[:3])
+
+
+def _side(launches: _Launches, cases: set[Case], *, whole: bool) -> _Side:
+    """`cases`: those that count; `whole`: so does a failure in no case, but for a curve only
+    where it came before all cases."""
+    tried: set[Try] = set()
+    ended: dict[tuple[str, Case | None], set[Try]] = defaultdict(set)
+    for at, one in launches:
+        concerned = not one.asked.isdisjoint(cases) or (whole and not one.asked)
+        anywhere = concerned and (whole or not one.reached)
+        failed = {end for end in one.failed if (anywhere if end[1] is None else end[1] in cases)}
+        if failed or not one.reached.isdisjoint(cases):
+            tried.add(at)
+        for end in failed:
+            ended[end].add(at)
+    return _Side(
+        frozenset(tried),
+        frozenset().union(*ended.values()),
+        frozenset().union(*(ats for (status, _), ats in ended.items() if status == WRONG_DATA)),
+        Counter({end: len(ats) for end, ats in ended.items()}),
+    )
+
+
+def _failing(
+    question: _Question, judged: Judged, questions: int, units: Mapping[str, str]
+) -> Failing:
+    counts = question.counts
+    wrong = bool(question.new.wrong) and bool(question.old.tried) and not question.old.wrong
+    regressed = judged.more or wrong
+    return Failing(
+        who=question.owner[0],
+        place=question.owner[1],
+        curve=question.curve,
+        old=_tries(question.old, units),
+        new=_tries(question.new, units),
+        p_value=judged.p_value,
+        p_adjusted=judged.p_adjusted,
+        wrong_data=wrong,
+        needed=None if regressed or not counts.old else needed(counts, questions),
+        regressed=regressed,
+    )
+
+
+def _tries(side: _Side, units: Mapping[str, str]) -> Tries:
+    return Tries(
+        tried=len(side.tried),
+        failed=len(side.failed),
+        ended=[
+            End(
+                status=status,
+                case=case,
+                x_unit=units.get(case.benchmark, "B") if case else "B",
+                tries=tries,
+            )
+            for (status, case), tries in sorted(side.ended.items(), key=_often)
+        ],
+    )
+
+
+def _often(end: tuple[tuple[str, Case | None], int]) -> tuple[object, ...]:
+    """The most frequent first."""
+    (status, case), tries = end
+    return -tries, status, [case] if case else []
+
+
+def _bare(case: Case) -> Case:
+    return msgspec.structs.replace(case, metric="")

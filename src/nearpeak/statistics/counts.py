@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What failed so often on each of two sides: whether the new side fails more, of many at once.
+
+Fisher's exact test, given how often both sides failed together. With so few counts most p-values
+cannot become small: with one failure of 6 + 6 tries none is below 1 / 2. A question that cannot
+reach a level takes nothing from it (R. E. Tarone, Biometrics 46 (1990) 515). So the p-value of a
+set of questions is not their number times the least p, but the sum over them of the largest p that
+each could have at or below it (P. H. Westfall and R. D. Wolfinger, The American Statistician 51
+(1997) 3). Sets are gone through as S. Holm does (Scandinavian Journal of Statistics 6 (1979) 65).
+That holds however the questions depend on one another. Computed in whole numbers.
+
+A study tries no more what failed three times in a row. Then the number of tries depends on what
+came of them, which Fisher's test does not know. What ended in such a run is therefore judged no
+surer than such runs are rare: to its p-value is added how many are expected of the questions left,
+by how often each failed (the unbiased estimate of the third power of its share; of what ended in a
+run itself, on the old side).
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, comb
+from typing import NamedTuple
+
+LEVEL = Fraction(1, 20)
+RUN = 3  # failures in a row, after which a study gives up
+MOST_NEEDED = 1000  # tries: more is not worth to be told
+
+
+class Counts(NamedTuple):
+    """One question: tries of each side, and those that failed."""
+
+    old_failed: int
+    old: int
+    new_failed: int
+    new: int
+    run: bool = False  # the last three tries of the new side failed
+
+
+class Judged(NamedTuple):
+    """Whether the new side fails more often."""
+
+    p_value: float  # one-sided, of this question alone
+    p_adjusted: float  # for all questions
+    more: bool  # surely
+
+
+def judge(questions: Sequence[Counts]) -> list[Judged]:
+    """All questions, in their order, with an error rate of 5 % together."""
+    p = [_p(one) for one in questions]
+    left = Counter(_tails(one) for one in questions)
+    runs = sum(map(_runs, questions), Fraction(0))
+    adjusted: dict[int, Fraction] = {}
+    last = Fraction(0)
+    for index in sorted(range(len(p)), key=p.__getitem__):
+        question = questions[index]
+        runs -= _runs(question)
+        if last < 1:
+            whole = sum((n * _largest(tails, p[index]) for tails, n in left.items()), Fraction(0))
+            last = min(max(last, whole + runs * question.run), Fraction(1))
+        adjusted[index] = last
+        left[_tails(question)] -= 1
+    return [
+        Judged(float(one), float(adjusted[index]), adjusted[index] <= LEVEL)
+        for index, one in enumerate(p)
+    ]
+
+
+def needed(counts: Counts, questions: int = 1) -> int | None:
+    """About how many tries of each side would judge it, were shares as they are, among so many
+    questions. None: it does not fail more often, or it takes more than `MOST_NEEDED`."""
+    new, old = Fraction(counts.new_failed, counts.new), Fraction(counts.old_failed, counts.old)
+    if new <= old:
+        return None
+
+    def enough(tries: int) -> bool:
+        expected = Counts(ceil(old * tries), tries, int(new * tries), tries)
+        return questions * _p(expected) <= LEVEL
+
+    found = bisect_left(range(1, MOST_NEEDED + 1), True, key=enough) + 1
+    return found if found <= MOST_NEEDED else None
+
+
+def _p(counts: Counts) -> Fraction:
+    """Fisher's, one-sided: as many failures of the new side, or more, of all that there are."""
+    failed, tried = counts.old_failed + counts.new_failed, counts.old + counts.new
+    k, above = counts.new_failed, 0
+    ways = comb(counts.new, k) * comb(counts.old, failed - k)
+    while ways:
+        above += ways
+        ways = ways * (counts.new - k) * (failed - k)
+        k += 1
+        ways //= k * (counts.old - failed + k)
+    return Fraction(above, comb(tried, failed))
+
+
+def _runs(counts: Counts) -> Fraction:
+    """How many runs of failures are expected on the new side, as far as 1."""
+    failed, tried = counts.old_failed, counts.old
+    if not counts.run:
+        failed, tried = failed + counts.new_failed, tried + counts.new
+    if failed < RUN:
+        return Fraction(0)
+    return min(Fraction(counts.new * comb(failed, RUN), comb(tried, RUN)), Fraction(1))
+
+
+def _tails(counts: Counts) -> tuple[Fraction, ...]:
+    """The p-values that it could have, from 1 down: of each number of failures of the new side."""
+    return _tails_of(counts.old_failed + counts.new_failed, counts.old, counts.new)
+
+
+@lru_cache(maxsize=4096)
+def _tails_of(failed: int, old: int, new: int) -> tuple[Fraction, ...]:
+    whole, above, found = comb(old + new, failed), 0, []
+    for k in range(min(failed, new), max(0, failed - old) - 1, -1):
+        above += comb(new, k) * comb(old, failed - k)
+        found.append(Fraction(above, whole))
+    return tuple(reversed(found))
+
+
+def _largest(tails: tuple[Fraction, ...], p: Fraction) -> Fraction:
+    """The largest p-value at or below p; 0: none is."""
+    return next((one for one in tails if one <= p), Fraction(0))

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tries count, and what failed in them."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.compare.failures import Launched, find, launched
+from nearpeak.identity import CEILING, Case, Place, Who
+from nearpeak.observations.study import load
+from nearpeak.statistics.counts import RUN
+from nearpeak.study.state import GIVE_UP_AFTER
+
+WHO, PLACE = Who("alpha"), Place(path="here")
+
+
+def case(benchmark: str, x: int = 8) -> Case:
+    return Case(benchmark=benchmark, metric="", buffers="H,H", axes={}, x=x)
+
+
+BW, LATENCY, LARGE = case("bw"), case("latency"), case("bw", 1024)
+ALL = (BW, LATENCY)
+
+
+def launch(
+    block: int,
+    *failed: tuple[str, Case | None],
+    asked: Collection[Case] = ALL,
+    reached: Collection[Case] | None = None,
+) -> Launched:
+    cases = set(asked if reached is None else reached)
+    return Launched(WHO, PLACE, 0, block, set(asked), cases, set(failed))
+
+
+def crash(block: int, at: Case, **options: Any) -> Launched:
+    return launch(block, ("crashed", at), **options)
+
+
+GOOD = [launch(block) for block in range(6)]
+
+
+def counted(old: list[Launched], new: list[Launched]) -> dict[str, tuple[int, int, int, int]]:
+    """Of what failed: failed and tried before, and now."""
+    return {
+        one.curve.benchmark if one.curve else "": (
+            one.old.failed,
+            one.old.tried,
+            one.new.failed,
+            one.new.tried,
+        )
+        for one in find([old], [new], {})
+    }
+
+
+def test_a_curve_is_judged_by_the_launches_that_came_to_it() -> None:
+    # bw is given up after three crashes; latency goes on.
+    new = [crash(block, BW) for block in range(3)]
+    new += [launch(block, asked=[LATENCY]) for block in range(3, 12)]
+    old = [launch(block) for block in range(12)]
+    found = find([old], [new], {})
+    assert counted(old, new) == {"": (0, 12, 3, 12), "bw": (0, 12, 3, 3)}
+    assert [(one.curve is None, one.regressed) for one in found] == [(False, True), (True, False)]
+    assert [(end.status, end.case, end.tries) for end in found[0].new.ended] == [("crashed", BW, 3)]
+
+
+def test_a_launch_that_came_to_nothing_failed_in_all_of_it_which_is_one_question() -> None:
+    new = [launch(block, ("hung", None), reached=[]) for block in range(3)]
+    [found] = find([GOOD], [new], {})
+    assert (found.curve, found.new.failed, found.new.tried) == (None, 3, 3)
+    assert found.p_adjusted == pytest.approx(1 / 84)
+
+
+def test_a_failure_in_no_case_after_some_is_of_no_curve() -> None:
+    new = [launch(0, ("crashed", None), reached=[BW]), *GOOD[1:]]
+    assert counted(GOOD, new) == {"": (0, 6, 1, 6)}
+
+
+def test_what_was_not_reached_was_not_tried() -> None:
+    new = [crash(block, BW, reached=[BW]) for block in range(6)]
+    assert counted(GOOD, new) == {"": (0, 6, 6, 6)}  # latency has no try, bw the same answers
+
+
+def test_what_one_side_alone_was_to_measure_does_not_count() -> None:
+    new = [crash(block, LARGE, asked=[*ALL, LARGE]) for block in range(6)]
+    assert find([GOOD], [new], {}) == []
+    elsewhere = [crash(block, BW) for block in range(6)]
+    for one in elsewhere:
+        one.place = Place(path="there")
+    assert find([GOOD], [elsewhere], {}) == []
+
+
+def test_several_launches_of_a_block_are_one_try() -> None:
+    apart = [launch(block, asked=[one]) for block in range(6) for one in ALL]
+    apart[0].failed, apart[1].failed = {("crashed", BW)}, {("hung", LATENCY)}
+    assert counted(GOOD, apart)[""] == (0, 6, 1, 6)
+
+
+def test_studies_and_sessions_have_blocks_of_their_own() -> None:
+    more = [launch(block) for block in range(6)]
+    for one in more:
+        one.session = 1
+    [found] = find([GOOD + more, GOOD], [[crash(0, BW)]], {})
+    assert found.old.tried == 18
+
+
+def test_wrong_data_is_a_fact_of_its_curve() -> None:
+    def wrong(block: int, at: Case) -> Launched:
+        return launch(block, ("wrong data", at))
+
+    [whole] = find([GOOD], [[wrong(0, BW), *GOOD[1:]]], {})
+    assert (whole.curve, whole.wrong_data, whole.regressed) == (None, True, True)
+    same = find([[wrong(0, BW), *GOOD[1:]]], [[wrong(1, BW)]], {})
+    assert not any(one.wrong_data for one in same)
+    other = find([[wrong(0, BW), *GOOD[1:]]], [[wrong(1, LATENCY), GOOD[2]]], {})
+    named = {one.curve.benchmark if one.curve else "" for one in other if one.wrong_data}
+    assert named == {"latency"}
+
+
+def test_what_crashes_once_in_a_while_is_no_regression_beside_what_always_does() -> None:
+    # The study of one side gives up, the other has many libraries with one crash each.
+    others = []
+    for number in range(100):
+        one = crash(0, BW)
+        one.who = Who(f"other{number}")
+        rest = [launch(block) for block in range(1, 6)]
+        for each in rest:
+            each.who = one.who
+        others += [one, *rest]
+    good = [launch(block) for block in range(6)]
+    old = []
+    for one in others:
+        copy = launch(one.block)
+        copy.who = one.who
+        old.append(copy)
+    found = find([[*good, *old]], [[*(crash(block, BW) for block in range(3)), *others]], {})
+    assert [one.who for one in found if one.regressed] == [WHO]
+
+
+def test_a_run_is_what_a_study_gives_up_after() -> None:
+    assert RUN == GIVE_UP_AFTER
+
+
+def test_launches_of_a_study(make_study: Callable[..., Any]) -> None:
+    study = make_study("alpha")
+    study.launch(0, "alpha", "bw", {1024: 1.0, 4096: 2.0}, then=("latency",))
+    second = study.launch(1, "alpha", "bw", {1024: 1.0}, status=None)
+    study.begins(second, "bw", 4096)
+    study.end(second, "crashed")
+    third = study.launch(2, "alpha", "bw", status=None)
+    study.problem(third, "bw", 1024, "wrong data")
+    study.problem(third, "bw", 4096, "aborted: too slow")
+    study.end(third, "ok")
+    study.launch(3, "alpha", "bw", status="hung")
+    study.launch(4, "alpha", "bw", {1024: 1.0}, status="interrupted")
+    study.ceiling(5, {("bw", "ring", 1024): 10.0})
+    folder: Path = study.write()
+    found = launched(load(folder))
+    assert [one.block for one in found] == [0, 1, 2, 3, 5]
+    ends = [{(how, at and (at.benchmark, at.x)) for how, at in one.failed} for one in found]
+    assert ends[1] == {("crashed", ("bw", 4096))}
+    assert ends[2] == {("wrong data", ("bw", 1024)), ("aborted: too slow", ("bw", 4096))}
+    assert ends[3] == {("hung", None)}
+    assert {(at.benchmark, at.x) for at in found[1].reached} == {("bw", 1024), ("bw", 4096)}
+    assert found[3].reached == set()
+    assert {at.x for at in found[3].asked} == {1024, 4096}
+    assert found[4].who == CEILING
+    assert not any(at.metric for one in found for at in one.asked)
