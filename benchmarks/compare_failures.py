@@ -61,8 +61,8 @@ def row(asked: int, studies: int, rate: float, launches: int) -> str:
 
 def main() -> None:
     """Prints the table."""
-    names = ["Asked", "Fail alike", "Launches of each side", "Any fails on the new side alone"]
-    names += ["false regression", *(f"{100 * more:.0f} % fail now: found" for more in MORE)]
+    names = ["Asked", "Fail alike", "Launches of each side", "Alone"]
+    names += ["False", *(f"Found: {100 * more:.0f} % fail now" for more in MORE)]
     print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
     for asked, studies in ASKED.items():
         for rate in RATES:

@@ -97,6 +97,16 @@ def test_several_launches_of_a_block_are_one_try() -> None:
     assert counted(GOOD, apart)[""] == (0, 6, 1, 6)
 
 
+def test_a_ceiling_that_did_not_start_was_to_measure_nothing_known() -> None:
+    def ceiling(block: int, *failed: tuple[str, Case | None]) -> Launched:
+        asked = set[Case]() if failed else {BW}
+        return Launched(CEILING, PLACE, 0, block, asked, set(asked), set(failed))
+
+    new = [ceiling(block, ("crashed", None)) for block in range(3)]
+    new += [ceiling(block) for block in range(3, 6)]
+    assert counted([ceiling(block) for block in range(6)], new) == {"": (0, 6, 3, 6)}
+
+
 def test_studies_and_sessions_have_blocks_of_their_own() -> None:
     more = [launch(block) for block in range(6)]
     for one in more:
