@@ -200,7 +200,7 @@ def smallest(
 
 def smallest_comparison() -> None:
     """One size of one library: the table has the share of comparisons with status 1."""
-    losses = ["alike", "10 % slower", "50 % slower"]
+    losses = ["Alike", "10 % slower", "50 % slower"]
     names = ["Sessions", "Launches scatter", "Sessions scatter"]
     names += [f"{loss}{kind}" for kind in ("", ", no ceiling") for loss in losses]
     print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
