@@ -41,11 +41,34 @@ def test_adjusted_is_the_step_down_over_all_flips() -> None:
 
 
 def test_no_p_value_is_below_what_the_blocks_allow() -> None:
-    for blocks in (1, 2, 6, 9):
+    for blocks in (6, 9, 11, 12, 30):
         rows = np.ones((3, blocks))  # equal by chance: Student's t would be without limit
-        assert flips.adjusted(rows).tolist() == [2.0 ** (1 - blocks)] * 3
-        assert flips.least_p(blocks) == 2.0 ** (1 - blocks)
-    assert flips.adjusted(np.ones((1, 30)))[0] == pytest.approx(flips.least_p(30), abs=0.001)
+        assert flips.adjusted(rows).tolist() == [2.0 ** (1 - min(blocks, 11))] * 3
+        assert flips.least_p(blocks) == 2.0 ** (1 - min(blocks, 11))
+
+
+def test_rows_with_too_few_blocks_to_be_judged_take_no_part() -> None:
+    few = np.array([[3.0] * 5 + [np.nan] * 3])
+    rest = np.array([[0.1], [0.2]]) + 0.001 * np.arange(8)
+    rows = np.concatenate([few, rest])
+    assert flips.adjusted(rows).tolist() == [1.0, *flips.adjusted(rest).tolist()]
+    rows[0, 5] = 3.0  # enough for one set of rows, not for three
+    assert flips.adjusted(rows)[0] == 1 / 32
+    assert flips.adjusted(rows, families=3).tolist() == [1.0, *flips.adjusted(rest).tolist()]
+
+
+@pytest.mark.parametrize("blocks", [12, 40])
+def test_flips_of_many_blocks_are_a_group(blocks: int) -> None:
+    found = flips._flips(blocks)
+    known = {tuple(one) for one in found.tolist()}
+    assert len(known) == len(found) == 1024
+    assert found[0].tolist() == [1.0] * blocks
+    for one in found[:50]:
+        assert tuple((one * found[700]).tolist()) in known
+        assert tuple((-one).tolist()) not in known
+    for first in range(blocks - 7):  # a row with 8 blocks
+        here = found[:, first : first + 8].sum(axis=1)
+        assert np.mean(np.abs(here) == 8) == 2.0 ** (1 - 8)
 
 
 def test_the_order_of_rows_and_a_missing_block() -> None:

@@ -8,6 +8,11 @@ statistic is larger than the largest of all rows is under nearly every flip (Wes
 Resampling-Based Multiple Testing, 1993, step-down maxT; Romano and Wolf, JASA 100 (2005) 94). No
 p-value is below 1 / 2^(n - 1) with n blocks, however many rows there are, and none rises because
 rows depend on one another.
+
+Of many blocks not all flips are gone through, but those of a group, which makes the test as exact
+(Hemerik and Goeman, TEST 27 (2018) 811): all sequences of a shift register of 10 bits. Any 10
+blocks in a row have all of their flips there, so that a row with k of them still has a p-value of
+1 / 2^(k - 1) at least.
 """
 
 import itertools
@@ -21,8 +26,9 @@ import numpy as np
 from nearpeak.arrays import Floats, Indices
 
 LEVEL = 0.05
-EXACT_BLOCKS = 11  # up to here all flips are gone through, beyond as many drawn ones
-DRAWN = 1023
+EXACT_BLOCKS = 11  # up to here all flips are gone through, beyond a group of as many
+REGISTER = 10  # bits; a(n + 10) = a(n + 3) + a(n), of the primitive polynomial x^10 + x^3 + 1
+TAP = 7
 CHUNK = 256  # flips at once, for the memory that they take
 # How many blocks the scatter that rows have in common counts for beside those of a row itself.
 SHARED_BLOCKS = 6
@@ -46,8 +52,12 @@ def blocks_needed(families: int, level: float = LEVEL) -> int:
     )
 
 
-def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
+def adjusted(rows: Floats, kinds: Sequence[int] | None = None, families: int = 1) -> Floats:
     """The two-sided p-value of each row against 0, adjusted for all rows.
+
+    `families`: how many such sets of rows are judged together. A row with fewer blocks than these
+    need (`blocks_needed`) has the p-value 1 and takes no part: no weaker row could be judged
+    behind it.
 
     `rows`: rows x blocks, log ratios; nan where a row lacks a block. The statistic is Student's t
     with a scatter that the row shares with the others of its kind (`kinds`, a number for each row;
@@ -55,6 +65,15 @@ def adjusted(rows: Floats, kinds: Sequence[int] | None = None) -> Floats:
     sum of squares), which grows with that t alone; m is the mean, s the median over the kind of the
     deviation of absolute values, which no flip changes, and k `SHARED_BLOCKS`.
     """
+    of: Indices = np.zeros(len(rows), dtype=np.intp) if kinds is None else np.asarray(kinds)
+    able = (~np.isnan(rows)).sum(axis=1) >= blocks_needed(families)
+    found = np.ones(len(rows))
+    if able.any():
+        found[able] = _step_down(rows[able], of[able])
+    return found
+
+
+def _step_down(rows: Floats, kinds: Indices) -> Floats:
     flips = _flips(rows.shape[1])
     tested = _Rows.of(rows, _shared(rows, kinds))
     observed = tested.statistic(flips[:1])[:, 0]
@@ -112,19 +131,21 @@ def _flips(blocks: int) -> Floats:
     if blocks <= EXACT_BLOCKS:
         rest = itertools.product((1.0, -1.0), repeat=max(blocks - 1, 0))
         return np.array([(1.0, *signs) for signs in rest])[:, :blocks]
-    drawn = np.random.default_rng(blocks).choice((1.0, -1.0), (DRAWN, blocks))
-    return np.concatenate([np.ones((1, blocks)), drawn])
+    states = np.arange(2**REGISTER)  # none flips nothing
+    bits = [states >> place & 1 for place in range(REGISTER)]
+    while len(bits) < blocks:
+        bits.append(bits[-TAP] ^ bits[-REGISTER])
+    return np.asarray(1.0 - 2.0 * np.array(bits).T)
 
 
-def _shared(rows: Floats, kinds: Sequence[int] | None) -> Floats:
+def _shared(rows: Floats, kinds: Indices) -> Floats:
     """The scatter that each row has in common with those of its kind."""
     known = (~np.isnan(rows)).sum(axis=1) >= 2
     own = np.full(len(rows), np.nan)
     own[known] = np.nanstd(np.abs(rows[known]), axis=1, ddof=1)
-    of: Indices = np.zeros(len(rows), dtype=np.intp) if kinds is None else np.asarray(kinds)
     shared = np.zeros(len(rows))
-    for kind in np.unique(of):
-        mine = of == kind
+    for kind in np.unique(kinds):
+        mine = kinds == kind
         if (mine & known).any():
             shared[mine] = np.median(own[mine & known])
     return shared

@@ -20,7 +20,7 @@ from nearpeak.statistics.closed import Adjusted, Tests, across, adjust
 from nearpeak.statistics.comparisons import Comparison
 from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.statistics.sessions import Error, Part, added, t_test
-from nearpeak.statistics.verdicts import Verdict, means, verdict_of
+from nearpeak.statistics.verdicts import Verdict, verdict_of
 from nearpeak.statistics.verdicts import whole as whole_of
 
 SESSION_SCATTER = 0.025  # relative: the prior's standard deviation of sessions,
@@ -95,12 +95,15 @@ def judge(groups: Sequence[Group], margin: float) -> list[JudgedGroup]:
 
 
 def mean_row(rows: Floats) -> Floats:
-    """The mean over the rows in each launch (`verdicts.means`); nan where all lack it."""
+    """The mean over the rows in each launch; a row that lacks it (nan) does not shift it, and it is
+    nan where all lack it."""
     found = np.full(rows.shape[1], np.nan)
     measured = ~np.isnan(rows)
     present = measured.any(axis=0)
     if present.any():
-        found[present] = means(rows[np.ix_(measured.any(axis=1), present)])
+        known = rows[np.ix_(measured.any(axis=1), present)]
+        middles = np.nanmean(known, axis=1, keepdims=True)
+        found[present] = np.nanmean(known - middles, axis=0) + middles.mean()
     return found
 
 

@@ -62,7 +62,8 @@ def judge(families: Sequence[Sequence[Curve]]) -> list[list[Judged]]:
 
     By `verdict_of` and, of a whole curve, `whole`, within the margin of its metric.
     """
-    tested = [_adjusted(family) for family in families[: pairs_judged(families)]]
+    judged_together = pairs_judged(families)
+    tested = [_adjusted(family, judged_together) for family in families[:judged_together]]
     largest = [max((float(p.max()) for p in family), default=0.0) for family in tested]
     found = []
     for number, family in enumerate(families):
@@ -112,12 +113,14 @@ def whole(shift: str, sizes: Collection[str]) -> str:
 
 
 def means(rows: Floats) -> Floats:
-    """The mean of each column over the rows; a row that lacks it (nan) does not shift it."""
-    middles = np.nanmean(rows, axis=1, keepdims=True)
-    present = ~np.isnan(rows).all(axis=0)
-    found = np.full(rows.shape[1], np.nan)
-    found[present] = np.nanmean((rows - middles)[:, present], axis=0) + middles.mean()
-    return found
+    """The mean of each column over the rows that have most columns, all of them the same ones.
+
+    A row that lacks one would shift the mean there, or had to be filled up with what it has
+    elsewhere. Simulated, sizes that lack blocks, no difference: 13 to 55 % false with the latter.
+    """
+    present = ~np.isnan(rows)
+    alike = (present == present[present.sum(axis=1).argmax()]).all(axis=1)
+    return np.asarray(rows[alike].mean(axis=0))
 
 
 def blocks_of(families: Sequence[Sequence[Curve]]) -> int:
@@ -135,7 +138,7 @@ def _rows(curve: Curve, blocks: int) -> Floats:
     return found
 
 
-def _adjusted(family: Sequence[Curve]) -> list[Floats]:
+def _adjusted(family: Sequence[Curve], families: int) -> list[Floats]:
     """The p-values of each curve's mean and sizes, for all curves of two alternatives.
 
     Sizes with two modes too: what is left out because of what it showed makes the rest look rarer
@@ -147,7 +150,7 @@ def _adjusted(family: Sequence[Curve]) -> list[Floats]:
         return []
     # A mean scatters less than what it is of.
     kinds = [min(number, 1) for one in rows for number in range(len(one))]
-    found = flips.adjusted(np.concatenate(rows), kinds)
+    found = flips.adjusted(np.concatenate(rows), kinds, families)
     return np.split(found, np.cumsum([len(one) for one in rows])[:-1])
 
 
