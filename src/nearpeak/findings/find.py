@@ -17,7 +17,7 @@ from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
-from nearpeak.statistics import flips
+from nearpeak.statistics import flips, intervals
 
 
 class Judged(NamedTuple):
@@ -29,8 +29,10 @@ class Judged(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether it is beyond doubt."""
-        return self.p < flips.LEVEL and self.seen.loss.ratio > self.seen.loss.limit
+        """Whether it is beyond doubt, by its p-value and its 95 % interval."""
+        interval = self.seen.loss.interval(intervals.LEVEL)
+        above = interval is not None and interval[0] > self.seen.loss.limit
+        return self.p < flips.LEVEL and above
 
 
 def find(results: Results) -> list[Finding]:

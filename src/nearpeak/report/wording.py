@@ -156,6 +156,9 @@ def lost(finding: Finding) -> str:
     """`Lost by one such operation: 12.3 µs. 4 more cases lose so, by smaller factors.`"""
     more = finding.cases - 1
     words = [
+        ""
+        if finding.sure
+        else f"Not beyond doubt: chance may do so in {count(finding.blocks, 'block')}.",
         f"Lost by one such operation: {number(finding.lost_us)} µs." if finding.lost_us else "",
         f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} so, by smaller factors."
         if more
