@@ -389,7 +389,7 @@ def _judged(bound: Bound, figure: _Figure) -> tuple[bool, str]:
     if bound.strict and not all(map(bound.holds, span)):
         return False, f"missed it, as the interval reaches {beyond} (strict): {figure.words}"
     if figure.defect:
-        return True, f"met it, but {figure.defect}: {figure.words}"
+        return False, f"missed it, as {figure.defect}: {figure.words}"
     if all(map(bound.holds, span)):
         return True, f"met it: {figure.words}"
     return True, f"met it by its median, but the {name} reaches {beyond}: {figure.words}"
