@@ -97,7 +97,7 @@ def test_all_that_names_a_best_library_names_the_same(
                 who, _, cases = words.partition(" in ")
                 for name in filter(None, cases.split(", ")):
                     assert best[path.place.path, name] == who.split(",")[0]
-                    seen.add("tied" in who)
+                    seen.add("not told apart" in who)
         (text,) = _advice(plain)
         where, _, what = text.partition(" on ")[2].partition(" in ")
         assert what.partition(": ")[2].startswith(best[where, what.split(" at ")[0]])

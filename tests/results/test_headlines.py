@@ -109,7 +109,7 @@ def test_first_is_who_is_first_beyond_doubt() -> None:
     assert standing(beta, alpha, verdicts=sure) == (ALPHA, [], "first")
     # However often it is ahead.
     unsure = [verdict(alpha, beta, "undecided")]
-    assert standing(beta, alpha, verdicts=unsure) == (ALPHA, [BETA], "tie")
+    assert standing(beta, alpha, verdicts=unsure) == (ALPHA, [BETA], "undecided")
 
 
 def test_of_times_the_least_is_best() -> None:
@@ -129,11 +129,11 @@ def test_the_best_of_a_tie_has_the_best_median_in_the_tables() -> None:
     assert (found.best, found.tied, found.standing) == (ALPHA, [BETA], "tie")
 
 
-def test_blocks_that_disagree_make_a_tie() -> None:
+def test_blocks_that_disagree_tell_nobody_apart() -> None:
     alpha = make_cell(ALPHA, [10.0, 9.0, 10.0, 9.0, 10.0, 9.0])
     beta = make_cell(BETA, [9.0, 10.0, 9.0, 10.0, 9.1, 10.0])
     best, tied, how = standing(alpha, beta, verdicts=[verdict(alpha, beta, "slower")])
-    assert ({best, *tied}, how) == ({ALPHA, BETA}, "tie")
+    assert ({best, *tied}, how) == ({ALPHA, BETA}, "undecided")
 
 
 def test_a_failure_counts_against_who_failed() -> None:

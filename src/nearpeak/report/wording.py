@@ -115,17 +115,19 @@ def _first_words(figures: list[Figure]) -> str:
     """`First: openmpi in latency; mpich, tied with openmpi, in bw.`: where that can be told."""
     where: dict[str, list[str]] = defaultdict(list)
     for figure in figures:
-        if figure.headline.standing in ("first", "tie"):
+        if figure.headline.standing in ("first", "tie", "undecided"):
             where[best_words(figure.headline)].append(case(figure.case))
     parts = [f"{who} in {', '.join(cases)}" for who, cases in where.items()]
     return f"First: {'; '.join(parts)}." if parts else ""
 
 
 def best_words(headline: Headline) -> str:
-    """`mpich`; `mpich, tied with openmpi,`: who is best, empty where nobody is."""
+    """`mpich`; `mpich, tied with openmpi,` where they are equivalent: who is best, empty where
+    nobody is."""
     who = headline.best.label if headline.best else ""
     tied = " and ".join(one.label for one in headline.tied)
-    return f"{who}, tied with {tied}," if tied else who
+    how = "tied with" if headline.standing == "tie" else "not told apart from"
+    return f"{who}, {how} {tied}," if tied else who
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:

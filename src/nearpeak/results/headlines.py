@@ -78,7 +78,9 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
     elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):
         tied = _tied(best, [cell for cell in others if not is_defect(cell)], judged)
         if tied is not None:
-            found.tied, found.standing = tied, "tie" if tied else "first"
+            found.tied = [cell.who for cell in tied]
+            alike = all(_verdict(best, cell, judged) == EQUIVALENT for cell in tied)
+            found.standing = "first" if not tied else "tie" if alike else "undecided"
     return found
 
 
@@ -94,7 +96,7 @@ def _ahead(cell: Cell, best: Cell) -> bool:
     )
 
 
-def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Who] | None:
+def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
     """Whom nothing sets apart from the best: who may be first in the resamples of the blocks too,
     and those between whom and the best no verdict tells. None where blocks are too few to tell."""
     cells = [best, *others]
@@ -102,16 +104,22 @@ def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Who] | None:
     leading = [] if scores is None else ranks.leaders(ranks.first_shares(scores))
     if not leading:
         return None
-    tied = [cells[index].who for index in leading if index]
+    tied = [cells[index] for index in leading if index]
     for cell in (one for one in others if one.status not in FAILED):
         verdict = judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
         if verdict is None:
             continue
         if verdict.blocks < FEWEST:
             return None
-        if cell.who not in tied and verdict.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
-            tied.append(cell.who)
+        if cell not in tied and verdict.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
+            tied.append(cell)
     return tied
+
+
+def _verdict(best: Cell, cell: Cell, judged: Judged) -> str:
+    """On one of those whom nothing sets apart from the best."""
+    found = judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
+    return found.verdict if found else UNDECIDED
 
 
 def _scores(cells: Sequence[Cell]) -> list[list[float]] | None:

@@ -329,9 +329,10 @@ class Headline(msgspec.Struct, kw_only=True):
     case: Case  # that is told
     best: Who | None  # null: nobody has a figure that can be believed
     tied: list[Who]  # whom nothing sets apart from the best
-    # "first": the best one is first beyond doubt; "alone": nobody else was measured there;
-    # "unknown": there is too little to tell whether it is
-    standing: Literal["first", "tie", "alone", "unknown"]
+    # "first": the best one is first beyond doubt; "tie": all in `tied` are equivalent to it;
+    # "undecided": not all are, but nothing tells them apart; "alone": nobody else was measured
+    # there; "unknown": there is too little to tell whether it is
+    standing: Literal["first", "tie", "undecided", "alone", "unknown"]
 
 
 class Failure(msgspec.Struct, kw_only=True):
