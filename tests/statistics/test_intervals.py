@@ -9,6 +9,7 @@ from scipy import stats
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics.intervals import (
+    all_precise,
     expected_half_width,
     goal,
     half_width,
@@ -177,3 +178,14 @@ def test_the_span_of_intervals() -> None:
     assert spanning([(1.0, 2.0), (1.5, 3.0)]) == (1.0, 3.0)
     assert spanning([(1.0, 2.0), None]) is None
     assert spanning([]) is None
+
+
+def test_alternatives_are_precise_together_whoever_has_which_value() -> None:
+    near, far = [1.0, 1.001, 0.999, 1.0, 1.001, 1.0], [2.0, 2.001, 1.999, 2.0, 2.001, 2.0]
+    both = list(zip(near, far, strict=True))
+    turned = [[pair[(n + side) % 2] for n, pair in enumerate(both)] for side in (0, 1)]
+    sessions = [0] * 6
+    assert all_precise([near, far], "higher", sessions)
+    assert all_precise(turned, "higher", sessions)
+    assert not all_precise([near, [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]], "higher", sessions)
+    assert not all_precise([[], []], "higher", [])

@@ -9,7 +9,13 @@ import pytest
 
 from nearpeak.study.answers import launch_record
 from nearpeak.study.model import Plan, PlannedLaunch, Spare
-from nearpeak.study.records import CaseRecord, LaunchEndRecord, ProblemRecord, SamplesRecord
+from nearpeak.study.records import (
+    CaseRecord,
+    LaunchEndRecord,
+    LeftOutRecord,
+    ProblemRecord,
+    SamplesRecord,
+)
 from nearpeak.study.state import State
 
 CASE: dict[str, Any] = {
@@ -211,3 +217,43 @@ def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: Mod
     assert list(state.to_leave_out(1, 6, everything - 4.0)) == [1]
     assert list(state.to_leave_out(1, 6, 0.0)) == [0, 1]
     assert state.seconds_left(1, 6) == everything  # nothing is left out yet
+
+
+def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType) -> None:
+    """Two that differ stop when both are precise. Which of two values of a block is whose changes
+    nothing: they would otherwise stop where they happen to lie apart."""
+    found = []
+    for turned in (False, True):
+        plan = standins.small_plan(
+            standins.contender("alpha"), standins.contender("beta"), launches=6
+        )
+        plan.looks = [6, 9]
+        state = State(plan)
+        for block in range(6):
+            for planned in plan.block(block):
+                value = 2.0 if (planned.contender == 1) != (turned and block % 2 == 0) else 1.0
+                feed_some(state, planned, values={"latency": value})
+        found.append(state.contenders_done(6))
+    assert found == [True, True]
+
+
+def test_a_precise_alternative_goes_on_beside_one_that_is_not(standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("alpha"), standins.contender("beta"), launches=6)
+    plan.looks = [6, 9]
+    state = State(plan)
+    for block in range(6):
+        for planned in plan.block(block):
+            value = 10.0 + block if planned.contender == 1 else 1.0
+            feed_some(state, planned, values={"latency": value})
+    assert {one.contender for one in state.remaining(6) if one.role == "mpi"} == {0, 1}
+
+
+def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=6, benchmarks=THREE)
+    plan.spare = [Spare(kind="benchmark", name="bibw", why="so", variants=[2])]
+    state = State(plan)
+    for planned in state.remaining(0):
+        feed_some(state, planned)
+    measured = len(state.cells())
+    state.feed(LeftOutRecord(block=1, spare=0, budget_seconds=100.0))
+    assert 0 < len(state.cells()) < measured

@@ -124,3 +124,19 @@ def expected_half_width(deviation: float, n: int, level: float = LEVEL) -> float
     k, share = found
     outer, inner = (-float(special.ndtri((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
     return deviation * (outer - share * (outer - inner))
+
+
+def all_precise(
+    alternatives: Sequence[Sequence[float]], better: str, sessions: Sequence[int]
+) -> bool:
+    """Whether all alternatives are precise (`precise`): by the least value of each block, the next
+    one, and so on. `alternatives`: the values of each, in the same blocks.
+
+    Whose they are must not count. A stop that knows it takes it for precision where two that are
+    alike happen to lie apart in every block, and their difference is then surer than it should be:
+    the flips that judge it (flips.py) must leave the stop as it is.
+    """
+    ordered = [sorted(block) for block in zip(*alternatives, strict=True)]
+    return bool(ordered) and all(
+        precise(list(values), better, sessions) for values in zip(*ordered, strict=True)
+    )

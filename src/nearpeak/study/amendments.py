@@ -29,7 +29,7 @@ def amend(
     if launches is not None:
         looks = [launches]
     else:
-        known = {*state.looks, *BUDGET_LOOKS}
+        known = {*state.looks, *(look for look in BUDGET_LOOKS if look > state.looks[0])}
         looks = sorted(look for look in known if look > state.whole_blocks)
         if not looks:
             raise UserError(f"a study has {BUDGET_LOOKS[-1]} blocks at most: begin another one")

@@ -172,7 +172,7 @@ def make_plan(
         window=options.window or WINDOW,
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
         gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
-        looks=_looks(options),
+        looks=_looks(options, len(contenders)),
         budget_seconds=_budget(options),
         launch_limit_seconds=0.0,
         hosts=options.hosts,
@@ -258,10 +258,13 @@ def _with_ceilings(
     return [one for one in known if one.name in names]
 
 
-def _looks(options: Options) -> list[int]:
+def _looks(options: Options, contenders: int) -> list[int]:
+    """Not before so many blocks as judge every two contenders: what is precise ends there."""
     if options.launches:
         return [options.launches]
-    return list(LOOKS if options.budget_seconds is None else BUDGET_LOOKS)
+    least = blocks_needed(math.comb(contenders, 2))
+    looks = LOOKS if options.budget_seconds is None else BUDGET_LOOKS
+    return sorted({max(look, least) for look in looks})
 
 
 def _budget(options: Options) -> float | None:

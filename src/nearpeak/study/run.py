@@ -20,7 +20,7 @@ from nearpeak.numbers import printable
 from nearpeak.study import mps
 from nearpeak.study.answers import NO_PLACE, Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
-from nearpeak.study.fit import LEAST_LAUNCHES, blocks_wanted, rounded
+from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import Journal, cannot_write, disk_is_full
@@ -188,12 +188,14 @@ class StudyRun:
 
     def _leave_out(self, block: int) -> None:
         """Leaves out what the budget does not hold six launches of. Behind the pilot nothing: most
-        of its launches would have been in vain."""
+        of its launches would have been in vain. Before it is over, what is guessed of one block
+        must be well beyond the budget."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
         if self._amendment or budget is None or not 0 < block <= PILOT_BLOCKS:
             return
         spent = self._spent()
-        for number, seconds in self._state.to_leave_out(block, blocks, budget - spent).items():
+        most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent
+        for number, seconds in self._state.to_leave_out(block, blocks, most).items():
             kept_with = rounded(spent + seconds)
             self._progress.leave_out(self._plan.left_out_later(number, kept_with).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.identity import Axes, Case
-from nearpeak.statistics.intervals import precise
+from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
@@ -60,11 +60,10 @@ class Cell:
         self.better = better
         self.medians: list[Median] = []
 
-    def precise(self, until: int | None = None) -> bool:
-        """Whether the blocks before `until` are enough; without it, all that there are."""
-        known = [one for one in self.medians if until is None or one.block < until]
-        sessions = [one.session for one in known]
-        return precise([one.value for one in known], self.better, sessions)
+    def precise(self) -> bool:
+        """Whether its launches are enough."""
+        sessions = [one.session for one in self.medians]
+        return precise([one.value for one in self.medians], self.better, sessions)
 
 
 class State:
@@ -94,6 +93,7 @@ class State:
         self._cells: dict[Unit, dict[Case, Cell]] = defaultdict(dict)
         self._done: dict[Unit, int] = {}  # first block in which it is not measured any more
         self._passed: dict[Unit, list[range]] = defaultdict(list)  # blocks without it, before
+        self._spared: set[int] = set()  # indices into Plan.spare: what was left out
         self._choice: Choice | None = None
         self._over = 0  # so many first blocks are over
         self._looked: set[int] = set()
@@ -115,6 +115,7 @@ class State:
             self._amend(record)
         elif isinstance(record, LeftOutRecord):
             self._leave_out(self.plan.spare[record.spare], record.block)
+            self._spared.add(record.spare)
 
     @property
     def whole_blocks(self) -> int:
@@ -214,8 +215,14 @@ class State:
         return all(self._is_done(unit, block) for unit in self._of("mpi"))
 
     def cells(self) -> list[Cell]:
-        """All that libraries were measured in so far."""
-        return [cell for unit in self._of("mpi") for cell in self._cells[unit].values()]
+        """All that libraries were measured in so far, but for what was left out since."""
+        spared = [self.plan.spare[number] for number in self._spared]
+        return [
+            cell
+            for unit in self._of("mpi")
+            if not any(self._is_part(unit, spare) for spare in spared)
+            for cell in self._cells[unit].values()
+        ]
 
     def forecast(self) -> Forecast | None:
         """What was reached, and what more time would bring; None where nothing more is needed."""
@@ -381,9 +388,10 @@ class State:
                 self._judge(look)
 
     def _judge(self, look: int) -> None:
-        for unit in self._of("mpi"):
-            if unit not in self._done and self._precise(unit, look):
-                self._done[unit] = look
+        for rivals in self._rivals():
+            going = [one for one in rivals if one not in self._done and self._cells[one]]
+            if going and self._precise(going, look):
+                self._done.update(dict.fromkeys(going, look))
         for unit in self._of("ceiling"):
             if unit not in self._done and all(
                 self._is_done(user, look) for user in self._users(unit.template)
@@ -402,9 +410,20 @@ class State:
             for unit in _units(planned.template, planned.variants)
         )
 
-    def _precise(self, unit: Unit, look: int) -> bool:
-        cells = self._cells[unit]
-        return bool(cells) and all(cell.precise(look) for cell in cells.values())
+    def _rivals(self) -> list[list[Unit]]:
+        """What all alternatives measure on one path in one variant."""
+        found: dict[tuple[str, int | None], list[Unit]] = defaultdict(list)
+        for unit in self._of("mpi"):
+            found[self.plan.launches[unit.template].path, unit.variant].append(unit)
+        return list(found.values())
+
+    def _precise(self, rivals: Sequence[Unit], look: int) -> bool:
+        """Whether the blocks before a look are enough for all of these alternatives together."""
+        cells: dict[Case, list[Cell]] = defaultdict(list)
+        for unit in rivals:
+            for case, cell in self._cells[unit].items():
+                cells[case].append(cell)
+        return all(_precise_together(some, look) for some in cells.values())
 
     def _users(self, ceiling: int) -> list[Unit]:
         """What libraries are measured in below a ceiling; for local memory, all of it."""
@@ -428,6 +447,15 @@ class State:
         if any(block in passed for passed in self._passed[unit]):
             return True
         return self._done.get(unit, block + 1) <= block
+
+
+def _precise_together(cells: Sequence[Cell], look: int) -> bool:
+    """Whether all alternatives are precise in the blocks that they have in common before a look."""
+    known = [{one.block: one for one in cell.medians if one.block < look} for cell in cells]
+    blocks = sorted(set.intersection(*map(set, known)))
+    sessions = [known[0][block].session for block in blocks]
+    values = [[one[block].value for block in blocks] for one in known]
+    return all_precise(values, cells[0].better, sessions)
 
 
 def _units(template: int, variants: Sequence[int]) -> list[Unit]:
