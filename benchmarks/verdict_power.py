@@ -6,10 +6,12 @@ Usage: python benchmarks/verdict_power.py [--studies N] [--processes N]
 Studies of 12 to 300 pairs of curves, with 12 sizes each. Launches deviate by 3 %; half of that
 variance is shared by all sizes of a launch. "Recorded" launches are drawn, whole launches of a
 curve at a time, from the cells of examples/ and of tests/machines that have them. Sizes with two
-modes are left to no verdict, as in a study. Nothing is measured; the seed is fixed.
+modes are left to no verdict, as in a study. The last table is of studies that end a curve where all
+libraries are precise, as those without --launches do. Nothing is measured; the seed is fixed.
 """
 
 import argparse
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -22,6 +24,8 @@ import numpy as np
 
 from nearpeak.arrays import Booleans, Floats
 from nearpeak.results.build import from_json
+from nearpeak.statistics import flips
+from nearpeak.statistics.intervals import all_precise
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.verdicts import FASTER, MIXED, SLOWER, Curve, Judged, judge
 
@@ -41,6 +45,8 @@ SHAPES = (
 )
 STUDIES = ((2, 12), (3, 15), (3, 40), (4, 50))  # libraries, curves: 12, 45, 120, 300 pairs
 BLOCKS = (6, 9, 12, 24)
+LOOKS = (6, 9, 12)
+SCATTERS = (0.15, 1.0)  # of curves that may end at a look: from .. to, as shares of SCATTER
 EFFECTS = ("all sizes +10 %", "all sizes +3 %", "one size of each curve +20 %", "one curve +10 %")
 POWER_CURVES = 30  # of two libraries: six on each of five paths
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -57,6 +63,7 @@ class Question(NamedTuple):
     blocks: int
     shape: str
     effect: str = ""  # of the last library; none: all are alike
+    stops: bool = False  # whether curves end at looks, where all libraries are precise
 
 
 class Answer(NamedTuple):
@@ -128,8 +135,11 @@ def _effects(asked: Question) -> Floats:
 
 def _study(generator: np.random.Generator, asked: Question) -> Answer:
     values, effects = _launches(generator, asked), _effects(asked)
+    if asked.stops:
+        values *= generator.uniform(*SCATTERS, (1, asked.curves, 1, 1))
+        _stop(values)
     values[-1] += effects[:, :, None]
-    modes = np.apply_along_axis(lambda row: two_modes(np.exp(row)) is not None, 3, values)
+    modes = np.apply_along_axis(_has_two_modes, 3, values)
     pairs = list(combinations(range(asked.libraries), 2))
     found = judge(
         [
@@ -142,6 +152,22 @@ def _study(generator: np.random.Generator, asked: Question) -> Answer:
     )
     differs = [(effects != 0) & (b == asked.libraries - 1) for _, b in pairs]
     return _answer(found, np.array(differs))
+
+
+def _stop(values: Floats) -> None:
+    """Takes away what a study would not have measured."""
+    least = flips.blocks_needed(math.comb(len(values), 2))
+    for curve in range(values.shape[1]):
+        for look in sorted({max(look, least) for look in LOOKS}):
+            known = np.exp(values[:, curve, :, :look])
+            sizes = (known[:, size].tolist() for size in range(SIZES))
+            if all(all_precise(size, "higher", [0] * look) for size in sizes):
+                values[:, curve, :, look:] = np.nan
+                break
+
+
+def _has_two_modes(row: Floats) -> bool:
+    return two_modes(np.exp(row[~np.isnan(row)])) is not None
 
 
 def _answer(found: list[list[Judged]], differs: Booleans) -> Answer:
@@ -178,8 +204,14 @@ def _power_questions() -> Iterator[Question]:
                 yield Question(2, POWER_CURVES, blocks, shape, effect)
 
 
+def _stop_questions() -> Iterator[Question]:
+    for libraries, curves in STUDIES[:2]:
+        for shape in SHAPES:
+            yield Question(libraries, curves, LOOKS[-1], shape, stops=True)
+
+
 def main() -> None:
-    """Prints both tables."""
+    """Prints all tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--processes", type=int, default=2)
@@ -201,6 +233,12 @@ def main() -> None:
             pairs = asked[0].curves * asked[0].libraries * (asked[0].libraries - 1) // 2
             cells = "".join(f" {100 * false:.1f} % |" for false, _, _ in found)
             print(f"| {pairs} | {asked[0].shape} |{cells}", flush=True)
+        questions = list(_stop_questions())
+        print("\n| Pairs of curves | Launches | 6 to 12 blocks |\n|---|---|---|")
+        answers = pool.map(answer, questions, [given.studies] * len(questions))
+        for one, (false, _, _) in zip(questions, answers, strict=True):
+            pairs = one.curves * one.libraries * (one.libraries - 1) // 2
+            print(f"| {pairs} | {one.shape} | {100 * false:.1f} % |", flush=True)
 
 
 if __name__ == "__main__":
