@@ -213,7 +213,7 @@ def _stop_questions() -> Iterator[Question]:
 def main() -> None:
     """Prints all tables."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--studies", type=int, default=200)
+    parser.add_argument("--studies", type=int, default=400)
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     with ProcessPoolExecutor(given.processes) as pool:

@@ -2,9 +2,9 @@
 """All findings of a study: what loses beyond doubt, the surely greatest factor first.
 
 Everything that the kinds ask of a study is judged together, whatever the answers: each question is
-a row of logarithms of ratio / limit, one in each block, and all rows are tested by flips of signs
-of whole blocks (statistics/flips.py). So at most 5 % of studies have a false finding among those
-that are called sure, as far as such logarithms lie alike on both sides of their middle.
+a row of logarithms of ratio / limit, one in each block, and is its median above 0? At most 5 % of
+studies have a false finding among those that are called sure, whatever launches look like
+(statistics/ordered.py).
 """
 
 from collections import defaultdict
@@ -13,26 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.findings.evidence import Kind, Seen, View
+from nearpeak.findings.evidence import Kind, Loss, Seen, View
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
-from nearpeak.statistics import flips, intervals
+from nearpeak.statistics import intervals
+from nearpeak.statistics.ordered import LEVEL, surely_above
 
 
 class Judged(NamedTuple):
-    """What was seen of one kind, with its p-value adjusted for all that was asked."""
+    """What was seen of one kind."""
 
     kind: Kind
     seen: Seen
-    p: float
-
-    @property
-    def sure(self) -> bool:
-        """Whether it is beyond doubt, by its p-value and its 95 % interval."""
-        interval = self.seen.loss.interval(intervals.LEVEL)
-        above = interval is not None and interval[0] > self.seen.loss.limit
-        return self.p < flips.LEVEL and above
+    sure: bool  # beyond doubt, with all else that was asked
 
 
 def find(results: Results) -> list[Finding]:
@@ -49,7 +43,7 @@ def find_in(view: View) -> list[Finding]:
     """The same of cells alone."""
     asked = [(kind, seen) for kind in all_kinds() for seen in kind.find(view)]
     losing = [one for one in _judge(asked) if one.sure or one.seen.loss.everywhere]
-    level = 1 - flips.LEVEL / max(len(asked), 1)
+    level = 1 - LEVEL / max(len(asked), 1)
     found = []
     for kind in all_kinds():
         found += _findings([one for one in losing if one.kind is kind], level)
@@ -68,8 +62,17 @@ def _judge(asked: list[tuple[Kind, Seen]]) -> list[Judged]:
     for row, (_, seen) in zip(rows, asked, strict=True):
         for block, ratio in seen.loss.ratios.items():
             row[columns[block]] = np.log(ratio / seen.loss.limit)
-    p = flips.adjusted(rows).tolist() if asked else []
-    return [Judged(*one, value) for one, value in zip(asked, p, strict=True)]
+    sure = surely_above(rows).tolist()
+    return [
+        Judged(kind, seen, above and _beyond_limit(seen.loss))
+        for (kind, seen), above in zip(asked, sure, strict=True)
+    ]
+
+
+def _beyond_limit(loss: Loss) -> bool:
+    """By its 95 % interval, which knows of sessions."""
+    interval = loss.interval(intervals.LEVEL)
+    return interval is not None and interval[0] > loss.limit
 
 
 def _findings(found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:
@@ -109,7 +112,6 @@ def _finding(worst: Judged, cases: int, level: float) -> Finding:
         ci95=ci95,
         range=seen.loss.range if ci95 is None else None,
         sure=worst.sure,
-        p_adjusted=worst.p,
         blocks=len(seen.loss.ratios),
         lost_us=seen.lost_us,
         cases=cases,

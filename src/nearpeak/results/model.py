@@ -387,8 +387,7 @@ class Finding(msgspec.Struct, kw_only=True):
     # blocks are too few for that many,
     ci95: tuple[float, float] | None
     range: tuple[float, float] | None = None  # which then have a smallest and a largest
-    sure: bool = False  # p_adjusted is below 5 %
-    p_adjusted: float = 1.0  # that it does not lose so, for all that findings ask of the study
+    sure: bool = False  # at most 5 % of studies have a false one among their sure ones
     blocks: int = 0  # that have both figures
     lost_us: float  # by one operation of `case`; 0: nobody knows
     cases: int  # that lose so on this path with these buffers

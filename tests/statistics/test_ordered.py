@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions in the order of their first blocks: what is sure, and how seldom that is wrong."""
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats
+from nearpeak.statistics.ordered import surely_above
+
+NAN = float("nan")
+
+
+def sure(*rows: list[float]) -> list[bool]:
+    return surely_above(np.array(rows)).tolist()
+
+
+def test_all_blocks_behind_the_first_must_be_above() -> None:
+    assert sure([1.0] * 6) == [True]
+    assert sure([-1.0] + [1.0] * 5) == [True]  # the first one only gives the order
+    assert sure([1.0] * 5 + [-1.0]) == [False]
+    assert sure([1.0] * 5 + [0.0]) == [False]
+
+
+def test_fewer_than_six_blocks_are_never_sure() -> None:
+    assert sure([9.0] * 5) == [False]
+    assert sure([9.0] * 5 + [NAN]) == [False]
+    assert surely_above(np.empty((0, 0))).tolist() == []
+
+
+def test_what_fails_first_ends_it_where_blocks_are_few() -> None:
+    high, low = [3.0] + [2.0] * 5, [1.0] * 6
+    fails = [2.0, 1.0, 1.0, 1.0, 1.0, -1.0]
+    assert sure(low, fails, high) == [False, False, True]
+    assert sure([*low, 1.0], [*fails, 1.0], [*high, 1.0]) == [True, False, True]  # three may fail
+
+
+def test_rows_that_cannot_be_sure_do_not_end_it() -> None:
+    assert sure([9.0] * 5 + [NAN] * 2, [1.0] * 7) == [False, True]
+
+
+def test_of_many_blocks_one_may_be_against_it() -> None:
+    assert sure([1.0] * 13 + [-1.0]) == [True]
+    assert sure([1.0] * 10 + [-1.0] * 4) == [False]
+
+
+def skewed(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return np.asarray(generator.exponential(size=shape) - np.log(2))
+
+
+def modes(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """40 % far above 0, the median just below."""
+    return np.asarray(
+        0.5 * (generator.random(shape) < 0.4) - 0.02 + 0.005 * generator.normal(size=shape)
+    )
+
+
+def shared_modes(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return modes(generator, shape) * 1e-3 + modes(generator, (1, shape[1]))
+
+
+@pytest.mark.parametrize("blocks", [6, 7, 12, 24])
+@pytest.mark.parametrize("launches", [skewed, modes, shared_modes])
+def test_false_answers_stay_rare_whatever_launches_look_like(launches, blocks) -> None:  # type: ignore[no-untyped-def]
+    generator = np.random.default_rng(1)
+    false = [surely_above(launches(generator, (60, blocks))).any() for _ in range(300)]
+    assert np.mean(false) <= 0.09  # 5 % are allowed, deviation 1.3 %
+
+
+def test_a_great_loss_is_found_among_many_questions() -> None:
+    generator = np.random.default_rng(2)
+    rows = generator.normal(-0.5, 0.3, (200, 7))
+    rows[:5] += 2.5
+    assert surely_above(rows).tolist() == [True] * 5 + [False] * 195
