@@ -13,6 +13,7 @@ session is then shared by both. Nothing is measured; the seed is fixed.
 """
 
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from nearpeak.arrays import Floats, Indices
 from nearpeak.statistics.sides import Columns, Group, judge
 from nearpeak.statistics.strata import blur, effects, strata
-from nearpeak.statistics.verdicts import SLOWER, Verdict
+from nearpeak.statistics.verdicts import FASTER, SLOWER, Verdict
 
 STUDIES = 100
 PLACES, CURVES, SIZES, LAUNCHES = 2, 3, 8, 6
@@ -37,7 +38,7 @@ FAR_ROWS = (((3, 3), 0.03), ((3, 3), 0.1), ((2, 2), 0.1), ((5, 5), 0.1))  # sess
 
 # Of the smallest comparison.
 SMALLEST = ((1, 1), (1, 2), (2, 2), (3, 3), (1, 3), (10, 1))  # sessions
-SMALLEST_SCATTER = ((0.01, 0.05), (0.03, 0.02), (0.03, 0.05))  # launch, session
+SMALLEST_SCATTER = ((0.01, 0.05), (0.03, 0.02), (0.03, 0.05), (0.03, 0.1))  # launch, session
 # Losses, and how many are simulated.
 SMALLEST_LOSS = ((0.0, 3000), (-np.log(1.1), 500), (-np.log(1.5), 500))
 
@@ -45,6 +46,7 @@ SMALLEST_LOSS = ((0.0, 3000), (-np.log(1.1), 500), (-np.log(1.5), 500))
 class Counted(NamedTuple):
     """Of one comparison."""
 
+    called: bool  # anything is called faster or slower
     judged: bool  # anything is called slower
     cells: float  # the share of sizes that are
     regressed: bool  # anything is called slower, and loses more than the tolerance
@@ -123,7 +125,8 @@ def count(found: list[Group]) -> Counted:
             sizes += [size.verdict == SLOWER for size in curve.sizes]
     slower = [one for one in verdicts if one.verdict == SLOWER]
     beyond = [one for one in slower if one.comparison.ratio < 1 / (1 + TOLERANCE)]
-    return Counted(bool(slower), float(np.mean(sizes)), bool(beyond))
+    called = any(one.verdict in (FASTER, SLOWER) for one in verdicts)
+    return Counted(called, bool(slower), float(np.mean(sizes)), bool(beyond))
 
 
 def row(sessions: tuple[int, int], scatter: Scatter) -> str:
@@ -137,7 +140,7 @@ def row(sessions: tuple[int, int], scatter: Scatter) -> str:
     for loss in (nothing, nothing + LOSS, single):
         counted = [count(groups(generator, placing, where, scatter, loss)) for _ in range(STUDIES)]
         shares.append(100 * np.array(counted, dtype=float).mean(axis=0))
-    alike, everywhere, one = shares
+    alike, everywhere, one = (np.array(of[1:]) for of in shares)
     kind = ", heavy tails" if scatter.heavy else ""
     told = "" if scatter.told_apart else ", not told apart"
     far = " and ".join(f"{100 * share:.0f} %" for share in scatter.far) + told
@@ -198,31 +201,35 @@ def smallest(
     return [Group([library], where, [library - beside]), Group([beside], where)]
 
 
+def smallest_row(sessions: tuple[int, int], scatter: Scatter) -> str:
+    """One row of the table of the smallest comparison."""
+    generator = np.random.default_rng(1)
+    where = columns(*sessions)
+    shares = []
+    for ceiling in (True, False):
+        for loss, studies in SMALLEST_LOSS:
+            draws = [
+                count(smallest(generator, where, scatter, loss, ceiling=ceiling))
+                for _ in range(studies)
+            ]
+            found = 100 * np.mean([draw.regressed for draw in draws])
+            called = 100 * np.mean([draw.called for draw in draws])
+            shares.append(f"{found:.0f} %" if loss else f"{found:.1f} / {called:.1f} %")
+    scattering = f"{100 * scatter.launch:.0f} % | {100 * scatter.session:.0f} %"
+    return f"| {sessions[0]} + {sessions[1]} | {scattering} | {' | '.join(shares)} |"
+
+
 def smallest_comparison() -> None:
-    """One size of one library: the table has the share of comparisons with status 1."""
+    """One size of one library: the share of comparisons with status 1, and where nothing differs
+    also of those that call anything faster or slower."""
     losses = ["Alike", "10 % slower", "50 % slower"]
     names = ["Sessions", "Launches scatter", "Sessions scatter"]
     names += [f"{loss}{kind}" for kind in ("", ", no ceiling") for loss in losses]
     print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
-    generator = np.random.default_rng(1)
-    for sessions in SMALLEST:
-        where = columns(*sessions)
-        for launch, session in SMALLEST_SCATTER:
-            scatter = Scatter(launch, session)
-            shares = []
-            for ceiling in (True, False):
-                for loss, studies in SMALLEST_LOSS:
-                    draws = (
-                        smallest(generator, where, scatter, loss, ceiling=ceiling)
-                        for _ in range(studies)
-                    )
-                    found = 100 * np.mean([count(draw).regressed for draw in draws])
-                    shares.append(f"{found:.0f} %" if loss else f"{found:.1f} %")
-            scattering = f"{100 * launch:.0f} % | {100 * session:.0f} %"
-            print(
-                f"| {sessions[0]} + {sessions[1]} | {scattering} | {' | '.join(shares)} |",
-                flush=True,
-            )
+    asked = [(one, Scatter(*scatter)) for one in SMALLEST for scatter in SMALLEST_SCATTER]
+    with ProcessPoolExecutor() as pool:
+        for line in pool.map(smallest_row, *zip(*asked, strict=True)):
+            print(line, flush=True)
 
 
 TABLES = {"smallest": smallest_comparison, "same": same_distance, "two": two_distances}

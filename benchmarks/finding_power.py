@@ -67,7 +67,7 @@ FOUND = {f"5 of 100, {ratio} times the limit": beyond(ratio) for ratio in (1.1, 
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--studies", type=int, default=2000)
+    parser.add_argument("--studies", type=int, default=1000)
     studies = parser.parse_args().studies
     print("| Beyond the limit |" + "".join(f" {n} blocks |" for n in BLOCKS))
     print("|---|" + "---|" * len(BLOCKS))

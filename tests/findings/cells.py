@@ -10,7 +10,8 @@ from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Case, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.observations.model import Block
-from nearpeak.results.model import CeilingValue, Cell
+from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
 from nearpeak.study.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
 
 PAIR = RankRule("exactly", 2)
@@ -88,9 +89,31 @@ def make_cell(
 
 
 def view(cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None) -> View:
-    """The view of these cells alone."""
+    """The view of these cells and their ceilings alone."""
     return View(
-        [cell for cell in cells if cell.median], {one.name: one for one in BENCHMARKS}, given or {}
+        [cell for cell in cells if cell.median],
+        {one.name: one for one in BENCHMARKS},
+        given or {},
+        Ceilings(map(ceiling, (cell for cell in cells if cell.ceiling))),
+    )
+
+
+def ceiling(cell: Cell) -> CeilingPoint:
+    """The same in each block of a cell."""
+    assert cell.ceiling is not None
+    value = cell.ceiling.value
+    return CeilingPoint(
+        place=cell.place,
+        case=cell.case,
+        unit=cell.unit,
+        better=cell.better,
+        value=value,
+        ci95=None,
+        range=(value, value),
+        values=[value] * len(cell.blocks),
+        blocks=cell.blocks,
+        method=cell.ceiling.method,
+        methods={},
     )
 
 

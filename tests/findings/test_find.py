@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One finding for each kind, library and path; the surely greatest ratio first."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Place
+from nearpeak.observations.model import Block
 
 
 def found(by_hand: Any, cells: list[Any]) -> list[Any]:
@@ -170,3 +172,22 @@ def test_every_finding_says_what_to_do(by_hand: Any) -> None:
     assert all(kind.remedy.endswith(".") for kind in all_kinds())
     (finding,) = found(by_hand, shared(by_hand, 100.0, 10.0))
     assert finding.remedy == "Let ranks share a GPU in the faster of these two ways."
+
+
+def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:
+    """As in verdicts: of sessions on several machines the one with the most blocks counts."""
+    cells = shared(by_hand, 100.0, 10.0, launches=8)
+    for cell in cells:
+        cell.blocks[6:] = [Block(1, 0), Block(1, 1)]
+    results = SimpleNamespace(
+        cells=cells,
+        benchmarks=by_hand.BENCHMARKS,
+        libraries=[],
+        ceilings=[],
+        sessions=[
+            SimpleNamespace(session=number, verdicts=counts)
+            for number, counts in enumerate((True, False))
+        ],
+    )
+    (finding,) = find_in(View.of(results))
+    assert (finding.blocks, finding.sure) == (6, True)

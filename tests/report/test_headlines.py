@@ -44,7 +44,8 @@ def test_a_rate_is_held_against_the_plateau_too(plain: Results) -> None:
         point for point in plain.ceilings if (point.place.path, point.case.figure) == (PATH, "bw")
     ]
     best = max(points, key=lambda point: point.value)
-    assert figure.plateau == best
+    assert figure.plateau is not None
+    assert (figure.plateau.value, figure.plateau.case) == (best.value, best.case)
     assert figure.ceiling is not None
     assert figure.ceiling.case.x == figure.case.x
     assert _figure(plain, "latency").plateau is None

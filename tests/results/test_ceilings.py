@@ -68,6 +68,27 @@ def test_in_a_block_the_method_counts_that_is_best_in_the_other_half(
     assert low < 6 / 13.5 < 6 / 10.5 < high
 
 
+def test_in_a_block_the_size_of_the_plateau_is_that_of_the_other_half(
+    make_study: MakeStudy,
+) -> None:
+    """Of two sizes that are alike the luckier one in each half counts for nothing there."""
+    study = make_study()
+    first, second = [14.0, 10.0, 14.0, 10.0, 14.0, 10.0], [11.0] * 6
+    for block in range(6):
+        study.ceiling(block, {("bw", "ring", 8): first[block], ("bw", "ring", 16): second[block]})
+        study.launch(block, "alpha", "bw", {8: 6.0, 16: 6.0})
+    results = study.results()
+    cell = study.find(results, "bw", 8, "alpha")
+    plateau = Ceilings(results.ceilings).plateau(cell.place, cell.case.curve, "higher")
+    assert plateau is not None
+    assert plateau.values == [11.0, 10.0, 11.0, 10.0, 11.0, 10.0]
+    assert (plateau.value, plateau.case.x) == (10.5, 8)
+    # Either size may be the best in truth: the interval spans both.
+    assert plateau.ci95 is not None
+    assert plateau.ci95[0] <= 10.0
+    assert plateau.ci95[1] >= 11.0
+
+
 def test_a_winner_was_measured_in_most_blocks(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):

@@ -144,6 +144,15 @@ def test_a_failure_counts_against_who_failed() -> None:
     assert tell(often, make_cell(BETA, STEADY)).best == BETA
 
 
+def test_who_failed_once_still_ties_where_no_verdict_tells() -> None:
+    alpha = make_cell(ALPHA, [*times(1.01), 10.2])
+    beta = make_cell(BETA, STEADY, status="crashed", failed=1, launches=7)
+    unsure = [verdict(alpha, beta, "undecided")]
+    assert standing(alpha, beta, verdicts=unsure) == (ALPHA, [BETA], "undecided")
+    few = [verdict(alpha, beta, "undecided", blocks=5)]
+    assert standing(alpha, beta, verdicts=few) == (ALPHA, [], "first")
+
+
 @pytest.mark.parametrize("launches", [1, 5])
 def test_few_launches_have_no_order(launches: int) -> None:
     cells = [make_cell(ALPHA, STEADY[:launches]), make_cell(BETA, times(2)[:launches])]

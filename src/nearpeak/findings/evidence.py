@@ -3,20 +3,22 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from nearpeak.identity import Who
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import count, number, size, unit
 from nearpeak.observations.model import Block
+from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import Interval
+from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.model import STAGING, staging
 
@@ -26,23 +28,31 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class View:
-    """The cells of a study that have a figure, and what is known of their benchmarks."""
+    """The cells of a study that have a figure, and what is known of their benchmarks.
+
+    Of sessions on several machines or versions, only the blocks that verdicts rest on too.
+    """
 
     cells: list[Cell]
     benchmarks: Mapping[str, Benchmark]
     given: Mapping[Who, Settings]
+    ceilings: Ceilings
 
     @classmethod
     def of(cls, results: Results) -> "View":
         """Of a whole study."""
+        others = {one.session for one in results.sessions if not one.verdicts}
+        if len(others) == len(results.sessions):
+            others = set()  # nothing is compared
         return cls(
-            [cell for cell in results.cells if cell.median],
+            [_without(cell, others) for cell in results.cells if cell.median],
             {benchmark.name: benchmark for benchmark in results.benchmarks},
             {
                 Who(one.name, given.name): given
                 for one in results.libraries
                 for given in one.settings
             },
+            Ceilings(results.ceilings),
         )
 
     @cached_property
@@ -58,6 +68,13 @@ class View:
             for name, value in cell.case.axes.items():
                 values[cell.case.benchmark, name].add(value)
         return {where for where, several in values.items() if len(several) > 1}
+
+    def attainable(self, cell: Cell) -> dict[Block, float]:
+        """The best that a library can reach in each block; empty without a ceiling."""
+        point = self.ceilings.of(cell.place, cell.case)
+        if point is None or cell.by_library is None:
+            return {}
+        return (point.attainable or point).readings[0]
 
     def lost_us(self, cell: Cell, loss: "Loss") -> float:
         """Time that one operation of a cell loses against another figure in its unit; 0: nobody
@@ -90,7 +107,7 @@ class Loss:
     own: float  # medians, each in its unit
     better: float
     ratios: Mapping[Block, float]  # FEWEST or more
-    limit: float  # from which on it is told
+    limits: Mapping[Block, float]  # from which on it is told
 
     @cached_property
     def ratio(self) -> float:
@@ -105,12 +122,25 @@ class Loss:
     @property
     def everywhere(self) -> bool:
         """Whether it is above the limit in each block."""
-        return self.range[0] > self.limit
+        return min(self.beyond.values()) > 0
+
+    @cached_property
+    def beyond(self) -> dict[Block, float]:
+        """How far it is above the limit in each block: logarithms."""
+        return {block: math.log(own / self.limits[block]) for block, own in self.ratios.items()}
+
+    @property
+    def surely_beyond(self) -> bool:
+        """Whether the median is above the limit, by its 95 % interval, which knows of sessions."""
+        bounds = self._median(self.beyond.values(), LEVEL)
+        return bounds is not None and bounds[0] > 1
 
     def interval(self, level: float) -> Interval | None:
         """Of the median; None where blocks are too few for the level."""
-        logs = np.log(list(self.ratios.values()))
-        return median_ratio(logs, [block.session for block in self.ratios], level).bounds
+        return self._median(map(math.log, self.ratios.values()), level)
+
+    def _median(self, logs: Iterable[float], level: float) -> Interval | None:
+        return median_ratio(list(logs), [block.session for block in self.ratios], level).bounds
 
     @property
     def text(self) -> str:
@@ -140,19 +170,31 @@ class Kind:
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
 
-def loss(cell: Cell, other: Cell, ratios: Mapping[Block, float], limit: float) -> Loss | None:
-    """By how much the other cell is better, of the ratios in each block; None where there are too
-    few."""
+def loss(
+    cell: Cell, other: Cell, ratios: Mapping[Block, float], limits: Mapping[Block, float]
+) -> Loss | None:
+    """By how much the other cell is better, of the ratios and limits in each block; None where too
+    few have both."""
+    ratios = {block: ratio for block, ratio in ratios.items() if block in limits}
     if len(ratios) < FEWEST:
         return None
     medians = (one.by_block for one in (cell, other))
     own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
-    return Loss(own, better, ratios, limit)
+    return Loss(own, better, ratios, limits)
 
 
 def against(cell: Cell, other: Cell, limit: float) -> Loss | None:
-    """The same where both are figures of one unit."""
-    return loss(cell, other, better_in(other.by_block, cell.by_block, cell.better), limit)
+    """The same where both are figures of one unit, and the limit is the same in all blocks."""
+    ratios = better_in(other.by_block, cell.by_block, cell.better)
+    return loss(cell, other, ratios, dict.fromkeys(ratios, limit))
+
+
+def _without(cell: Cell, sessions: Collection[int]) -> Cell:
+    """A cell without its blocks of these sessions."""
+    if not any(block.session in sessions for block in cell.blocks):
+        return cell
+    kept = {block: one for block, one in cell.by_block.items() if block.session not in sessions}
+    return msgspec.structs.replace(cell, blocks=list(kept), launch_medians=list(kept.values()))
 
 
 def message_us(size_bytes: int, gbs: float) -> float:

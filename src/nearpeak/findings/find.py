@@ -4,7 +4,7 @@
 Everything that the kinds ask of a study is judged together, whatever the answers: each question is
 a row of logarithms of ratio / limit, one in each block, and is its median above 0? At most 5 % of
 studies have a false finding among those that are called sure, whatever launches look like
-(statistics/ordered.py).
+(statistics/ordered.py). They are about the sessions of the study, as verdicts are.
 """
 
 from collections import defaultdict
@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.findings.evidence import Kind, Loss, Seen, View
+from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
-from nearpeak.statistics import intervals
 from nearpeak.statistics.ordered import LEVEL, surely_above
 
 
@@ -60,19 +59,13 @@ def _judge(asked: list[tuple[Kind, Seen]]) -> list[Judged]:
     columns = {b: n for n, b in enumerate(sorted({b for _, s in asked for b in s.loss.ratios}))}
     rows = np.full((len(asked), len(columns)), np.nan)
     for row, (_, seen) in zip(rows, asked, strict=True):
-        for block, ratio in seen.loss.ratios.items():
-            row[columns[block]] = np.log(ratio / seen.loss.limit)
+        for block, beyond in seen.loss.beyond.items():
+            row[columns[block]] = beyond
     sure = surely_above(rows).tolist()
     return [
-        Judged(kind, seen, above and _beyond_limit(seen.loss))
+        Judged(kind, seen, above and seen.loss.surely_beyond)
         for (kind, seen), above in zip(asked, sure, strict=True)
     ]
-
-
-def _beyond_limit(loss: Loss) -> bool:
-    """By its 95 % interval, which knows of sessions."""
-    interval = loss.interval(intervals.LEVEL)
-    return interval is not None and interval[0] > loss.limit
 
 
 def _findings(found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:

@@ -10,13 +10,14 @@ from statistics import median
 
 import numpy as np
 
+from nearpeak.arrays import Floats
 from nearpeak.identity import Curve, Place
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.observations.model import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case
-from nearpeak.statistics import flips
+from nearpeak.statistics import ordered
 from nearpeak.study.model import staging
 
 CEILING = "measured ceiling"
@@ -47,20 +48,21 @@ class Source:
         """The pair with the least fraction."""
         return min(self.values, key=self.fraction)
 
-    @property
-    def doubt(self) -> float:
-        """The p-value of the slowest pair's distance from the median pair of each block, adjusted
-        for all pairs (flips.adjusted): the least of many values lies low by chance too."""
-        columns = sorted({block for values in self.blocks.values() for block in values})
-        table = [
-            [self.blocks.get(pair, {}).get(block, math.nan) for block in columns]
-            for pair in self.values
-        ]
+    def behind(self, columns: list[Block]) -> tuple[Pair, Floats]:
+        """The slowest pair of the blocks that give the order (statistics/ordered.py), and how far
+        it lies behind the next slower one in each of these blocks.
+
+        Logarithms, above 0 where no other pair is as slow; nan where a pair lacks the block.
+        """
+        table = [[self.blocks.get(p, {}).get(b, math.nan) for b in columns] for p in self.values]
         rows = np.log(np.array(table, dtype=float).reshape(len(table), len(columns)))
-        there = ~np.isnan(rows).all(axis=0)
-        rows = rows[:, there] - np.nanmedian(rows[:, there], axis=0)
-        p = flips.adjusted(rows)
-        return float(p[list(self.values).index(self.slowest)])
+        rows = rows if self.better == "lower" else -rows
+        first = rows[:, : ordered.ordering(len(columns))]
+        slowest = int(np.argmax(np.nan_to_num(np.median(first, axis=1), nan=-math.inf)))
+        others = np.delete(rows, slowest, axis=0)
+        if not len(others):
+            return self.slowest, np.full(len(columns), math.nan)
+        return list(self.values)[slowest], np.asarray(rows[slowest] - others.max(axis=0))
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,11 @@ class Matrix:
             first = second = first | second
         return sorted(first, key=_natural), sorted(second, key=_natural)
 
-    def sentences(self) -> list[tuple[float, str]]:
-        """Which pair is slowest, by each source, and its fraction of the median pair."""
-        return [
-            (source.fraction(source.slowest), self._sentence(source)) for source in self.sources
-        ]
+    def sentence(self, source: Source, sure: bool) -> str:
+        """Which pair is slowest, by a source, and its fraction of the median pair.
 
-    def _sentence(self, source: Source) -> str:
+        `sure`: that it is slower than each of the others.
+        """
         values = (
             f"{number(source.values[source.slowest])} {unit(self.unit)},"
             f" {percent(source.fraction(source.slowest))} % of the median pair"
@@ -106,9 +106,12 @@ class Matrix:
         )
         head = f"{self.kind} pairs, {self.case} at {size(self.size_bytes)}, {source.who}:"
         pair = "-".join(source.slowest)
-        if source.doubt < flips.LEVEL:
+        if sure:
             return f"{head} slowest is {pair} with {values}."
-        return f"{head} no pair is slower beyond doubt; the lowest figure is {pair}'s, {values}."
+        return (
+            f"{head} no pair is slower than all others beyond doubt;"
+            f" the slowest figure is {pair}'s, {values}."
+        )
 
 
 def matrices(results: Results) -> list[Matrix]:
@@ -177,9 +180,21 @@ def _of_ceilings(points: list[CeilingPoint]) -> Matrix:
 
 
 def sentences(found: Iterable[Matrix]) -> list[str]:
-    """The slowest pair of every matrix, the slowest of all first."""
-    told = [one for matrix in found for one in matrix.sentences()]
-    return [sentence for _, sentence in sorted(told, key=lambda one: one[0])]
+    """The slowest pair of every matrix, the slowest of all first.
+
+    Whether it is slower than each of the others is asked of all matrices of a study together.
+    """
+    told = [(matrix, source) for matrix in found for source in matrix.sources]
+    told.sort(key=lambda one: one[1].fraction(one[1].slowest))
+    columns = sorted({b for _, one in told for values in one.blocks.values() for b in values})
+    asked = [source.behind(columns) for _, source in told]
+    rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
+    return [
+        matrix.sentence(source, bool(sure) and pair == source.slowest)
+        for (matrix, source), (pair, _), sure in zip(
+            told, asked, ordered.surely_above(rows), strict=True
+        )
+    ]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

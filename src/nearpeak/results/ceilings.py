@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from nearpeak.identity import CEILING, Case, Curve, Place
 from nearpeak.observations.model import Block, Observation, Observations
-from nearpeak.results.best import best_point
 from nearpeak.results.model import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
@@ -275,12 +275,57 @@ class Ceilings:
         return [point for x in sorted(found) if (point := self.of(place, curve.at(x)))]
 
     def plateau(self, place: Place, curve: Curve, better: Better) -> CeilingPoint | None:
-        """The best that the ceiling under a curve of rates reaches at any size; None of times."""
+        """The best that the ceiling under a curve of rates reaches at any size; None of times.
+
+        Told at the best size of all blocks. In a block that size counts that is best in the other
+        half of the blocks, as a method does: the highest of many sizes is high by luck too.
+        """
         if better != "higher":
             return None
         if (place, curve) not in self._plateaus:
-            self._plateaus[place, curve] = best_point(self.curve(place, curve))
+            self._plateaus[place, curve] = _highest(self.curve(place, curve))
         return self._plateaus[place, curve]
+
+
+def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
+    """The best of several sizes, with what counts in each block."""
+    if len(points) < 2:
+        return points[0] if points else None
+    by_size = {str(point.case.x): point for point in points}
+    choice = Choice({size: point.by_block for size, point in by_size.items()}, "higher")
+    blocks = sorted({block for point in points for block in point.blocks})
+
+    def reading(sizes: Mapping[Block, str], number: int) -> dict[Block, float]:
+        """Of the sizes that count; `number` of the readings, or the usual one."""
+        found = {}
+        for block, size in sizes.items():
+            readings = by_size[size].readings
+            own = readings[min(number, len(readings) - 1)]
+            if block in own:
+                found[block] = own[block]
+        return found
+
+    counting = {block: choice.winner(block) for block in blocks}
+    alone = dict.fromkeys(choice.winners) if len(set(choice.winners)) > 1 else {}
+    usual = reading(counting, 0)
+    most = max(len(by_size[size].readings) for size in choice.winners)
+    others = [reading(counting, number) for number in range(1, most)]
+    others += [reading(dict.fromkeys(blocks, size), 0) for size in alone]
+    values = list(usual.values())
+    otherwise = [[other.get(block, usual[block]) for block in usual] for other in others]
+    sessions = [block.session for block in usual]
+    return msgspec.structs.replace(
+        by_size[choice.best],
+        value=float(np.median(values)),
+        ci95=spanning(
+            interval(one, sessions=sessions, positive=True) for one in (values, *otherwise)
+        ),
+        range=(min(values), max(values)),
+        values=values,
+        otherwise=otherwise,
+        blocks=list(usual),
+        cache_line_ns=[],
+    )
 
 
 def _what(case: Curve) -> tuple[str, str, str]:

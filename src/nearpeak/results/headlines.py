@@ -105,11 +105,13 @@ def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
     if not leading:
         return None
     tied = [cells[index] for index in leading if index]
-    for cell in (one for one in others if one.status not in FAILED):
+    for cell in others:
         verdict = judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
         if verdict is None:
             continue
         if verdict.blocks < FEWEST:
+            if cell.status in FAILED:  # too few blocks, as it failed in the others
+                continue
             return None
         if cell not in tied and verdict.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
             tied.append(cell)

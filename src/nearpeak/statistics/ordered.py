@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of many questions are answered beyond doubt, whatever launches look like.
 
-Each question is a row of logarithms, one in each block: is their median above 0? The first blocks
-of a row only say when it is asked: the greatest of their medians first. In the others the signs are
-counted, and nothing else: with a median of 0 or below each is positive with a probability of 1/2 at
-most. Questions are asked at `LEVEL` / m each, until m of them have failed, so that any of them is
-answered wrongly with a probability of at most `LEVEL`, however rows depend on one another (Hommel
-and Kropf, Biometrical Journal 47 (2005) 554): wrong can only be one of the first m whose median is
-not above 0.
+Each question is a row of logarithms, one in each block: is their median above 0? The first blocks,
+the same ones for all rows, only say when a row is asked: the greatest of their medians first. In
+the others the signs are counted, and nothing else: with a median of 0 or below each is positive
+with a probability of 1/2 at most. Questions are asked at `LEVEL` / m each, until m of them have
+failed, so that any of them is answered wrongly with a probability of at most `LEVEL`, however rows
+depend on one another (Hommel and Kropf, Biometrical Journal 47 (2005) 554): wrong can only be one
+of the first m whose median is not above 0.
 """
+
+import math
 
 import numpy as np
 from scipy import special
@@ -16,37 +18,45 @@ from scipy import special
 from nearpeak.arrays import Booleans, Floats
 
 LEVEL = 0.05
-ORDERING = 6  # of so many blocks of a row one gives the order,
-DISTURBED = 12  # and of so many that are counted one may be against it
+ORDERING = 6  # of so many blocks one gives the order,
+DISTURBED = 10  # and of so many that are counted one may be against it
+
+
+def ordering(blocks: int) -> int:
+    """How many of so many blocks, the first ones, give the order."""
+    return max(blocks // ORDERING, 1)
 
 
 def surely_above(rows: Floats) -> Booleans:
     """Which rows surely have a median above 0; wrong about any with a probability of 5 % at most.
 
     `rows`: rows x blocks in the order of time; nan where a row lacks a block. Sure is no row with
-    fewer than 6 blocks.
+    fewer than 5 blocks behind those that give the order; last come rows that lack these.
     """
-    present = ~np.isnan(rows)
-    number = np.cumsum(present, axis=1)  # of each block among those of its row, from 1
-    first = present & (number <= np.maximum(number[:, -1:] // ORDERING, 1))
-    counted = present & ~first
-    blocks = counted.sum(axis=1)
+    first = ordering(rows.shape[1])
+    counted = rows[:, first:]
+    blocks = (~np.isnan(counted)).sum(axis=1)
     sure = np.zeros(len(rows), dtype=bool)
     able = blocks[special.bdtr(0, blocks, 0.5) <= LEVEL]
     if not len(able):
         return sure
 
-    # m, by the numbers of blocks alone: in half of the rows one block in 12 may be against. More
+    # m, by the numbers of blocks alone: in half of the rows one block in 10 may be against. More
     # than all questions cannot fail.
     usual = int(np.sort(able)[(len(able) - 1) // 2])
     failures = min(int(LEVEL / special.bdtr(usual // DISTURBED, usual, 0.5)), len(able))
     each = LEVEL / failures
     asked = np.flatnonzero(special.bdtr(0, blocks, 0.5) <= each)
-    p = special.bdtr((counted & ~(rows > 0)).sum(axis=1), blocks, 0.5)
-    height = [-np.median(rows[row][first[row]]) for row in asked]
-    for row in asked[np.argsort(height, kind="stable")]:
+    p = special.bdtr(blocks - (counted > 0).sum(axis=1), blocks, 0.5)
+    for row in asked[np.argsort([-_height(rows[row, :first]) for row in asked], kind="stable")]:
         sure[row] = p[row] <= each
         failures -= not sure[row]
         if not failures:
             break
     return sure
+
+
+def _height(values: Floats) -> float:
+    """The median; below all others where a row lacks them."""
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else -math.inf

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from nearpeak.findings.kinds import all_kinds
+
 LATENCY, BW = 26.0, 55.0  # the ceilings
 
 
@@ -68,3 +70,16 @@ def test_blocks_that_scatter_too_much_prove_nothing(by_hand: Any) -> None:
     cells = host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW))
     cells[1].launch_medians[:2] = [20.0, 20.0]
     assert not seen(by_hand, cells)
+
+
+def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
+    """A ceiling that is off in one block raises the limit there, and no other one."""
+    cells = host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW))  # 4.4 times
+    view = by_hand.view(cells)
+    one = view.ceilings.of(cells[0].place, cells[0].case)
+    one.values[2] = 60.0  # there 3.1 times is natural
+    (kind,) = [kind for kind in all_kinds() if kind.name == "blocking"]
+    (seen,) = kind.find(view)
+    below = [block.number for block, beyond in seen.loss.beyond.items() if beyond < 0]
+    assert below == [2]
+    assert seen.sentence.endswith(" for the ceilings it is 1.36 times.")

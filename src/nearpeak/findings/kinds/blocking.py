@@ -5,7 +5,8 @@ Some of it is in the nature of the path: the ceilings of both say how much.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from statistics import median
 
 from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us, times, value, where
 from nearpeak.identity import Place, Who
@@ -52,28 +53,28 @@ def _alike(cell: Cell, other: Cell) -> bool:
 
 
 def _beside(view: View, cell: Cell, other: Cell) -> Seen | None:
-    one, many, size = cell.by_library, other.by_library, cell.case.x
-    if one is None or many is None:
-        return None
-    natural = one.value / message_us(size, many.value)
-    found = loss(cell, other, _ratios(cell, other), max(LIMIT, natural / EXPLAINED))
+    size = cell.case.x
+    natural = _ratios(size, view.attainable(cell), view.attainable(other))
+    limits = {block: max(LIMIT, ratio / EXPLAINED) for block, ratio in natural.items()}
+    found = loss(cell, other, _ratios(size, cell.by_block, other.by_block), limits)
     if found is None:
         return None
     sentence = (
         f"{where(cell)}, {view.case(cell)}: one message at a time moves"
         f" {number(size / found.own / 1e3)} GB/s ({value(found.own, cell)}), {other.window} in"
         f" flight move {value(found.better, other)}, {found.text} as much; for the ceilings it is"
-        f" {times(natural)}."
+        f" {times(median(natural[block] for block in found.ratios))}."
     )
     return Seen(cell, found, found.own - message_us(size, found.better), sentence)
 
 
-def _ratios(cell: Cell, other: Cell) -> dict[Block, float]:
+def _ratios(
+    size: int, times_us: Mapping[Block, float], rates: Mapping[Block, float]
+) -> dict[Block, float]:
     """How many times as long a message takes alone, in each block that measured both."""
-    rates = other.by_block
     return {
-        block: time_us / message_us(cell.case.x, rates[block])
-        for block, time_us in cell.by_block.items()
+        block: time_us / message_us(size, rates[block])
+        for block, time_us in times_us.items()
         if rates.get(block, 0.0) > 0
     }
 
