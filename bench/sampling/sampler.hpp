@@ -23,7 +23,8 @@ enum class Sync {
   kClock     // at one moment of a clock that is common to all
 };
 
-// Whose time a sample is.
+// Whose time a sample is. kMaximum: of every iteration that begins anew (Sync) the longest of all
+// ranks, and of those the mean; else the longest of the ranks' samples.
 enum class Reduce { kLeader, kMaximum, kMean };
 
 struct SamplingPolicy {
