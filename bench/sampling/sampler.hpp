@@ -70,7 +70,8 @@ class Sampled {
   virtual ~Sampled() = default;
   // All ranks run the same n.
   virtual void run(std::uint64_t n) = 0;
-  // Of a sample: of iterations between which nobody waits, but at last.
+  // Of a sample, where iterations are more than the clock needs: because nobody waits between them,
+  // but at last, or because the first and the last of a sample are unlike the others.
   virtual double least_sample_ns() const { return 0; }
   // Untimed, before every iteration, where there is something to be done.
   virtual bool prepares() const { return false; }
