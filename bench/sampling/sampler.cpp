@@ -183,7 +183,12 @@ class Sampler::Run {
   std::int64_t run_timed(std::uint64_t n) {
     const std::int64_t before = now_ns();
     sampled_.run(n);
-    return now_ns() - before;
+    return spent(now_ns() - before);
+  }
+
+  std::int64_t spent(std::int64_t in_all_ns) const {
+    const auto own_ns = sampled_.own_ns();
+    return own_ns ? static_cast<std::int64_t>(*own_ns) : in_all_ns;
   }
 
   // Iterations that each begin anew: only they are timed, and what they add up to is returned.
@@ -215,7 +220,7 @@ class Sampler::Run {
       } else {
         sampled_.run(result_.batch);
         const std::int64_t after = now_ns();
-        spent_ns = after - before;
+        spent_ns = spent(after - before);
         before = after;
       }
       if (keeps) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());

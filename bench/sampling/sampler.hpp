@@ -73,6 +73,8 @@ class Sampled {
   // Of a sample, where iterations are more than the clock needs: because nobody waits between them,
   // but at last, or because the first and the last of a sample are unlike the others.
   virtual double least_sample_ns() const { return 0; }
+  // Nanoseconds of the last run, where what it took to begin and to end is no part of it.
+  virtual std::optional<double> own_ns() const { return std::nullopt; }
   // Untimed, before every iteration, where there is something to be done.
   virtual bool prepares() const { return false; }
   virtual void prepare() {}

@@ -102,8 +102,10 @@ def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
     done = launcher.run("latency_mt", *words)
     assert done.measured() == {"latency_mt"}
     for case in done.of("samples"):
-        assert list(case["phases"]) == ["thread"]
         assert all(value > 0 for value in case["samples"])
+        # Of a millisecond, which the sampler keeps to, half at least is round trips.
+        halves = case["samples"]
+        assert 2 * case["batch"] * sum(halves) / len(halves) > 450
 
 
 @ONE

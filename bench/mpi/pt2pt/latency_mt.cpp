@@ -46,8 +46,7 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
       : Comms(comm_of(context.group), threads),
         Lanes(messages.slots),
         device_(on_device(context.kind) ? context.device : nullptr),
-        times_ns_(static_cast<std::size_t>(threads)),
-        mean_ns_(1) {
+        times_ns_(static_cast<std::size_t>(threads)) {
     for (int thread = 0; thread < threads; ++thread)
       add(std::make_unique<Owning<ThreadLane, Direct>>(
           context, in_lane(messages, thread), [&](const Buffers& buffers) {
@@ -65,14 +64,12 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
     verifies_ = round > 0;
   }
 
-  void run(std::uint64_t n) override {
-    crew_->run(n);
-    mean_ns_[0] = std::accumulate(times_ns_.begin(), times_ns_.end(), 0.0) /
-                  static_cast<double>(times_ns_.size());
+  void run(std::uint64_t n) override { crew_->run(n); }
+  std::optional<double> own_ns() const override {
+    return std::accumulate(times_ns_.begin(), times_ns_.end(), 0.0) /
+           static_cast<double>(times_ns_.size());
   }
-  std::vector<double> values(const Times& times) const override { return {times.phases_us[0] / 2}; }
-  std::vector<std::string> phases() const override { return {"thread"}; }
-  const std::vector<double>& phases_ns() const override { return mean_ns_; }
+  std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
 
  private:
   static constexpr double kSampleNs = 1e6;
@@ -96,7 +93,6 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
   Device* const device_;
   bool verifies_ = false;
   std::vector<double> times_ns_;
-  std::vector<double> mean_ns_;
   std::unique_ptr<Crew> crew_;
 };
 

@@ -71,6 +71,25 @@ TEST_CASE("samples last as long as what is sampled asks for") {
   CHECK(result.batch <= 10);
 }
 
+TEST_CASE("what it takes to begin a run is neither in its samples nor does it shorten them") {
+  struct Woken final : Sampled {
+    std::optional<double> own_ns() const override { return own; }
+    void run(std::uint64_t n) override {
+      spend(500);
+      const std::int64_t begin = now_ns();
+      spend(static_cast<double>(5 * n));
+      own = static_cast<double>(now_ns() - begin);
+    }
+    double own = 0;
+  } woken;
+  Alone alone;
+  const ClockQuality coarse{5000, 20};  // of which a sample takes 100 us
+  const auto result = Sampler(alone, coarse).measure(short_policy(), woken);
+  CHECK(result.batch >= 2);
+  for (const double us : result.samples_us) CHECK(us >= 5);
+  CHECK(quantile(result.samples_us, 0) * static_cast<double>(result.batch) < 500);
+}
+
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {
   int calls = 0;
   const ClockQuality coarse{1000, 20};
