@@ -103,9 +103,9 @@ def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
     assert done.measured() == {"latency_mt"}
     for case in done.of("samples"):
         assert all(value > 0 for value in case["samples"])
-        # Of a millisecond, which the sampler keeps to, half at least is round trips.
+        # Of 100 us, which the sampler keeps to, half at least: round trips alone.
         halves = case["samples"]
-        assert 2 * case["batch"] * sum(halves) / len(halves) > 450
+        assert 2 * case["batch"] * sum(halves) / len(halves) > 45
 
 
 @ONE
