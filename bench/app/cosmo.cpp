@@ -168,6 +168,8 @@ class Cosmo final : public Case {
     return {us, cells_ / us / 1e3};
   }
 
+  std::size_t round_bytes() const override { return cosmo::bytes_of(patch_); }
+
   void begin_round(std::uint64_t round, Part) override {
     round_ = round;
     updates_->begin_round(round);

@@ -100,7 +100,8 @@ class Halo final : public Case {
         messages_(messages_of(context, block_)),
         pack_(context.axis("pack")),
         packed_bytes_(pack_ == kByMpi ? messages_.size() : 0),
-        clock_(phase_names(pack_)) {
+        clock_(phase_names(pack_)),
+        round_bytes_(bytes_of(context, block_)) {
     check_axes(context, type_.bytes);
     make_types();
     for (const HaloMessage& message : messages_)
@@ -121,6 +122,8 @@ class Halo final : public Case {
   std::vector<double> values(const Times& times) const override {
     return {times.us, sent_bytes_ / times.us / 1e3};
   }
+
+  std::size_t round_bytes() const override { return round_bytes_; }
 
   void begin_round(std::uint64_t round, Part part) override {
     if (cells_) return cells_->set(round, round == 0 ? Part::kAll : part);
@@ -305,6 +308,7 @@ class Halo final : public Case {
   std::unique_ptr<Transfer> transfer_;
   std::unique_ptr<Exchange> staged_;
   PhaseClock clock_;
+  const std::size_t round_bytes_;
 };
 
 using Sizes = std::vector<std::size_t>;

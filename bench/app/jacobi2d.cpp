@@ -163,6 +163,10 @@ class Jacobi final : public Case {
     return {times.us, whole_.cells() / times.us / 1e3};
   }
 
+  std::size_t round_bytes() const override {
+    return relaxation_bytes(iterations_.tile(), iterations_.type().bytes);
+  }
+
   // A device goes from one iteration into the next where no neighbour and no norm needs its cells.
   double least_sample_ns() const override {
     return iterations_.on_device() && iterations_.tile().alone() && norm_every_ != 1 ? kUnwaitedNs

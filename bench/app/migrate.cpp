@@ -202,6 +202,11 @@ std::uint64_t record_bytes_of(const CaseContext& context) {
   return std::stoull(context.axis("record"));
 }
 
+// Of a rank's particles and their messages.
+std::uint64_t bytes_of(const Motion& motion, std::uint64_t record_bytes) {
+  return (motion.count() + motion.moving() + motion.room()) * record_bytes;
+}
+
 // Throws Unfit on all ranks.
 Motion motion_of(const CaseContext& context) {
   const auto motion_at = [&](std::size_t particles) {
@@ -214,8 +219,7 @@ Motion motion_of(const CaseContext& context) {
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
   check_memory(context, "the particles", 1, [&](std::size_t particles) {
-    const Motion at = motion_at(particles);
-    return (at.count() + at.moving() + at.room()) * record_bytes_of(context);
+    return bytes_of(motion_at(particles), record_bytes_of(context));
   });
   return motion;
 }
@@ -260,6 +264,8 @@ class Migrate final : public Case {
   std::vector<double> values(const Times& times) const override {
     return {times.us, static_cast<double>(motion_.moving()) * group_.size() / times.us};
   }
+
+  std::size_t round_bytes() const override { return bytes_of(motion_, record_bytes_); }
 
   // Another round begins at another place of the window.
   void begin_round(std::uint64_t round, Part) override {

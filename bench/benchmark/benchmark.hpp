@@ -120,6 +120,10 @@ struct Times {
   std::vector<double> typical_phases_us;  // the medians over all samples
 };
 
+// Rounds of verification behind the timing, where they take no time, and at least.
+inline constexpr std::uint64_t kRounds = 8;
+inline constexpr std::uint64_t kFewestRounds = 2;
+
 // One size of a benchmark on this rank.
 class Case : public Sampled {
  public:
@@ -128,8 +132,11 @@ class Case : public Sampled {
   virtual std::uint64_t window() const { return 1; }
   // Iterations after which every buffer has been used.
   virtual std::uint64_t cycle() const { return 1; }
-  // Messages of an iteration that each leave something to be looked at.
-  virtual std::uint64_t shown() const { return 1; }
+  // Of this rank: what a round of verification makes ready, moves and looks at. Where that is much,
+  // fewer rounds are run.
+  virtual std::size_t round_bytes() const = 0;
+  // So many show as much as kRounds of one message each.
+  virtual std::uint64_t fewest_rounds() const { return kFewestRounds; }
   virtual std::vector<std::string> phases() const { return {}; }
   // Of this rank; none where nobody can say.
   virtual std::optional<Work> work() const { return std::nullopt; }

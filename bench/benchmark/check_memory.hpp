@@ -14,6 +14,7 @@ namespace nearpeak {
 struct Taken {
   std::uint64_t limited;  // that --memory-limit counts
   std::uint64_t all;
+  std::uint64_t scratch = 0;  // of the CPU's memory besides, for what is written and looked at
 };
 
 // Of `what`. Collective; throws Unfit on all ranks where it is too much for one of them.

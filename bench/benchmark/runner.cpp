@@ -16,17 +16,7 @@ constexpr double kFar = 1.5;          // times the best in the first trial: no s
 constexpr double kHopeless = 2;       // times the best so far: its first trial ends at once
 constexpr double kSlower = 1.15;      // than the best in its trial: not measured further
 constexpr std::size_t kMeasured = 2;  // nor are more methods than these
-// Behind a trial there is one round of verification; of windows that take long there are as many as
-// show so many messages as Runner::kRounds.
-constexpr std::uint64_t kFewestRounds = 2;
-constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a window: it takes no time
-
-bool is_cheap(std::size_t bytes, const Case& made) { return bytes * made.window() <= kCheapBytes; }
-
-std::uint64_t rounds_of(std::size_t bytes, const Case& made) {
-  if (is_cheap(bytes, made)) return Runner::kRounds;
-  return std::max(kFewestRounds, (Runner::kRounds + made.shown() - 1) / made.shown());
-}
+constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a round: it takes no time
 
 // A mismatch as it is told to other ranks.
 struct Told {
@@ -196,8 +186,10 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
     if (wrong) wrong_data(name, *wrong);
     return !wrong;
   }
-  const std::uint64_t rounds = trial ? 1 : rounds_of(name.size_bytes, made);
-  const Part last = is_cheap(name.size_bytes, made) ? Part::kAll : Part::kStamps;
+  const bool cheap = group_.largest(made.round_bytes()) <= kCheapBytes;
+  std::uint64_t rounds = cheap ? kRounds : group_.largest(made.fewest_rounds());
+  if (trial) rounds = 1;
+  const Part last = cheap ? Part::kAll : Part::kStamps;
   if (!wrong) wrong = verify_rounds(made, rounds, Part::kStamps, last);
   if (wrong) wrong_data(name, *wrong);
   return !wrong;

@@ -60,8 +60,6 @@ class Runner {
   CaseName name_of(const Benchmark& benchmark, const Metric& metric, const CaseContext& context,
                    const std::optional<std::string>& method) const;
   Group& group() { return group_; }
-  // Rounds of verification behind the timing.
-  static constexpr std::uint64_t kRounds = 8;
   RecordWriter& writer() { return writer_; }
   const Table& table() const { return table_; }
   const ClockQuality& clock() const { return clock_; }

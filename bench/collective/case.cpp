@@ -19,6 +19,11 @@ std::size_t in_buffer(const Places& places) {
 
 std::size_t out_buffer(const Places& places) { return places.in_place ? 0 : places.out_bytes; }
 
+// Of a slot of either buffer as much as is needed at once.
+std::size_t scratch_bytes(const Places& places) {
+  return std::min(kPieceBytes, SlotBuffer::stride(std::max(in_buffer(places), places.out_bytes)));
+}
+
 // Of no rank.
 bool moves_nothing(Group& group, const Places& places) {
   return group.everywhere(places.out_bytes == 0 && places.in_bytes == 0);
@@ -32,7 +37,7 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
       context.group.largest(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  check_memory(context, "the buffers", {needed, slots * needed});
+  check_memory(context, "the buffers", {needed, slots * needed, scratch_bytes(places)});
   return slots;
 }
 
@@ -45,21 +50,27 @@ CollectiveCase::CollectiveCase(const CaseContext& context, const Places& places,
       contents_(std::move(contents)),
       slots_(slots_of(context, places)),
       writes_(context.axis(kTouch) == "sender" && places.out_bytes > 0),
-      out_(context.memory, out_buffer(places), slots_, context.offset),
-      in_(context.memory, in_buffer(places), slots_, context.offset),
-      ordered_(moves_nothing(context.group, places)) {}
+      ordered_(moves_nothing(context.group, places)) {
+  on_every_rank(group_, [&] {
+    out_.emplace(context.memory, out_buffer(places), slots_, context.offset);
+    in_.emplace(context.memory, in_buffer(places), slots_, context.offset);
+    scratch_.resize(scratch_bytes(places));
+  });
+}
 
 void* CollectiveCase::out(std::size_t slot) const {
-  return out_buffer(places_) == 0 ? nullptr : out_.slot(slot);
+  return out_buffer(places_) == 0 ? nullptr : out_->slot(slot);
 }
 
 void* CollectiveCase::in(std::size_t slot) const {
-  return in_buffer(places_) == 0 ? nullptr : in_.slot(slot);
+  return in_buffer(places_) == 0 ? nullptr : in_->slot(slot);
 }
+
+std::size_t CollectiveCase::round_bytes() const { return in_buffer(places_) + out_buffer(places_); }
 
 void CollectiveCase::touch(std::size_t slot) const {
   if (!writes_) return;
-  char* const from = places_.in_place ? in_.slot(slot) + *places_.in_place : out_.slot(slot);
+  char* const from = places_.in_place ? in_->slot(slot) + *places_.in_place : out_->slot(slot);
   write_lines(from, places_.out_bytes);
 }
 
@@ -68,10 +79,11 @@ void CollectiveCase::begin_round(std::uint64_t round, Part) {
   next_ = 0;
   used_ = 0;
   const std::size_t count = round == 0 ? slots_ : 1;
-  in_.spoil(kSeed, 0, count);
+  in_->spoil(kSeed, 0, count);
   for (std::size_t slot = 0; slot < count && places_.out_bytes > 0; ++slot) {
-    SlotBuffer& from = places_.in_place ? in_ : out_;
-    contents_->write(from.memory(), from.slot(slot) + places_.in_place.value_or(0), round);
+    SlotBuffer& from = places_.in_place ? *in_ : *out_;
+    contents_->write(from.memory(), from.slot(slot) + places_.in_place.value_or(0), round,
+                     scratch_);
   }
 }
 
@@ -103,16 +115,39 @@ std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
   if (ordered_) return round == 0 ? std::nullopt : left_too_soon();
   // What was timed has sent again and again what it had received.
   if (round == 0 && places_.in_place && places_.overwritten) return std::nullopt;
-  std::vector<unsigned char> got(in_.layout().stride);
-  const std::size_t most = 1 + kMostLookedAt / std::max<std::size_t>(1, got.size());
-  for (std::size_t slot = 0; slot < std::min(used_, most); ++slot) {
-    in_.memory().to_host(got.data(), in_.slot(slot), got.size());
-    auto bad = contents_->find_wrong(got.data(), round);
-    if (!bad) bad = find_in_gap(got.data(), in_.layout(), kSeed, slot);
-    if (!bad) continue;
-    bad->slot = slot;
-    bad->whole = in_.layout().bytes;
-    return bad;
+  const std::size_t most = 1 + kMostLookedAt / in_->layout().stride;
+  for (std::size_t slot = 0; slot < std::min(used_, most); ++slot)
+    if (auto bad = wrong_in(slot, round)) {
+      bad->slot = slot;
+      bad->whole = in_->layout().bytes;
+      return bad;
+    }
+  return std::nullopt;
+}
+
+// Where no way is right it is what the first one finds.
+std::optional<Mismatch> CollectiveCase::wrong_in(std::size_t slot, std::uint64_t round) const {
+  std::optional<Mismatch> first;
+  for (std::size_t way = 0; way < contents_->ways(); ++way) {
+    const auto bad = wrong_in(slot, round, way);
+    if (!bad) return std::nullopt;
+    if (!first) first = bad;
+  }
+  return first;
+}
+
+std::optional<Mismatch> CollectiveCase::wrong_in(std::size_t slot, std::uint64_t round,
+                                                 std::size_t way) const {
+  const SlotLayout& layout = in_->layout();
+  for (std::size_t from = 0; from < layout.stride; from += scratch_.size()) {
+    const std::size_t bytes = std::min(scratch_.size(), layout.stride - from);
+    in_->memory().to_host(scratch_.data(), in_->slot(slot) + from, bytes);
+    const std::size_t received = std::min(bytes, layout.bytes - std::min(layout.bytes, from));
+    auto bad = contents_->find_wrong({scratch_.data(), from, received}, round, way);
+    // The gap is a part of the last cache line.
+    if (!bad && from + bytes == layout.stride)
+      bad = find_in_gap(scratch_.data(), layout, kSeed, slot, from);
+    if (bad) return bad;
   }
   return std::nullopt;
 }

@@ -41,9 +41,7 @@ class CollectiveCase : public Case {
 
   std::vector<double> values(const Times& times) const override { return {times.us}; }
   std::uint64_t cycle() const override { return slots_; }
-  // Large buffers are looked at in two rounds (runner.cpp): what is received is compared by the
-  // CPU.
-  std::uint64_t shown() const override { return 8; }
+  std::size_t round_bytes() const override;
   void begin_round(std::uint64_t round, Part part) override;
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override;
 
@@ -72,6 +70,9 @@ class CollectiveCase : public Case {
 
  private:
   void wait_if_late();
+  std::optional<Mismatch> wrong_in(std::size_t slot, std::uint64_t round) const;
+  // The same if it was received in one of the ways of the contents.
+  std::optional<Mismatch> wrong_in(std::size_t slot, std::uint64_t round, std::size_t way) const;
   std::optional<Mismatch> left_too_soon() const;
 
   Group& group_;
@@ -79,11 +80,12 @@ class CollectiveCase : public Case {
   const std::unique_ptr<Contents> contents_;
   const std::size_t slots_;
   const bool writes_;
-  SlotBuffer out_;
-  SlotBuffer in_;
+  const bool ordered_;  // it moves no data: what it does is that ranks wait
+  std::optional<SlotBuffer> out_;
+  std::optional<SlotBuffer> in_;
+  mutable Scratch scratch_;
   std::size_t next_ = 0;
   std::size_t used_ = 0;  // slots in this round
-  const bool ordered_;    // it moves no data: what it does is that ranks wait
   std::uint64_t round_ = 0;
   std::int64_t came_ns_ = 0;
   std::int64_t left_ns_ = 0;

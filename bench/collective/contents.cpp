@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/contents.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace nearpeak {
@@ -16,33 +17,34 @@ class Blocks final : public Contents {
         received_(std::move(received)),
         or_else_(std::move(or_else)) {}
 
-  void write(Memory& memory, void* to, std::uint64_t round) const override {
+  void write(Memory& memory, void* to, std::uint64_t round, Scratch&) const override {
     memory.fill(to, {.bytes = out_bytes_, .stride = out_bytes_, .count = 1}, of(rank_, round),
                 Part::kAll);
   }
-  std::optional<Mismatch> find_wrong(const unsigned char* in, std::uint64_t round) const override {
-    const auto bad = find_wrong(in, received_, round);
-    if (bad && !or_else_.empty() && !find_wrong(in, or_else_, round)) return std::nullopt;
-    return bad;
-  }
-
- private:
-  std::optional<Mismatch> find_wrong(const unsigned char* in, const std::vector<Block>& expected,
-                                     std::uint64_t round) const {
+  std::size_t ways() const override { return or_else_.empty() ? 1 : 2; }
+  std::optional<Mismatch> find_wrong(const ReceivedPiece& piece, std::uint64_t round,
+                                     std::size_t way) const override {
     std::size_t at = 0;
-    for (const Block& block : expected) {
-      auto bad = find_mismatch(in + at, Slice{.payload = of(block.rank, round),
-                                              .whole = block.whole,
-                                              .from = block.from,
-                                              .bytes = block.bytes});
-      if (bad) {
-        bad->byte += at;
-        return bad;
+    for (const Block& block : way == 0 ? received_ : or_else_) {
+      const std::size_t first = std::max(at, piece.from);
+      const std::size_t end = std::min(at + block.bytes, piece.from + piece.bytes);
+      if (first < end) {
+        auto bad = find_mismatch(piece.data + (first - piece.from),
+                                 Slice{.payload = of(block.rank, round),
+                                       .whole = block.whole,
+                                       .from = block.from + (first - at),
+                                       .bytes = end - first});
+        if (bad) {
+          bad->byte += first;
+          return bad;
+        }
       }
       at += block.bytes;
     }
     return std::nullopt;
   }
+
+ private:
   Payload of(int rank, std::uint64_t round) const { return {payload_seed(rank, size_), round}; }
 
   const int rank_;
@@ -57,13 +59,23 @@ class SumsOfNumbers final : public Contents {
   SumsOfNumbers(const CaseContext& context, const NumberType& type, Sums sums)
       : rank_(context.group.rank()), numbers_(type, context.group.size()), sums_(sums) {}
 
-  void write(Memory& memory, void* to, std::uint64_t round) const override {
-    std::vector<unsigned char> mine(sums_.count * numbers_.bytes());
-    numbers_.fill(mine.data(), 0, sums_.count, rank_, round);
-    memory.from_host(to, mine.data(), mine.size());
+  void write(Memory& memory, void* to, std::uint64_t round, Scratch& scratch) const override {
+    const std::size_t most = scratch.size() / numbers_.bytes();
+    for (std::size_t done = 0; done < sums_.count; done += most) {
+      const std::size_t count = std::min(most, sums_.count - done);
+      numbers_.fill(scratch.data(), done, count, rank_, round);
+      memory.from_host(static_cast<char*>(to) + done * numbers_.bytes(), scratch.data(),
+                       count * numbers_.bytes());
+    }
   }
-  std::optional<Mismatch> find_wrong(const unsigned char* in, std::uint64_t round) const override {
-    return numbers_.find_wrong_sum(in, sums_.first, sums_.received, sums_.ranks, round);
+  std::optional<Mismatch> find_wrong(const ReceivedPiece& piece, std::uint64_t round,
+                                     std::size_t) const override {
+    const std::size_t before = piece.from / numbers_.bytes();
+    if (before >= sums_.received) return std::nullopt;
+    const std::size_t count = std::min(piece.bytes / numbers_.bytes(), sums_.received - before);
+    auto bad = numbers_.find_wrong_sum(piece.data, sums_.first + before, count, sums_.ranks, round);
+    if (bad) bad->byte += piece.from;
+    return bad;
   }
 
  private:

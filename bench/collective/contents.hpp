@@ -12,14 +12,28 @@
 
 namespace nearpeak {
 
+// Host memory through which buffers are written and looked at, piece by piece: they may be large.
+using Scratch = std::vector<unsigned char>;
+// Of it; of whole numbers of any type, and of whole cache lines.
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+// Of what a rank has received: the bytes from `from` on, in host memory.
+struct ReceivedPiece {
+  const unsigned char* data;
+  std::size_t from;
+  std::size_t bytes;
+};
+
 class Contents {
  public:
   virtual ~Contents() = default;
   // What this rank sends in a round, to any address of this memory.
-  virtual void write(Memory& memory, void* to, std::uint64_t round) const = 0;
-  // What is wrong with what it has received, seen in host memory; counted from `in`.
-  virtual std::optional<Mismatch> find_wrong(const unsigned char* in,
-                                             std::uint64_t round) const = 0;
+  virtual void write(Memory& memory, void* to, std::uint64_t round, Scratch& scratch) const = 0;
+  // In how many ways it may have been received, each as right as the others.
+  virtual std::size_t ways() const { return 1; }
+  // What is wrong with a piece of what was received in such a way; counted from the first byte.
+  virtual std::optional<Mismatch> find_wrong(const ReceivedPiece& piece, std::uint64_t round,
+                                             std::size_t way) const = 0;
 };
 
 // Of what `rank` sends, which is `whole` bytes, those from byte `from` on.

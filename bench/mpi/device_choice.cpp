@@ -93,6 +93,8 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
                              error.what());
   }
   int index = 0;
+  // A launcher that tells no local rank leaves the rank: whether that shares the devices of a host
+  // evenly is looked at once MPI is initialised (places.cpp).
   if (spec.device.empty())
     index =
         launched_local_rank().value_or(rank_) % static_cast<int>(accelerator_->devices().size());
@@ -100,6 +102,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
     index = find_device(*accelerator_, spec.device);
   asked_ = spec.device.empty() ? std::to_string(index) + kByPlace : spec.device;
   device_ = &accelerator_->device(index);
+  visible_ = static_cast<int>(accelerator_->devices().size());
   why_no_kernels(*device_);  // compiled now, and not in the first case
 }
 

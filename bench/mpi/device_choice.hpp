@@ -44,6 +44,8 @@ class DeviceChoice {
   Memory& memory(BufferKind kind, const std::string& allocator = kPlain) const;
   // As a record names it.
   std::optional<RankDevice> place() const;
+  // How many there are that it might have taken; 0 without one.
+  int visible() const { return visible_; }
   // What --devices named, or else the index that the rank's place on its host came to, with
   // kByPlace behind it; empty without a device.
   const std::string& asked() const { return asked_; }
@@ -54,6 +56,7 @@ class DeviceChoice {
   std::unique_ptr<Accelerator> accelerator_;
   Device* device_ = nullptr;
   std::string asked_;
+  int visible_ = 0;
   int rank_ = -1;
   int ranks_ = 0;
 };

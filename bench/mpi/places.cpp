@@ -23,7 +23,9 @@ struct Taken {
   std::string host;
   std::string asked;
   std::string uuid;
+  int visible;  // devices that it might have taken
 
+  bool by_place() const { return asked.find(kByPlace) != std::string::npos; }
   std::string text() const {
     return "rank " + std::to_string(rank) + " on " + host + " asked for " + asked + " and has " +
            uuid;
@@ -35,11 +37,28 @@ struct Taken {
 void check_pair(const Taken& a, const Taken& b) {
   if (a.host != b.host || is_index(a.asked) != is_index(b.asked)) return;
   if ((a.asked == b.asked) == (a.uuid == b.uuid)) return;
-  if (a.uuid != b.uuid && a.asked.find(kByPlace) != std::string::npos) return;
+  if (a.uuid != b.uuid && a.by_place()) return;
   throw BadInput(std::string(a.uuid == b.uuid ? "two ranks share a device that asked for two: "
                                               : "two ranks have two devices that asked for one: ") +
                  a.text() + ", " + b.text() +
                  ": give UUIDs in --devices, or the same CUDA_VISIBLE_DEVICES to every rank");
+}
+
+// Of the ranks of a host that took devices by their place, the one that is on a device with more of
+// them than there need be, or null: what they took for their place was none. With fewer ranks than
+// devices nobody shares.
+const Taken* crowded(const std::vector<Taken>& taken) {
+  for (const Taken& one : taken) {
+    const auto beside = [&](const Taken& other) {
+      return other.by_place() && other.host == one.host;
+    };
+    const auto all = std::count_if(taken.begin(), taken.end(), beside);
+    const auto here = std::count_if(taken.begin(), taken.end(), [&](const Taken& other) {
+      return beside(other) && other.uuid == one.uuid;
+    });
+    if (one.by_place() && here > (all + one.visible - 1) / one.visible) return &one;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -57,13 +76,19 @@ std::vector<std::string> gather_places(const DeviceChoice& devices, MpiGroup& gr
   const auto asked = group.gather(devices.asked());
   const auto hosts = group.gather(place.host);
   const auto uuids = group.gather(place.device ? place.device->uuid : "");
+  const auto visible = group.gather(devices.visible());
   std::vector<Taken> taken;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (asked[i].empty()) continue;
-    const Taken next{static_cast<int>(i), hosts[i], asked[i], uuids[i]};
+    const Taken next{static_cast<int>(i), hosts[i], asked[i], uuids[i], visible[i]};
     for (const Taken& other : taken) check_pair(other, next);
     taken.push_back(next);
   }
+  if (const Taken* const one = crowded(taken))
+    throw BadInput("more ranks share a device than need to: " + one->text() + ", of " +
+                   std::to_string(one->visible) +
+                   " devices, as the launcher does not tell the ranks of a host apart (" +
+                   local_rank_variables() + "): name devices in --devices");
   return places;
 }
 

@@ -11,7 +11,8 @@
 namespace nearpeak {
 
 // Each rank's place and device, as for RecordWriter::environment. Throws BadInput on every rank
-// where two ranks of a host are on one device but asked for two, or on two and asked for one.
+// where two ranks of a host are on one device but asked for two, or on two and asked for one; and
+// where those that chose by their place share the host's devices unevenly.
 std::vector<std::string> gather_places(const DeviceChoice& devices, MpiGroup& group);
 
 // Throws BadInput on every rank where the leader cannot append to this file; empty is none.

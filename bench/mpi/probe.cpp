@@ -107,6 +107,7 @@ class OperationCase final : public Case {
                     .bytes = static_cast<int>(context_.bytes)});
   }
   std::vector<double> values(const Times& times) const override { return {times.us}; }
+  std::size_t round_bytes() const override { return context_.bytes; }
   void begin_round(std::uint64_t round, Part part) override {
     out_.fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
     if (part == Part::kAll) in_.spoil(payload_seed(peer(), context_.bytes));

@@ -10,11 +10,18 @@
 namespace nearpeak {
 namespace {
 
-// The launchers' own variables come before Slurm's, which a launcher inside a job passes on.
+// The launchers' own variables come before Slurm's, which a launcher inside a job passes on. Of
+// local ranks: Open MPI's launchers; Hydra, of MPICH and Intel MPI; MVAPICH's, of both generations;
+// Cray's PALS, and others that speak PMI.
 const std::vector<const char*> kRank{"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
                                      "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                          "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK",
+                                          "MPI_LOCALRANKID",
+                                          "MV2_COMM_WORLD_LOCAL_RANK",
+                                          "MVP_COMM_WORLD_LOCAL_RANK",
+                                          "PALS_LOCAL_RANKID",
+                                          "PMI_LOCAL_RANK",
+                                          "SLURM_LOCALID"};
 const std::vector<const char*> kRanks{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
                                       "SLURM_NTASKS"};
 
@@ -31,6 +38,14 @@ std::optional<int> first_number(const std::vector<const char*>& names) {
     return value;
   }
   return std::nullopt;
+}
+
+// "A, B or C".
+std::string listed(const std::vector<const char*>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + std::string(names[i]);
+  return text;
 }
 
 }  // namespace
@@ -50,11 +65,7 @@ int launched_rank_of_two(const std::string& mode) {
   return *rank;
 }
 
-std::string rank_variables() {
-  std::string text;
-  for (std::size_t i = 0; i < kRank.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < kRank.size() ? ", " : " or ") + std::string(kRank[i]);
-  return text;
-}
+std::string rank_variables() { return listed(kRank); }
+std::string local_rank_variables() { return listed(kLocalRank); }
 
 }  // namespace nearpeak

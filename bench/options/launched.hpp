@@ -19,5 +19,7 @@ int launched_rank_of_two(const std::string& mode);
 
 // The variables that are looked at for the rank: "A, B or C".
 std::string rank_variables();
+// The same for the local rank.
+std::string local_rank_variables();
 
 }  // namespace nearpeak

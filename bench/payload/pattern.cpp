@@ -130,14 +130,15 @@ void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
   }
 }
 
-std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed,
-                                    std::size_t index) {
-  const auto* in = static_cast<const unsigned char*>(slot);
+std::optional<Mismatch> find_in_gap(const void* data, const SlotLayout& layout, std::uint64_t seed,
+                                    std::size_t index, std::size_t from) {
+  const auto* in = static_cast<const unsigned char*>(data);
   for (std::size_t byte = layout.bytes; byte < layout.stride; ++byte) {
     unsigned char expected[8];
     const std::uint64_t word = gap_word(seed + slot_seed(index), byte / 8);
     std::memcpy(expected, &word, 8);
-    if (in[byte] != expected[byte % 8]) return Mismatch{0, byte, expected[byte % 8], in[byte]};
+    if (in[byte - from] != expected[byte % 8])
+      return Mismatch{0, byte, expected[byte % 8], in[byte - from]};
   }
   return std::nullopt;
 }

@@ -60,9 +60,10 @@ std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout
 // The first byte of a piece in host memory that is not as its sender has it; counted from `data`.
 std::optional<Mismatch> find_mismatch(const void* data, const Slice& slice);
 
-// What is not as spoil() left it behind the bytes of slot `index`, which begins at `slot`.
-std::optional<Mismatch> find_in_gap(const void* slot, const SlotLayout& layout, std::uint64_t seed,
-                                    std::size_t index = 0);
+// What is not as spoil() left it behind the bytes of slot `index`, of which what begins at byte
+// `from` is at `data`: no later than the gap does.
+std::optional<Mismatch> find_in_gap(const void* data, const SlotLayout& layout, std::uint64_t seed,
+                                    std::size_t index = 0, std::size_t from = 0);
 
 // What a slot adds to the seed of its buffer.
 inline std::uint64_t slot_seed(std::size_t index) {

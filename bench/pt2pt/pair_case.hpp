@@ -45,7 +45,10 @@ class PairCase : public Case {
 
   std::uint64_t window() const final { return messages_.window; }
   std::uint64_t cycle() const final { return windows_; }
-  std::uint64_t shown() const final { return window_slots(); }
+  std::size_t round_bytes() const final { return bytes() * messages_.window; }
+  std::uint64_t fewest_rounds() const final {
+    return std::max(kFewestRounds, (kRounds + window_slots() - 1) / window_slots());
+  }
 
   // The out buffer comes with round 0 in all of its slots.
   void begin_round(std::uint64_t round, Part part) override {

@@ -67,8 +67,7 @@ class AtomicCase : public Case {
 
   std::vector<double> values(const Times& times) const override { return {times.us}; }
   std::uint64_t cycle() const override { return slots_; }
-  // Large buffers are looked at in two rounds: the CPU compares them (runner.cpp).
-  std::uint64_t shown() const override { return 8; }
+  std::size_t round_bytes() const override { return bytes(); }
   void begin_round(std::uint64_t round, Part part) override;
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override;
 

@@ -12,6 +12,8 @@ constexpr double kSteady = 0.01;         // two successive warm-up batches this 
 constexpr double kWarmUpShare = 0.1;     // of the slot
 constexpr double kMinTicks = 20;         // a sample lasts at least this many clock ticks ...
 constexpr double kMaxClockShare = 0.01;  // ... and reading the clock is at most this share of it
+// Times of all ranks that are reduced at once, or those of one sample.
+constexpr std::size_t kMostGathered = std::size_t{1} << 16;
 
 std::uint64_t at_least_one(double value) {
   return value > 1 ? static_cast<std::uint64_t>(std::ceil(value)) : 1;
@@ -37,13 +39,15 @@ class Sampler::Run {
         sampled_(sampled),
         common_(common),
         phases_ns_(sampled.phases_ns().size()),
+        width_(1 + phases_ns_.size()),
         // Of what is timed: each phase is.
         shortest_ns_(
             std::max(sampled.least_sample_ns(),
                      static_cast<double>(std::max<std::size_t>(1, phases_ns_.size())) *
                          std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare))),
         keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
-        apart_(policy.sync != Sync::kNone || sampled.prepares()) {}
+        apart_(policy.sync != Sync::kNone || sampled.prepares()),
+        longest_(policy.reduce == Reduce::kMaximum) {}
 
   Measurement measure() {
     const std::int64_t begin = now_ns();
@@ -57,7 +61,7 @@ class Sampler::Run {
  private:
   void sample(std::int64_t begin) {
     set_batch();
-    if (keeps_) result_.samples_us.reserve(2 * policy_.max_kept);
+    if (keeps_) own_us_.reserve(2 * policy_.max_kept);
     while (const std::uint64_t round = next_round(begin)) {
       take(round);
       // A warm-up that was disturbed promised longer samples than these: they are too short for the
@@ -65,15 +69,15 @@ class Sampler::Run {
       const double got_ns = per_iteration_ns_ * static_cast<double>(result_.batch);
       if (group_.broadcast(got_ns < shortest_ns_ / 2 ? 1 : 0) == 0) continue;
       result_.warmup_iterations += taken_ * result_.batch;
-      result_.samples_us.clear();
-      for (auto& phase : result_.phases_us) phase.clear();
+      for_series([](std::vector<double>& series) { series.clear(); });
+      rows_ns_.clear();
       taken_ = 0;
       spent_ns_ = 0;
       set_batch();
     }
-    while (result_.samples_us.size() > 2 * policy_.max_kept) {
-      thin(result_.samples_us);
-      for (auto& phase : result_.phases_us) thin(phase);
+    reduce_rows();
+    while (own_us_.size() > 2 * policy_.max_kept) {
+      for_series(thin);
       result_.kept_every *= 2;
     }
     result_.iterations = taken_ * result_.batch;
@@ -119,9 +123,8 @@ class Sampler::Run {
     if (!over(again_ns / 1e3)) return false;
     result_.too_slow = true;
     result_.iterations = 1;
-    if (keeps_)
-      keep(static_cast<std::int64_t>(std::min(again_ns, 1e3 * result_.first_use_us)),
-           sampled_.phases_ns());
+    keep_only(static_cast<std::int64_t>(std::min(again_ns, 1e3 * result_.first_use_us)),
+              sampled_.phases_ns());
     return true;
   }
 
@@ -132,7 +135,7 @@ class Sampler::Run {
   void give_up(std::int64_t spent_ns) {
     result_.hopeless = true;
     result_.iterations = 1;
-    if (keeps_) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
+    keep_only(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
   }
 
   // How many iterations a sample takes, and which samples are kept, by the time per iteration that
@@ -180,41 +183,51 @@ class Sampler::Run {
   std::int64_t run_timed(std::uint64_t n) {
     const std::int64_t before = now_ns();
     sampled_.run(n);
-    return now_ns() - before;
+    return spent(now_ns() - before);
+  }
+
+  std::int64_t spent(std::int64_t in_all_ns) const {
+    const auto own_ns = sampled_.own_ns();
+    return own_ns ? static_cast<std::int64_t>(*own_ns) : in_all_ns;
   }
 
   // Iterations that each begin anew: only they are timed, and what they add up to is returned.
-  std::int64_t run_apart(std::uint64_t n) {
+  // `rows`: each is one.
+  std::int64_t run_apart(std::uint64_t n, bool rows = false) {
     std::int64_t spent_ns = 0;
     std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
     for (std::uint64_t i = 0; i < n; ++i) {
       begin_sample();
-      spent_ns += run_timed(1);
+      const std::int64_t one_ns = run_timed(1);
+      spent_ns += one_ns;
       const std::vector<double>& phases = sampled_.phases_ns();
       for (std::size_t p = 0; p < phases.size(); ++p) phases_ns_[p] += phases[p];
+      if (rows) add_row(one_ns, phases);
     }
     return spent_ns;
   }
 
   void take(std::uint64_t round) {
-    begin_sample();
-    // Untimed, as agreeing has put the ranks out of step; beside a whole slot that is nothing.
-    if (falls_in_step_) sampled_.run(1);
+    fall_in_step();
     const std::int64_t start = now_ns();
     std::int64_t before = start;
     double timed_ns = 0;
     for (std::uint64_t i = 0; i < round; ++i) {
+      const bool keeps = keeps_ && taken_ % result_.kept_every == 0;
       std::int64_t spent_ns = 0;
       if (apart_) {
-        spent_ns = run_apart(result_.batch);
+        spent_ns = run_apart(result_.batch, keeps && longest_);
       } else {
         sampled_.run(result_.batch);
         const std::int64_t after = now_ns();
-        spent_ns = after - before;
+        spent_ns = spent(after - before);
         before = after;
       }
-      if (keeps_ && taken_ % result_.kept_every == 0)
-        keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
+      if (keeps) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
+      if (apart_ && rows_ns_.size() * ranks() >= kMostGathered) {
+        reduce_rows();
+        fall_in_step();
+      }
       timed_ns += static_cast<double>(spent_ns);
       ++taken_;
     }
@@ -224,60 +237,121 @@ class Sampler::Run {
     per_iteration_ns_ = std::max(1.0, timed_ns / static_cast<double>(round * result_.batch));
   }
 
+  // Untimed, as agreeing has put the ranks out of step; beside a whole slot that is nothing.
+  void fall_in_step() {
+    begin_sample();
+    if (falls_in_step_) sampled_.run(1);
+  }
+
   void keep(std::int64_t ns, const std::vector<double>& phases) {
     const double per_us = 1e3 * static_cast<double>(result_.batch);
-    result_.samples_us.push_back(static_cast<double>(ns) / per_us);
+    own_us_.push_back(static_cast<double>(ns) / per_us);
+    if (longest_) {
+      if (!apart_) add_row(ns, phases);
+      return;
+    }
     result_.phases_us.resize(phases.size());
     for (std::size_t i = 0; i < phases.size(); ++i)
       result_.phases_us[i].push_back(phases[i] / per_us);
   }
 
-  // To what the leader records. A phase is the leader's own, or the longest where samples are.
-  void reduce() {
-    if (policy_.reduce == Reduce::kMaximum) {
-      for (auto& phase : result_.phases_us) {
-        const std::vector<double> all = group_.gather(phase);
-        std::vector<double>& least = result_.shortest_phases_us.emplace_back(phase);
-        std::vector<double>& mean = result_.mean_phases_us.emplace_back(phase.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          const std::size_t sample = i % phase.size();
-          phase[sample] = std::max(phase[sample], all[i]);
-          least[sample] = std::min(least[sample], all[i]);
-          mean[sample] += all[i] / group_.size();
-        }
-      }
-    }
-    if (policy_.reduce == Reduce::kLeader && !policy_.keep_ranks) {
-      if (!group_.leads()) result_.samples_us.clear();
-      return;
-    }
-    const std::size_t count = result_.samples_us.size();
-    const std::vector<double> all = group_.gather(result_.samples_us);
-    if (!group_.leads()) {
-      result_.samples_us.clear();
-      return;
-    }
-    for (int rank = 0; rank < group_.size(); ++rank) {
-      const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * count);
-      const std::vector<double> theirs(first, first + static_cast<std::ptrdiff_t>(count));
-      for (std::size_t i = 0; i < count; ++i) {
-        double& sample = result_.samples_us[i];
-        if (policy_.reduce == Reduce::kMaximum) sample = std::max(sample, theirs[i]);
-        if (policy_.reduce == Reduce::kMean) sample = (sample * rank + theirs[i]) / (rank + 1);
-      }
-      if (policy_.keep_ranks) result_.ranks_us.push_back(theirs);
-    }
+  // Of a measurement that ends with one iteration.
+  void keep_only(std::int64_t ns, const std::vector<double>& phases) {
+    if (!keeps_) return;
+    keep(ns, phases);
+    if (longest_ && apart_) add_row(ns, phases);
+    reduce_rows();
   }
+
+  void add_row(std::int64_t ns, const std::vector<double>& phases) {
+    rows_ns_.push_back(static_cast<double>(ns));
+    rows_ns_.insert(rows_ns_.end(), phases.begin(), phases.end());
+  }
+
+  // Of iterations that begin anew any rank may be the slowest, now this one and now that: a sample
+  // is the mean of the longest times, not the longest of the mean ones.
+  void reduce_rows() {
+    if (rows_ns_.empty()) return;
+    const std::vector<double> all = group_.gather(rows_ns_);
+    const std::size_t rows = apart_ ? result_.batch : 1;  // of a sample
+    const double per_us = 1e3 * static_cast<double>(result_.batch);
+    for (auto* const phases :
+         {&result_.phases_us, &result_.shortest_phases_us, &result_.mean_phases_us})
+      phases->resize(width_ - 1);
+    for (std::size_t first = 0; first < rows_ns_.size(); first += rows * width_) {
+      for (std::size_t column = 0; column < width_; ++column) {
+        double longest = 0;
+        double shortest = 0;
+        double total = 0;
+        for (std::size_t row = 0; row < rows; ++row) {
+          std::size_t at = first + row * width_ + column;
+          double most = all[at];
+          double least = all[at];
+          for (; at < all.size(); at += rows_ns_.size()) {
+            most = std::max(most, all[at]);
+            least = std::min(least, all[at]);
+            total += all[at];
+          }
+          longest += most;
+          shortest += least;
+        }
+        if (column == 0) {
+          result_.samples_us.push_back(longest / per_us);
+          continue;
+        }
+        result_.phases_us[column - 1].push_back(longest / per_us);
+        result_.shortest_phases_us[column - 1].push_back(shortest / per_us);
+        result_.mean_phases_us[column - 1].push_back(total / per_us / static_cast<double>(ranks()));
+      }
+    }
+    rows_ns_.clear();
+  }
+
+  template <class Use>
+  void for_series(Use use) {
+    use(own_us_);
+    use(result_.samples_us);
+    for (auto* const phases :
+         {&result_.phases_us, &result_.shortest_phases_us, &result_.mean_phases_us})
+      for (auto& phase : *phases) use(phase);
+  }
+
+  // To what the leader records.
+  void reduce() {
+    if (policy_.reduce == Reduce::kLeader) result_.samples_us = own_us_;
+    if (policy_.reduce == Reduce::kMean || policy_.keep_ranks) {
+      const std::size_t count = own_us_.size();
+      const std::vector<double> all = group_.gather(own_us_);
+      if (policy_.reduce == Reduce::kMean) result_.samples_us.assign(count, 0);
+      for (int rank = 0; rank < group_.size(); ++rank) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(rank * count);
+        const std::vector<double> theirs(first, first + static_cast<std::ptrdiff_t>(count));
+        for (std::size_t i = 0; i < count && policy_.reduce == Reduce::kMean; ++i) {
+          double& sample = result_.samples_us[i];
+          sample = (sample * rank + theirs[i]) / (rank + 1);
+        }
+        if (policy_.keep_ranks && group_.leads()) result_.ranks_us.push_back(theirs);
+      }
+    }
+    if (!group_.leads()) result_.samples_us.clear();
+  }
+
+  std::size_t ranks() const { return static_cast<std::size_t>(group_.size()); }
 
   Group& group_;
   const SamplingPolicy& policy_;
   Sampled& sampled_;
   const std::optional<CommonClock>& common_;
   std::vector<double> phases_ns_;  // of iterations that begin anew
+  const std::size_t width_;        // of a row
   const double shortest_ns_;       // of a sample
   const bool keeps_;
-  const bool apart_;  // iterations do not follow each other at once
+  const bool apart_;    // iterations do not follow each other at once
+  const bool longest_;  // samples are those of the slowest rank
   Measurement result_;
+  std::vector<double> own_us_;   // samples of this rank
+  std::vector<double> rows_ns_;  // not reduced yet: of an iteration, or of a sample whose
+                                 // iterations follow each other, the time and its phases
   double per_iteration_ns_ = 0;
   double per_sample_ns_ = 0;  // with what is done between samples
   bool falls_in_step_ = true;

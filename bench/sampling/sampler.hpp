@@ -23,7 +23,8 @@ enum class Sync {
   kClock     // at one moment of a clock that is common to all
 };
 
-// Whose time a sample is.
+// Whose time a sample is. kMaximum: of every iteration that begins anew (Sync) the longest of all
+// ranks, and of those the mean; else the longest of the ranks' samples.
 enum class Reduce { kLeader, kMaximum, kMean };
 
 struct SamplingPolicy {
@@ -69,8 +70,11 @@ class Sampled {
   virtual ~Sampled() = default;
   // All ranks run the same n.
   virtual void run(std::uint64_t n) = 0;
-  // Of a sample: of iterations between which nobody waits, but at last.
+  // Of a sample, where iterations are more than the clock needs: because nobody waits between them,
+  // but at last, or because the first and the last of a sample are unlike the others.
   virtual double least_sample_ns() const { return 0; }
+  // Nanoseconds of the last run, where what it took to begin and to end is no part of it.
+  virtual std::optional<double> own_ns() const { return std::nullopt; }
   // Untimed, before every iteration, where there is something to be done.
   virtual bool prepares() const { return false; }
   virtual void prepare() {}

@@ -113,6 +113,39 @@ def test_buffers_that_are_on_devices(launcher: Any) -> None:
     assert done.measured() == set(ALL)
 
 
+@ONE
+@pytest.mark.parametrize("words", [("--calls", "blocking"), ("--calls", "persistent")])
+def test_a_rank_without_memory_is_told_by_all(launcher: Any, words: tuple[str, ...]) -> None:
+    names = ["allreduce", "alltoall", "gather", "bcast"]
+    done = launcher.run(
+        *options(names, *words),
+        *("--buffers", "D", "--sizes", "1004,2000", *QUICK),
+        fake="reachable=1",
+        rank_1="reachable=1,cuMemAlloc_v2:2",
+    )
+    assert done.code == 0, done.err
+    assert not done.of("samples")
+    skipped = [(one["benchmark"], one["size_bytes"]) for one in done.of("problem")]
+    assert skipped == [(name, size) for name in names for size in (1004, 2000)]
+    for one in done.of("problem"):
+        assert one["status"] == "skipped"
+        assert one["message"].startswith("rank 1: cuMemAlloc_v2(")
+
+
+@ONE
+def test_what_one_rank_has_no_memory_for_does_not_end_what_follows(launcher: Any) -> None:
+    done = launcher.run(
+        *("allreduce", "ialltoall"),
+        *("--buffers", "D", "--sizes", "1004,2000", *QUICK),
+        fake="reachable=1",
+        rank_1="reachable=1,cuMemAlloc_v2:2:1",
+    )
+    assert done.code == 0, done.err
+    [problem] = done.of("problem")
+    assert problem["message"].startswith("rank 1: cuMemAlloc_v2(")
+    assert len({(one["benchmark"], one["size_bytes"]) for one in done.of("samples")}) == 3
+
+
 FAULTS = {
     "bcast": ["dropped", "gap", "late"],
     "gather": ["dropped", "gap", "late", "swapped"],

@@ -102,6 +102,23 @@ def test_ranks_of_one_device_each_may_have_it_by_their_place(launcher: Any) -> N
         assert done.code == 0, done.err
 
 
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_ranks_that_share_a_device_while_another_is_free_are_refused(launcher: Any) -> None:
+    """As where a launcher inside a job passes on one local rank to all."""
+    words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
+    wrong = {"OMPI_COMM_WORLD_LOCAL_RANK": "0"}
+    done = launcher.run(*words, fake=REACHABLE, env=wrong)
+    assert done.code == 2
+    [line] = done.lines()
+    assert line.startswith("nearpeak-mpi: more ranks share a device than need to: rank 0 on ")
+    assert f"asked for 0 by its place and has {UUIDS[0]}, of 2 devices" in line
+    assert "PMI_LOCAL_RANK" in line
+    # Named, they are what was meant; and of one device there is nothing to choose.
+    for more in (("--devices", "0"), ("--devices", "0,1")):
+        assert launcher.run(*words, *more, fake=REACHABLE, env=wrong).code == 0
+    assert launcher.run(*words, fake="reachable=1,devices=1", env=wrong).code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "variables", "said"),
     [

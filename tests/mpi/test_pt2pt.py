@@ -102,8 +102,10 @@ def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
     done = launcher.run("latency_mt", *words)
     assert done.measured() == {"latency_mt"}
     for case in done.of("samples"):
-        assert list(case["phases"]) == ["thread"]
         assert all(value > 0 for value in case["samples"])
+        # Of 100 us, which the sampler keeps to, half at least: round trips alone.
+        halves = case["samples"]
+        assert 2 * case["batch"] * sum(halves) / len(halves) > 45
 
 
 @ONE

@@ -16,8 +16,14 @@ pytestmark = pytest.mark.parametrize("measured_library", ["mpich"], indirect=Tru
 def run(launcher: Any, fake_nvrtc: Path, faulty: Path) -> Any:
     """Launches with devices; the library's messages of streams are those of faulty_stream.cpp."""
 
-    def start(*words: str, fault: str = "none", preload: bool = True) -> Any:
-        env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAULT": fault}
+    def start(
+        *words: str, fault: str = "none", preload: bool = True, given: str = "/dev/null"
+    ) -> Any:
+        env = {
+            "NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc),
+            "NEARPEAK_FAULT": fault,
+            "NEARPEAK_GIVEN": given,
+        }
         if preload:
             env["LD_PRELOAD"] = str(faulty)
         return launcher.run(NAME, *words, *QUICK, fake="reachable=1", env=env)
@@ -38,6 +44,21 @@ def test_messages_that_are_given_to_the_stream(run: Any) -> None:
     done = run("--order", "enqueued", "--work", "none")
     assert done.measured() == {NAME}
     assert {tuple(one["phases"]) for one in done.of("samples")} == {("with work", "alone")}
+
+
+def test_a_batch_of_round_trips_is_given_to_the_stream_before_it_is_waited_for(
+    run: Any, tmp_path: Path
+) -> None:
+    batch = 32
+    given = tmp_path / "given"
+    done = run("--order", "enqueued", given=str(given))
+    assert done.measured() == {NAME}
+    message, alone = done.of("samples")
+    assert int(given.read_text()) >= batch * message["iterations"]
+    # Half of one round trip of a batch, as they are without the stream.
+    for one, phase in ((message, "with work"), (alone, "alone")):
+        halves = [us / (2 * batch) for us in one["phases"][phase]]
+        assert one["samples"] == pytest.approx(halves, rel=1e-3)
 
 
 def test_a_library_without_them_says_why(run: Any) -> None:

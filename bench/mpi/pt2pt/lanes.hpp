@@ -48,9 +48,10 @@ class Lanes : public Case {
  public:
   std::uint64_t window() const final { return lanes_.front()->window(); }
   std::uint64_t cycle() const final { return lanes_.front()->cycle(); }
-  std::uint64_t shown() const final { return lanes_.front()->shown(); }
+  std::size_t round_bytes() const final { return lanes_.size() * lanes_.front()->round_bytes(); }
+  std::uint64_t fewest_rounds() const final { return lanes_.front()->fewest_rounds(); }
 
-  void begin_round(std::uint64_t round, Part part) final {
+  void begin_round(std::uint64_t round, Part part) override {
     for (const auto& lane : lanes_) lane->begin_round(round, part);
   }
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const final {

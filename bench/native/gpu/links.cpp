@@ -69,6 +69,7 @@ class Links final : public Case {
       for (const Copy& copy : copies_here_) copy.stream->synchronize();
     }
   }
+  std::size_t round_bytes() const override { return context_.bytes * arrivals_.size(); }
   std::vector<double> values(const Times& times) const override {
     return {static_cast<double>(context_.bytes * copies_ * repeats_) / times.us / 1e3};
   }

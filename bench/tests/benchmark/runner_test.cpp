@@ -190,3 +190,54 @@ TEST_CASE("a method that is slower is left at a short trial, which its record sa
   REQUIRE(records.size() == 2);
   for (const auto& record : records) CHECK(record["trial"] == (record["method"] == "spoiled"));
 }
+
+namespace {
+
+// Of a problem: its size is a side, and no number of bytes.
+class Problem final : public Case {
+ public:
+  Problem(std::size_t bytes, std::uint64_t& rounds) : bytes_(bytes), rounds_(rounds) {}
+  void run(std::uint64_t) override {}
+  std::vector<double> values(const Times& times) const override { return {times.us}; }
+  std::size_t round_bytes() const override { return bytes_; }
+  void begin_round(std::uint64_t round, Part) override { rounds_ = round; }
+  std::optional<Mismatch> wrong(std::uint64_t, Part) const override { return std::nullopt; }
+
+ private:
+  const std::size_t bytes_;
+  std::uint64_t& rounds_;  // behind the timing
+};
+
+// Rounds of verification of a problem of this side, which is so many bytes.
+std::uint64_t rounds_of(std::size_t side, std::size_t bytes) {
+  const int status = in_own_process([&] {
+    Alone alone;
+    const CommonOptions common = short_run("8", "");
+    std::uint64_t rounds = 0;
+    const Benchmark benchmark{
+        .info = {.name = "problem", .summary = "", .metrics = {{"problem", "us", "lower"}}},
+        .make = [&](const CaseContext&) { return std::make_unique<Problem>(bytes, rounds); }};
+    Runner runner(alone, common, {.program = "test", .buffers = "H"});
+    runner.run(benchmark, {.group = alone,
+                           .kind = BufferKind::kHost,
+                           .memory = host_memory(),
+                           .device = nullptr,
+                           .bytes = side,
+                           .window = 1,
+                           .offset = 0,
+                           .cache_bytes = 0,
+                           .most_bytes = 0,
+                           .axes = {},
+                           .methods = nullptr});
+    return static_cast<int>(rounds);
+  });
+  return static_cast<std::uint64_t>(status);
+}
+
+}  // namespace
+
+TEST_CASE("how often a case is verified follows from its bytes, whatever its size is of") {
+  CHECK(rounds_of(16384, std::size_t{2} << 30) == kFewestRounds);
+  CHECK(rounds_of(16384, 1024) == kRounds);
+  CHECK(rounds_of(std::size_t{1} << 30, 1024) == kRounds);
+}

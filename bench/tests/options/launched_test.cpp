@@ -14,9 +14,10 @@ namespace {
 class NoLauncher {
  public:
   NoLauncher() {
-    for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK",
-                             "SLURM_PROCID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                             "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    for (const char* name :
+         {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
+          "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+          "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"})
       unsetenv(name);
   }
 };
@@ -35,7 +36,9 @@ TEST_CASE("a rank is what its launcher says, and a launcher inside a Slurm job i
     const Variable rank(name, "3");
     CHECK(launched_rank() == 3);
   }
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+        "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"}) {
     const Variable rank(name, "1");
     CHECK(launched_local_rank() == 1);
   }

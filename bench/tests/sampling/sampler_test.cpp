@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <barrier>
+#include <cstring>
 #include <limits>
+#include <thread>
 
 using namespace nearpeak;
 
@@ -66,6 +69,25 @@ TEST_CASE("samples last as long as what is sampled asks for") {
   const auto result = Sampler(alone, ClockQuality{1, 20}).measure(short_policy(), unwaited);
   CHECK(result.batch >= 2);
   CHECK(result.batch <= 10);
+}
+
+TEST_CASE("what it takes to begin a run is neither in its samples nor does it shorten them") {
+  struct Woken final : Sampled {
+    std::optional<double> own_ns() const override { return own; }
+    void run(std::uint64_t n) override {
+      spend(500);
+      const std::int64_t begin = now_ns();
+      spend(static_cast<double>(5 * n));
+      own = static_cast<double>(now_ns() - begin);
+    }
+    double own = 0;
+  } woken;
+  Alone alone;
+  const ClockQuality coarse{5000, 20};  // of which a sample takes 100 us
+  const auto result = Sampler(alone, coarse).measure(short_policy(), woken);
+  CHECK(result.batch >= 2);
+  for (const double us : result.samples_us) CHECK(us >= 5);
+  CHECK(quantile(result.samples_us, 0) * static_cast<double>(result.batch) < 500);
 }
 
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {
@@ -215,6 +237,124 @@ TEST_CASE("where samples are those of the slowest rank, so are their phases") {
   CHECK(median(result.phases_us[1]) == 40);
   CHECK(median(result.shortest_phases_us[1]) == 20);
   CHECK(median(result.mean_phases_us[1]) == 30);
+}
+
+namespace {
+
+// A group of threads, each of which calls work(group of its own).
+class Threads {
+ public:
+  template <class Work>
+  void run(int size, Work work) {
+    std::barrier<> gate(size);
+    mine_.resize(static_cast<std::size_t>(size));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank)
+      threads.emplace_back([&, rank] {
+        Member member(rank, gate, *this);
+        work(member);
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  std::size_t most_gathered() const { return most_gathered_; }  // bytes of all ranks at once
+
+ private:
+  class Member final : public Group {
+   public:
+    Member(int rank, std::barrier<>& gate, Threads& all) : rank_(rank), gate_(gate), all_(all) {}
+    int rank() const override { return rank_; }
+    int size() const override { return static_cast<int>(all_.mine_.size()); }
+    void barrier() override { gate_.arrive_and_wait(); }
+    void broadcast(void* data, std::size_t bytes) override {
+      show(data);
+      if (!leads()) std::memcpy(data, all_.mine_[kLeaderRank], bytes);
+      barrier();
+    }
+    void gather(const void* mine, std::size_t bytes, void* to) override {
+      show(mine);
+      if (leads()) all_.most_gathered_ = std::max(all_.most_gathered_, bytes * all_.mine_.size());
+      for (std::size_t rank = 0; rank < all_.mine_.size() && bytes > 0; ++rank)
+        std::memcpy(static_cast<char*>(to) + rank * bytes, all_.mine_[rank], bytes);
+      barrier();
+    }
+    using Group::broadcast;
+    using Group::gather;
+
+   private:
+    void show(const void* mine) {
+      all_.mine_[static_cast<std::size_t>(rank_)] = mine;
+      barrier();
+    }
+    const int rank_;
+    std::barrier<>& gate_;
+    Threads& all_;
+  };
+
+  std::vector<const void*> mine_;
+  std::size_t most_gathered_ = 0;
+};
+
+// Of two ranks now one takes long, and now the other.
+class InTurns final : public Sampled {
+ public:
+  InTurns(int rank, double us) : rank_(rank), us_(us), phases_(1) {}
+  void run(std::uint64_t n) override {
+    phases_[0] = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const bool slow = turn_++ % 2 == rank_;
+      if (slow) spend(us_);
+      phases_[0] += slow ? 1e3 * us_ : 0;
+    }
+  }
+  const std::vector<double>& phases_ns() const override { return phases_; }
+
+ private:
+  const int rank_;
+  const double us_;
+  int turn_ = 0;
+  std::vector<double> phases_;
+};
+
+}  // namespace
+
+TEST_CASE("of ranks that are slow in turns, every iteration takes as long as the slowest") {
+  constexpr double kSlowUs = 30;
+  const ClockQuality coarse{100'000, 20};  // of which a sample takes many iterations
+  Threads threads;
+  Measurement result;
+  threads.run(2, [&](Group& group) {
+    InTurns turns(group.rank(), kSlowUs);
+    SamplingPolicy policy = short_policy();
+    policy.sync = Sync::kBarrier;
+    policy.reduce = Reduce::kMaximum;
+    policy.keep_ranks = true;
+    Measurement mine = Sampler(group, coarse).measure(policy, turns);
+    if (group.leads()) result = std::move(mine);
+  });
+  CHECK(result.batch >= 2);
+  REQUIRE(result.samples_us.size() >= 11);
+  for (const double us : result.samples_us) CHECK(us >= kSlowUs);
+  REQUIRE(result.phases_us.size() == 1);
+  for (const double us : result.phases_us[0]) CHECK(us == doctest::Approx(kSlowUs));
+  for (const double us : result.shortest_phases_us[0]) CHECK(us == 0);
+  for (const double us : result.mean_phases_us[0]) CHECK(us == doctest::Approx(kSlowUs / 2));
+  REQUIRE(result.ranks_us.size() == 2);
+  CHECK(result.ranks_us[0].size() == result.samples_us.size());
+}
+
+TEST_CASE("times of single iterations are not kept for the whole of a slot") {
+  const ClockQuality coarse{100'000, 20};
+  Threads threads;
+  threads.run(2, [&](Group& group) {
+    InTurns turns(group.rank(), 0.05);
+    SamplingPolicy policy = short_policy();
+    policy.slot_s = 0.2;
+    policy.least_samples = 100;
+    policy.sync = Sync::kBarrier;
+    policy.reduce = Reduce::kMaximum;
+    Sampler(group, coarse).measure(policy, turns);
+  });
+  CHECK(threads.most_gathered() < std::size_t{2} << 20);
 }
 
 TEST_CASE("iterations that begin anew are timed alone, however short, and as often as prepared") {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/case.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+
+using namespace nearpeak;
+
+namespace {
+
+// Host memory that knows the most that was copied at once.
+class Counting final : public Memory {
+ public:
+  void* allocate(std::size_t bytes) override { return own_.allocate(bytes); }
+  void release(void* memory) override { own_.release(memory); }
+  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
+    own_.fill(base, layout, payload, part);
+  }
+  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
+    own_.spoil(base, layout, seed);
+  }
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) override {
+    return own_.find_mismatch(base, layout, payload, part);
+  }
+  void to_host(void* host, const void* from, std::size_t bytes) override {
+    most = std::max(most, bytes);
+    own_.to_host(host, from, bytes);
+  }
+  void from_host(void* to, const void* host, std::size_t bytes) override {
+    most = std::max(most, bytes);
+    own_.from_host(to, host, bytes);
+  }
+  std::size_t most = 0;
+
+ private:
+  Memory& own_ = host_memory();
+};
+
+// One rank, which receives what it has sent.
+class Copied final : public CollectiveCase {
+ public:
+  Copied(const CaseContext& context, std::unique_ptr<Contents> contents)
+      : CollectiveCase(context, {.out_bytes = context.bytes, .in_bytes = context.bytes},
+                       std::move(contents)),
+        bytes_(context.bytes) {}
+  void run(std::uint64_t n) override {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::size_t slot = next_slot();
+      std::memcpy(in(slot), out(slot), bytes_);
+    }
+  }
+  unsigned char& received(std::size_t byte) const {
+    return static_cast<unsigned char*>(in(0))[byte];
+  }
+
+ private:
+  const std::size_t bytes_;
+};
+
+struct One {
+  explicit One(std::size_t bytes)
+      : context{.group = alone,
+                .kind = BufferKind::kHost,
+                .memory = memory,
+                .device = nullptr,
+                .bytes = bytes,
+                .window = 1,
+                .offset = 0,
+                .cache_bytes = 0,
+                .most_bytes = std::size_t{1} << 30,
+                .axes = {{kReuse, "fixed"}, {kTouch, "none"}},
+                .methods = nullptr} {}
+  Alone alone;
+  Counting memory;
+  CaseContext context;
+};
+
+constexpr std::size_t kLarge = 3 * kPieceBytes + 4;  // with a gap behind it
+
+void check_every_byte_counts(const One& one, Copied& made) {
+  for (const std::uint64_t round : {0, 1}) {
+    made.begin_round(round, Part::kAll);
+    made.run(1);
+    REQUIRE_FALSE(made.wrong(round, Part::kAll));
+    for (const std::size_t byte : {std::size_t{0}, std::size_t{5}, kPieceBytes - 1, kPieceBytes,
+                                   2 * kPieceBytes + 7, kLarge - 1, kLarge, kLarge + 1}) {
+      CAPTURE(byte);
+      made.received(byte) ^= 1;
+      const auto bad = made.wrong(round, Part::kAll);
+      made.received(byte) ^= 1;
+      REQUIRE(bad);
+      CHECK(bad->byte == byte);
+      CHECK(bad->whole == kLarge);
+    }
+  }
+  CHECK(one.memory.most <= kPieceBytes);
+}
+
+}  // namespace
+
+TEST_CASE("large blocks are looked at piece by piece") {
+  const One one(kLarge);
+  const Block whole{.rank = 0, .whole = kLarge, .from = 0, .bytes = kLarge};
+  Copied made(one.context, blocks(one.context, kLarge, {whole}));
+  CHECK(made.round_bytes() == 2 * kLarge);
+  check_every_byte_counts(one, made);
+}
+
+TEST_CASE("large sums are written and looked at piece by piece") {
+  const One one(kLarge);
+  constexpr std::size_t kCount = kLarge / sizeof(float);
+  Copied made(one.context, sums(one.context, number_type("float"),
+                                {.count = kCount, .first = 0, .received = kCount, .ranks = 1}));
+  check_every_byte_counts(one, made);
+}
+
+TEST_CASE("what may be received in two ways is one of them from its first piece to its last") {
+  const One one(kLarge);
+  const Block whole{.rank = 0, .whole = kLarge, .from = 0, .bytes = kLarge};
+  // The first half of one and the second half of the other.
+  const Block first{.rank = 0, .whole = kLarge, .from = 0, .bytes = 2 * kPieceBytes};
+  const Block other{.rank = 1, .whole = kLarge, .from = 0, .bytes = kLarge - 2 * kPieceBytes};
+  const Block second{
+      .rank = 0, .whole = kLarge, .from = 2 * kPieceBytes, .bytes = kLarge - 2 * kPieceBytes};
+  const Block wrong{.rank = 1, .whole = kLarge, .from = 0, .bytes = 2 * kPieceBytes};
+  const auto is_right = [&](std::vector<Block> received, std::vector<Block> or_else) {
+    Copied made(one.context, blocks(one.context, kLarge, std::move(received), std::move(or_else)));
+    made.begin_round(1, Part::kAll);
+    made.run(1);
+    return !made.wrong(1, Part::kAll);
+  };
+  CHECK(is_right({whole}, {first, other}));
+  CHECK(is_right({first, other}, {whole}));
+  CHECK_FALSE(is_right({first, other}, {wrong, second}));
+}
