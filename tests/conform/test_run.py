@@ -16,7 +16,7 @@ import pytest
 
 from nearpeak.conform import run
 from nearpeak.conform.build import build, to_json
-from nearpeak.conform.journal import Journal
+from nearpeak.conform.journal import ConformJournal, read
 from nearpeak.conform.model import Conformance, Tried
 from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
@@ -66,11 +66,11 @@ class Runner:
     ) -> Conformance:
         """Without `chosen` it goes on."""
         out = self.folder / "out"
-        journal = Journal(out) if chosen is None else None
-        asked = chosen or Journal(out).begin.chosen
+        journal = ConformJournal(out) if chosen is None else None
+        asked = journal.begin.chosen if journal else chosen or CHOSEN
         where = run.places([self.standins.gpu_path(), self.standins.data_path()], asked)
         if journal is None:
-            journal = Journal(out, run.begin(machine(), asked, self.described, list(where)))
+            journal = ConformJournal(out, run.begin(machine(), asked, self.described, list(where)))
         trials = run.Run(journal, self.described, where, self.tools, self.standins.fake_shell_line)
         trials.try_library(self.standins.contender("lib", mode), tell)
         journal.close()
@@ -152,7 +152,7 @@ def test_what_was_cut_off_before_it_was_tried_alone_is_completed(runner: Runner)
     lines = file.read_bytes().splitlines(keepends=True)
     cut = next(number for number, line in enumerate(lines) if b"crashed" in line)
     file.write_bytes(b"".join(lines[: cut + 1]))
-    begun = build(Journal(runner.folder / "out").records)
+    begun = build(read(runner.folder / "out"))
     assert (of(begun, "latency").alone, begun.complete) == (None, False)
     again = runner.run("probe D,D latency crash later", None)
     assert (of(again, "latency").alone, again.complete) == ("ok", True)
@@ -312,10 +312,10 @@ def test_bad_input_writes_nothing(runner: Runner, fields: dict[str, Any], said: 
 
 def test_a_folder_is_new_or_has_a_run(runner: Runner, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"conform\.jsonl cannot be read"):
-        Journal(tmp_path / "none")
+        ConformJournal(tmp_path / "none")
     runner.run()
     with pytest.raises(UserError, match=r"has a conform\.jsonl already: complete it with"):
         runner.run()
     (runner.folder / "out" / "conform.jsonl").write_text("{}\n")
     with pytest.raises(UserError, match="cannot be believed"):
-        Journal(runner.folder / "out")
+        ConformJournal(runner.folder / "out")

@@ -115,7 +115,7 @@ def conform(
 def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     """Tries everything, or without a choice what is left; what was seen is always written."""
     from nearpeak.conform import run
-    from nearpeak.conform.journal import Journal, check_new
+    from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
@@ -124,7 +124,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
 
     journal = None
     if chosen is None:
-        journal = Journal(folder)
+        journal = ConformJournal(folder)
         chosen = journal.begin.chosen
     else:
         check_new(folder)
@@ -137,7 +137,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     where = run.places(prepare.discover_paths(machine)[0], chosen)
     described = prepare.Programs([one.library for one in contenders]).described
     if journal is None:
-        journal = Journal(folder, run.begin(machine, chosen, described, list(where)))
+        journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:
         trials = run.Run(journal, described, where, prepare.TOOLS, prepare.shell_line)
         left = sum(len(trials.left(one)) for one in contenders)

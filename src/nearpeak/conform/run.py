@@ -3,6 +3,7 @@
 
 import datetime
 import itertools
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +13,19 @@ import msgspec
 
 import nearpeak
 from nearpeak.conform import plan
-from nearpeak.conform.journal import SCHEMA, BadlyEnded, Begin, Contended, Ended, Journal
+from nearpeak.conform.journal import (
+    SCHEMA,
+    BadlyEnded,
+    Begin,
+    ConformJournal,
+    Contended,
+    Ended,
+    resume_command,
+)
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
-from nearpeak.files import make_folder, write_whole
+from nearpeak.files import make_folder, put_whole
+from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machines
@@ -96,7 +106,7 @@ class Run:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: ConformJournal,
         described: Description,
         where: dict[str, Place],
         tools: Tools,
@@ -124,7 +134,10 @@ class Run:
         return [case for case in self._cases if case not in done]
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
-        """Tries what is left of a library's cases; `tell` is called with each outcome."""
+        """Tries what is left of a library's cases; `tell` is called with each outcome.
+
+        CannotWriteError when a disk takes no more; then nothing is running any more.
+        """
         self._journal.append(
             Contended(
                 library=contender.library.name,
@@ -222,8 +235,11 @@ class Run:
     def _repeating(self, contender: Contender, cases: Sequence[Case], suffix: str = "") -> str:
         """The shell line that tries these cases in one job, from a file in the folder."""
         file = self._cases_file(contender, cases[-1], suffix)
-        make_folder(file.parent)
-        write_whole(file, cases_text(cases, self._sizes))
+        try:
+            make_folder(file.parent)
+            put_whole(file, cases_text(cases, self._sizes).encode())
+        except OSError as error:
+            raise self._cannot_write(self._journal.folder, error) from None
         return self._shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
 
     def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
@@ -231,7 +247,14 @@ class Run:
         name = "-".join(map(str, (*words, case.check))) + suffix
         return self._journal.folder.resolve() / "cases" / f"{name}.txt"
 
+    def _cannot_write(self, folder: Path, error: OSError | None) -> CannotWriteError:
+        return cannot_write(folder, error, resume_command(self._journal.folder))
+
     def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
+        # Jobs and their libraries write into the second one.
+        for folder in (self._journal.folder, Path(tempfile.gettempdir())):
+            if outcome.bad and disk_is_full(folder):
+                raise self._cannot_write(folder, None)
         self._journal.append(
             Ended(
                 library=contender.library.name,
