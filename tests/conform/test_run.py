@@ -292,7 +292,32 @@ def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: st
 
 def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
     found = runner.run("probe D,D latency crash later", replace_operations(CHOSEN, [], "quick"))
-    assert words.conclusion(found) == "7 cases tried, 1 of them failed (1 ok alone)"
+    # 7 operations, one of which runs among 3 and 4 ranks too, and one among 4.
+    assert words.conclusion(found) == "10 cases tried, 1 of them failed (1 ok alone)"
+
+
+def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
+    found = runner.run(chosen=replace_operations(CHOSEN, ["allreduce"], "quick"))
+    [tried] = found.libraries
+    assert [one.case.ranks for one in tried.outcomes] == [2, 3, 4]
+    assert [words.case(one) for one in tried.outcomes] == [
+        "allreduce, D,D",
+        "allreduce, D,D, 3 ranks",
+        "allreduce, D,D, 4 ranks",
+    ]
+    devices = [shlex.split(one.command)[-1] for one in tried.outcomes]
+    assert devices == ["GPU-0,GPU-1", "GPU-0,GPU-1,GPU-0", "GPU-0,GPU-1,GPU-0,GPU-1"]
+    jsonschema.validate(json.loads(to_json(found)), schema())
+
+
+def test_more_ranks_take_ends_of_their_own_where_there_are(standins: ModuleType) -> None:
+    chosen = Chosen(buffers=["H,H", "D,D"])
+    some, wide = standins.data_path(), standins.wide_path(4)
+    where = run.places([some, wide, standins.gpu_path()], chosen)
+    assert where["H,H"].seats(2) == some.ends
+    assert where["H,H"].seats(3) == wide.ends[:3]
+    gpu = standins.gpu_path().ends
+    assert where["D,D"].seats(3) == (*gpu, gpu[0])
 
 
 @pytest.mark.parametrize(

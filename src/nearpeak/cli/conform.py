@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 HELP = """Try every operation of an MPI library on every kind of memory, verified by bytes.
 
-Two ranks, on the host and, where there are GPUs, between two of them: buffers
-of every kind and allocator, at odd addresses, of sizes around the limits where
-libraries change their protocol, 64 allocations in turn, and the growth of
-memory while buffers come and go. Crashes and hangs end one job, and the rest
-goes on in the next. A folder has conform.jsonl (all that was seen),
-conform.json and conform.html, which `nearpeak report DIR` makes again.
+Two ranks, on the host and, where there are GPUs, between two of them, and
+three and four where an operation runs among more: buffers of every kind and
+allocator, at odd addresses, of sizes around the limits where libraries change
+their protocol, 64 allocations in turn, and the growth of memory while buffers
+come and go. Crashes and hangs end one job, and the rest goes on in the next. A
+folder has conform.jsonl (all that was seen), conform.json and conform.html,
+which `nearpeak report DIR` makes again.
 
 Exit status: 0 all is done; 1 something crashed, hung, was refused, leaks or
 arrived wrong: the last line says how much; 2 bad input.

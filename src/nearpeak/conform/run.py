@@ -45,8 +45,14 @@ class Place:
     """Where ranks are, for buffers of some kinds."""
 
     path: machines.Path
-    ends: Ends
+    ends: Ends  # of two ranks
     buffers: str  # that stand for all that are tried there
+    more: Ends  # which more ranks take in turn: with fewer cores or GPUs they share them
+
+    def seats(self, ranks: int) -> Ends:
+        """The end that each rank sits at."""
+        seats = self.ends if ranks == plan.RANKS else self.more
+        return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
 
 def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
@@ -58,9 +64,10 @@ def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
     gpus = gpu_path(paths)
     found = {}
     if host is not None and (ends := rank_ends(host, HOST)):
-        found[HOST] = Place(host, ends, HOST)
+        found[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        found |= {kind: Place(gpus, ends, "D,D") for kind in GPU_BUFFERS}
+        place = Place(gpus, ends, "D,D", _most_ends(paths, "D,D") or ends)
+        found |= dict.fromkeys(GPU_BUFFERS, place)
     wanted = [parse_buffers(one) for one in chosen.buffers] or list(found)
     for kind in wanted:
         if kind not in found and gpus is not None and len(kind.split(",")) == plan.RANKS:
@@ -73,6 +80,12 @@ def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
     return {kind: found[kind] for kind in wanted}
+
+
+def _most_ends(paths: Sequence[machines.Path], buffers: str) -> Ends | None:
+    """Those of the path with most, for more than two ranks; None where no path has so many."""
+    wide = [one for one in paths if one.transport == "memory" and len(one.ends) > plan.RANKS]
+    return max(filter(None, (rank_ends(one, buffers) for one in wide)), key=len, default=None)
 
 
 def begin(
@@ -174,9 +187,9 @@ class Run:
     def _alike(self, left: Sequence[Case]) -> list[Case]:
         """The first of them, and those behind it that can share its job."""
 
-        def sort(case: Case) -> tuple[str, bool, bool]:
+        def sort(case: Case) -> tuple[str, int, bool, bool]:
             path = self._where[case.buffers].path.id
-            return path, case.operation in self._threaded, plan.is_first(case)
+            return path, case.ranks, case.operation in self._threaded, plan.is_first(case)
 
         return list(next(itertools.groupby(left, key=sort))[1])
 
@@ -227,7 +240,8 @@ class Run:
     def _launch(self, contender: Contender, case: Case, words: list[str]) -> CommandLine:
         """Of `nearpeak-mpi probe` where the case is tried."""
         place = self._where[case.buffers]
-        return probe_launch(self._tools, contender, words, place.path, place.ends, place.buffers)
+        ends = place.seats(case.ranks)
+        return probe_launch(self._tools, contender, words, place.path, ends, place.buffers)
 
     def _sizes(self, case: Case) -> list[int]:
         return plan.sizes_of(case, self._chosen)
@@ -244,7 +258,8 @@ class Run:
 
     def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
         words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
-        name = "-".join(map(str, (*words, case.check))) + suffix
+        more = (f"{case.ranks}-ranks",) if case.ranks > plan.RANKS else ()
+        name = "-".join(map(str, (*words, case.check, *more))) + suffix
         return self._journal.folder.resolve() / "cases" / f"{name}.txt"
 
     def _cannot_write(self, folder: Path, error: OSError | None) -> CannotWriteError:
