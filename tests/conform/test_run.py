@@ -25,6 +25,7 @@ from nearpeak.machine.model import Machine
 from nearpeak.report.conformed import words
 from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
+from nearpeak.study import trials
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.study.sizes import format_sizes
 from nearpeak.study.trials import Case, Outcome, Status
@@ -308,6 +309,18 @@ def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
     devices = [shlex.split(one.command)[-1] for one in tried.outcomes]
     assert devices == ["GPU-0,GPU-1", "GPU-0,GPU-1,GPU-0", "GPU-0,GPU-1,GPU-0,GPU-1"]
     jsonschema.validate(json.loads(to_json(found)), schema())
+
+
+def test_more_ranks_have_more_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, limits = trials.Job.run, []
+
+    def run_job(job: trials.Job, limit_seconds: float) -> list[Case]:
+        limits.append(limit_seconds)
+        return real(job, limit_seconds)
+
+    monkeypatch.setattr(trials.Job, "run", run_job)
+    runner.run(chosen=replace_operations(CHOSEN, ["allreduce"], "quick"))
+    assert limits == [5, 7.5, 10]
 
 
 def test_more_ranks_take_ends_of_their_own_where_there_are(standins: ModuleType) -> None:

@@ -226,7 +226,8 @@ class Run:
         job = Job(
             cases, self._sizes, partial(self._launch, contender, cases[0]), self._shell_line, record
         )
-        job.run(self._chosen.limit_seconds)
+        # More ranks may share cores, on which those that wait for others take turns with them.
+        job.run(self._chosen.limit_seconds * cases[0].ranks / plan.RANKS)
         if (end := job.bad_end) is not None:
             if len(job.ended) > 1:
                 again = self._repeating(contender, job.ended, "-end")
