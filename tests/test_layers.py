@@ -12,6 +12,7 @@ LAYERS = [
     {"arrays"},
     {"statistics", "identity", "errors", "folders", "numbers", "schemas"},
     {"files", "console"},
+    {"journal"},
     {"machine"},
     {"libraries"},
     {"study"},

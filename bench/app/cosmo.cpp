@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The halo exchange of a weather model beside its computation: several sets of fields are updated
-// in turn, and what one needs of its neighbours goes on its way while others are updated.
+// The exchange pattern of a weather model beside a computation: several sets of fields are updated
+// in turn, and what one needs of its neighbours goes on its way while others are updated. Shape and
+// modes are after MeteoSwiss' comm_overlap_bench for COSMO; the update is a linear mean, and none
+// of COSMO's dynamics (docs/sources.md).
 #include <exception>
 #include <vector>
 
@@ -217,8 +219,9 @@ class Cosmo final : public Case {
 const Register entry(Benchmark{
     .info =
         {.name = "cosmo",
-         .summary = "time of an update of a weather model's fields, 60 levels of columns of cells "
-                    "on each rank, with their halos of 3 cells",
+         .summary = "time of an update in the exchange pattern of a weather model, 60 levels of "
+                    "columns of cells on each rank with halos of 3 cells; cells become a weighted "
+                    "mean, in the place of a model's dynamics",
          .metrics = {{"cosmo", "us", "lower"}, {"cosmo_rate", "GLUP/s", "higher"}},
          .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},
          .smallest = cosmo::kHalo,

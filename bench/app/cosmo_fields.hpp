@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a weather model on one rank: several sets of them, each updated as a whole by a
-// stencil that reaches three cells to each horizontal side. On the CPU and on devices it is the
-// same arithmetic.
+// Fields as a weather model has them on one rank: several sets of them, each updated as a whole by
+// a linear mean that reaches three cells to each horizontal side. On the CPU and on devices it is
+// the same arithmetic.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atoms out of arrays of their properties, as LAMMPS sends those near a border (full style): a
-// struct of indexed blocks.
+// struct of indexed blocks. After DDTBench.
 #include <array>
 
 #include "datatype/datatype.hpp"

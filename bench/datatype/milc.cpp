@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The even sites of a face of a lattice of 4 x 4 x 4 x nt sites, as MILC sends them to its
-// neighbour below in z: in every time slice a block of vectors of three complex numbers.
+// neighbour below in z: in every time slice a block of vectors of three complex numbers. After
+// DDTBench.
 #include "datatype/datatype.hpp"
 
 namespace nearpeak {

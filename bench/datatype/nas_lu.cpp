@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A face of a grid of five doubles a cell, as NAS LU exchanges them (exchange_3).
+// A face of a grid of five doubles a cell, as NAS LU exchanges them (exchange_3). After DDTBench.
 #include "datatype/datatype.hpp"
 
 namespace nearpeak {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A face of a grid of doubles with ghost cells around it, as NAS MG exchanges them (comm3).
+// A face of a grid of doubles with ghost cells around it, as NAS MG exchanges them (comm3). After
+// DDTBench.
 #include "datatype/datatype.hpp"
 
 namespace nearpeak {

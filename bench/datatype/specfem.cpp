@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single floats of an unstructured mesh, as SPECFEM3D_GLOBE sends those of its outer core.
+// Single floats of an unstructured mesh, as SPECFEM3D_GLOBE sends those of its outer core. After
+// DDTBench.
 #include "datatype/datatype.hpp"
 
 namespace nearpeak {

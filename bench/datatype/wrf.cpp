@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The halo of several fields of floats in one message, two cells wide in the direction that lies
-// closest together, as WRF exchanges them: a struct of subarrays.
+// closest together, as WRF exchanges them: a struct of subarrays. After DDTBench.
 #include "datatype/datatype.hpp"
 
 namespace nearpeak {

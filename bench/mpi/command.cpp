@@ -332,8 +332,8 @@ void Command::check_ranks(int ranks) const {
     const BenchmarkInfo& info = each.benchmark->info;
     if (!info.ranks.fits(ranks)) throw wrong(info.name, info.ranks);
   }
-  if (!trials.empty() && ranks != kProbeRanks)
-    throw wrong(kProbe, {.kind = RankRule::Kind::kExactly, .count = kProbeRanks});
+  const RankRule several{.kind = RankRule::Kind::kAtLeast, .count = 2};
+  if (!trials.empty() && !several.fits(ranks)) throw wrong(kProbe, several);
   for (const Kinds& each : kinds) each.check(ranks);
   if (devices.size() > 1 && static_cast<int>(devices.size()) != ranks)
     throw BadInput("--devices names " + std::to_string(devices.size()) + " devices for " +

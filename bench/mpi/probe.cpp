@@ -196,6 +196,11 @@ class Attempt {
 
   // How it ended. Collective, with an error that this rank's library returns as its end.
   ProbeOutcome run() {
+    const RankRule& rule = tried_.benchmark.info.ranks;
+    if (!rule.fits(group_.size()))
+      return {.status = kNotTried,
+              .message = trial_.operation + " runs on " + rule.text() + ", not on " +
+                         std::to_string(group_.size())};
     try {
       on_every_rank(group_, [&] {
         devices_.memory(trial_.kinds.of(group_.rank(), group_.size()), trial_.allocator);

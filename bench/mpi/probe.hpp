@@ -11,8 +11,6 @@
 
 namespace nearpeak {
 
-inline constexpr int kProbeRanks = 2;
-
 // What is looked at: that the data of each size arrives; that it does from 64 allocations in turn,
 // some of them kept and some freed; that memory does not grow where buffers come and go.
 inline constexpr const char* kDataCheck = "data";
@@ -33,9 +31,10 @@ std::vector<ProbeOperationInfo> probe_operations();
 // BadInput.
 std::vector<std::string> parse_operations(const std::string& text);
 
-// Collective. A benchmark is verified in all its ways to call the library. Returns kGood,
-// kWrongData, or kFailed where some buffers could not be made or memory leaks. An error that MPI
-// returns is recorded and ends the job. Throws BadInput, std::runtime_error.
+// Collective. A benchmark is verified in all its ways to call the library; what does not run on so
+// many ranks is not tried. Returns kGood, kWrongData, or kFailed where something could not be tried
+// or memory leaks. An error that MPI returns is recorded and ends the job. Throws BadInput,
+// std::runtime_error.
 int probe(const Command& command, const DeviceChoice& devices, MpiGroup& group);
 
 }  // namespace nearpeak

@@ -79,18 +79,7 @@ struct Child {
 int run_child(int rank, pid_t parent, const std::function<int()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) return kFailed;  // it was gone before
-  try {
-    return body();
-  } catch (const BadInput& error) {
-    std::fprintf(stderr, "nearpeak-native: %s\n", error.what());
-    return kBadInput;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "nearpeak-native: process %d: out of memory\n", rank);
-    return kFailed;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "nearpeak-native: process %d: %s\n", rank, error.what());
-    return kFailed;
-  }
+  return run_rank(rank, body);
 }
 
 void reap(Child& child, int rank) {
@@ -146,6 +135,21 @@ int watch(std::vector<Child>& children, const Counter& progress, double stall_s)
 }
 
 }  // namespace
+
+int run_rank(int rank, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const BadInput& error) {
+    std::fprintf(stderr, "nearpeak-native: %s\n", error.what());
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "nearpeak-native: process %d: out of memory\n", rank);
+    return kFailed;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nearpeak-native: process %d: %s\n", rank, error.what());
+    return kFailed;
+  }
+}
 
 int run_group(const std::vector<int>& cpus, double stall_s,
               const std::function<int(SharedGroup&)>& body) {

@@ -17,6 +17,9 @@ void check_cpus(const std::vector<int>& cpus);
 // from now on is on that CPU's NUMA node. Throws std::runtime_error.
 void bind_to_cpu(int cpu);
 
+// Runs body() as this rank; the exit status, where it throws with one line on stderr that says why.
+int run_rank(int rank, const std::function<int()>& body);
+
 // Runs body(group) in a forked process for each CPU, bound to it, which ends with its parent, and
 // waits for them; where a CPU is named twice its processes yield to each other. When one fails or
 // dies the others are ended; when the group has not met for `stall_s` seconds all are. Returns

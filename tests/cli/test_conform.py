@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak conform`: its folder, exit status and bad input."""
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +52,41 @@ def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
         2,
         "nearpeak: c is of `nearpeak conform`: it takes --open and -o alone\n",
     )
+
+
+def test_a_full_disk_is_one_line_and_what_was_recorded_is_completed(
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, room = os.write, iter(range(5))
+
+    def write(file: int, data: bytes) -> int:
+        if next(room, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(file, data)
+
+    monkeypatch.setattr(os, "write", write)
+    code, _, err = nearpeak("conform", "--mpi", "one", "--operations", "latency,put", "-o", "c")
+    assert (code, err) == (
+        1,
+        "nearpeak: no space is left for c: free some, then `nearpeak conform --resume -o c` "
+        "completes it\n",
+    )
+    file = tmp_path / "c" / "conform.jsonl"
+    assert len(file.read_bytes().splitlines()) == 5
+    monkeypatch.setattr(os, "write", real)
+    code, out, _ = nearpeak("conform", "--resume", "-o", "c")
+    assert (code, out.splitlines()[-1]) == (0, "8 cases tried, none failed; c/conform.html")
+
+
+def test_what_fails_for_a_full_disk_is_not_the_library_s_fault(
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE", "probe H,H put crash")
+    monkeypatch.setattr("nearpeak.conform.run.disk_is_full", lambda folder: folder == Path("c"))
+    code, _, err = nearpeak("conform", "--mpi", "one", "--operations", "latency,put", "-o", "c")
+    assert code == 1
+    assert err.startswith("nearpeak: no space is left for c: ")
+    assert "crashed" not in (tmp_path / "c" / "conform.jsonl").read_text()
 
 
 @pytest.mark.parametrize(

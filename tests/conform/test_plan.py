@@ -3,6 +3,9 @@
 
 from collections import Counter
 
+import msgspec
+import pytest
+
 from nearpeak.conform import plan
 from nearpeak.conform.plan import Chosen
 from nearpeak.study.benchmarks import Axis, Benchmark, Metric, RankRule
@@ -10,13 +13,13 @@ from nearpeak.study.describe import Allocator, Description, Operation
 from nearpeak.study.trials import LEAK, Case, Outcome
 
 
-def benchmark(name: str, default: bool) -> Benchmark:
+def benchmark(name: str, default: bool, rule: str = "exactly") -> Benchmark:
     return Benchmark(
         name=name,
         family="pt2pt",
         summary="",
         metrics=[Metric(name=name, unit="us", better="lower")],
-        ranks=RankRule(rule="exactly", count=2),
+        ranks=RankRule(rule=rule, count=2),
         axes=list[Axis](),
         default=default,
     )
@@ -54,6 +57,51 @@ def test_what_is_named_is_tried_in_all_ways() -> None:
 
 def test_full_is_all_ways_of_everything() -> None:
     assert tried(Chosen(depth="full")) == dict.fromkeys(["latency", "put", "fan"], 2 * 2 * 3)
+
+
+COLLECTIVE = msgspec.structs.replace(
+    DESCRIBED,
+    benchmarks=[
+        benchmark("latency", True),
+        benchmark("allreduce", True, "at least"),
+        benchmark("mbw_mr", False, "even"),
+    ],
+)
+
+
+def cases(chosen: Chosen, *buffers: str) -> list[Case]:
+    operations = plan.operations(COLLECTIVE, chosen)
+    where = plan.memories(COLLECTIVE, chosen, buffers)
+    return plan.cases(COLLECTIVE, chosen, operations, where)
+
+
+@pytest.mark.parametrize("depth", ["quick", "default", "full"])
+def test_what_more_ranks_can_do_is_tried_among_more(depth: plan.Depth) -> None:
+    found = cases(Chosen(depth=depth), "H,H", "H,D")
+    more = [case for case in found if case.ranks > 2]
+    # The data of plain memory that is alike on all ranks, after everything else rests on.
+    assert {(case.operation, case.ranks) for case in more} == {
+        ("allreduce", 3),
+        ("allreduce", 4),
+        ("mbw_mr", 4),
+    }
+    assert {msgspec.structs.replace(case, operation="", ranks=2) for case in more} == {
+        Case("H,H", "")
+    }
+    first = [plan.is_first(case) for case in found]
+    assert first == sorted(first, reverse=True)
+    ranks = [case.ranks for case in found]
+    assert ranks == sorted(ranks)  # as few jobs as can be
+    wanted = plan.FULL_SIZES if depth == "full" else plan.QUICK_SIZES
+    assert plan.sizes_of(more[0], Chosen(depth=depth)) == wanted
+
+
+def test_what_fails_between_two_ranks_is_not_tried_among_more() -> None:
+    left = [Case("H,H", "allreduce", ranks=3)]
+    ended = [Outcome(case=Case("H,H", "allreduce"), status="hung", alone="hung")]
+    assert plan.pointless(left, ended) == {
+        left[0]: "allreduce hung with plain buffers already: --full tries it all the same"
+    }
 
 
 def test_the_first_case_of_an_operation_is_never_pointless() -> None:

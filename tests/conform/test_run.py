@@ -16,7 +16,7 @@ import pytest
 
 from nearpeak.conform import run
 from nearpeak.conform.build import build, to_json
-from nearpeak.conform.journal import Journal
+from nearpeak.conform.journal import ConformJournal, read
 from nearpeak.conform.model import Conformance, Tried
 from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
@@ -25,6 +25,7 @@ from nearpeak.machine.model import Machine
 from nearpeak.report.conformed import words
 from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
+from nearpeak.study import trials
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.study.sizes import format_sizes
 from nearpeak.study.trials import Case, Outcome, Status
@@ -66,11 +67,11 @@ class Runner:
     ) -> Conformance:
         """Without `chosen` it goes on."""
         out = self.folder / "out"
-        journal = Journal(out) if chosen is None else None
-        asked = chosen or Journal(out).begin.chosen
+        journal = ConformJournal(out) if chosen is None else None
+        asked = journal.begin.chosen if journal else chosen or CHOSEN
         where = run.places([self.standins.gpu_path(), self.standins.data_path()], asked)
         if journal is None:
-            journal = Journal(out, run.begin(machine(), asked, self.described, list(where)))
+            journal = ConformJournal(out, run.begin(machine(), asked, self.described, list(where)))
         trials = run.Run(journal, self.described, where, self.tools, self.standins.fake_shell_line)
         trials.try_library(self.standins.contender("lib", mode), tell)
         journal.close()
@@ -152,7 +153,7 @@ def test_what_was_cut_off_before_it_was_tried_alone_is_completed(runner: Runner)
     lines = file.read_bytes().splitlines(keepends=True)
     cut = next(number for number, line in enumerate(lines) if b"crashed" in line)
     file.write_bytes(b"".join(lines[: cut + 1]))
-    begun = build(Journal(runner.folder / "out").records)
+    begun = build(read(runner.folder / "out"))
     assert (of(begun, "latency").alone, begun.complete) == (None, False)
     again = runner.run("probe D,D latency crash later", None)
     assert (of(again, "latency").alone, again.complete) == ("ok", True)
@@ -292,7 +293,44 @@ def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: st
 
 def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
     found = runner.run("probe D,D latency crash later", replace_operations(CHOSEN, [], "quick"))
-    assert words.conclusion(found) == "7 cases tried, 1 of them failed (1 ok alone)"
+    # 7 operations, one of which runs among 3 and 4 ranks too, and one among 4.
+    assert words.conclusion(found) == "10 cases tried, 1 of them failed (1 ok alone)"
+
+
+def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
+    found = runner.run(chosen=replace_operations(CHOSEN, ["allreduce"], "quick"))
+    [tried] = found.libraries
+    assert [one.case.ranks for one in tried.outcomes] == [2, 3, 4]
+    assert [words.case(one) for one in tried.outcomes] == [
+        "allreduce, D,D",
+        "allreduce, D,D, 3 ranks",
+        "allreduce, D,D, 4 ranks",
+    ]
+    devices = [shlex.split(one.command)[-1] for one in tried.outcomes]
+    assert devices == ["GPU-0,GPU-1", "GPU-0,GPU-1,GPU-0", "GPU-0,GPU-1,GPU-0,GPU-1"]
+    jsonschema.validate(json.loads(to_json(found)), schema())
+
+
+def test_more_ranks_have_more_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, limits = trials.Job.run, []
+
+    def run_job(job: trials.Job, limit_seconds: float) -> list[Case]:
+        limits.append(limit_seconds)
+        return real(job, limit_seconds)
+
+    monkeypatch.setattr(trials.Job, "run", run_job)
+    runner.run(chosen=replace_operations(CHOSEN, ["allreduce"], "quick"))
+    assert limits == [5, 7.5, 10]
+
+
+def test_more_ranks_take_ends_of_their_own_where_there_are(standins: ModuleType) -> None:
+    chosen = Chosen(buffers=["H,H", "D,D"])
+    some, wide = standins.data_path(), standins.wide_path(4)
+    where = run.places([some, wide, standins.gpu_path()], chosen)
+    assert where["H,H"].seats(2) == some.ends
+    assert where["H,H"].seats(3) == wide.ends[:3]
+    gpu = standins.gpu_path().ends
+    assert where["D,D"].seats(3) == (*gpu, gpu[0])
 
 
 @pytest.mark.parametrize(
@@ -312,10 +350,10 @@ def test_bad_input_writes_nothing(runner: Runner, fields: dict[str, Any], said: 
 
 def test_a_folder_is_new_or_has_a_run(runner: Runner, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"conform\.jsonl cannot be read"):
-        Journal(tmp_path / "none")
+        ConformJournal(tmp_path / "none")
     runner.run()
     with pytest.raises(UserError, match=r"has a conform\.jsonl already: complete it with"):
         runner.run()
     (runner.folder / "out" / "conform.jsonl").write_text("{}\n")
     with pytest.raises(UserError, match="cannot be believed"):
-        Journal(runner.folder / "out")
+        ConformJournal(runner.folder / "out")

@@ -157,6 +157,21 @@ def test_a_rank_that_fails_ends_all(launch: Any) -> None:
     assert err == "nearpeak-native: process 1: ncclAllReduce: unhandled cuda error"
 
 
+ENDS = {
+    "hangs=3": "ncclAllReduce has not ended after 5 s: another rank is gone or cannot be reached",
+    "breaks=3": "ncclAllReduce: remote process exited or there was a network error",
+    "absent": "ncclCommInitRank has not ended after 5 s: another rank is gone or cannot be reached",
+}
+
+
+@pytest.mark.parametrize("fault", ENDS)
+def test_what_never_ends_is_ended_and_the_call_named(launch: Any, fault: str) -> None:
+    words = ["allreduce", "--sizes", "8", *QUICK, "--limit-s", "0.2"]
+    code, _, err = launch(*words, fake=fault)
+    assert code == 1
+    assert err.splitlines()[0].partition(": process ")[2][3:].startswith(ENDS[fault])
+
+
 def test_a_type_that_an_old_one_lacks_is_skipped(launch: Any) -> None:
     words = ["allreduce", "--type", "bfloat16", "--sizes", "8", *QUICK, "--jsonl", "records.jsonl"]
     code, records, _ = launch(*words, fake="version=2804")
@@ -189,32 +204,55 @@ def test_a_library_that_cannot_be_loaded_is_said_once(launch: Any) -> None:
     assert err.count("\n") == 0
 
 
-def test_a_launchers_ranks_meet_over_a_socket(
-    fake_cuda: Path, fake_nccl: Path, tmp_path: Path
-) -> None:
-    with socket.create_server(("", 0)) as free:
-        port = free.getsockname()[1]
-    file = tmp_path / "records.jsonl"
-    where = ["--peer", "127.0.0.1", "--port", str(port), "--devices", "0,1"]
-    words = ["--library", str(fake_nccl), "allreduce", "latency", "--sizes", "8", *QUICK]
-    env = {
-        **os.environ,
-        "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
-        "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
-        "PMI_SIZE": "2",
-    }
-    ranks = [
-        subprocess.Popen(
-            [build_native(), "nccl", *where, *words, "--jsonl", str(file)],
-            env={**env, "PMI_RANK": str(rank)},
-            stdout=subprocess.DEVNULL,
-        )
-        for rank in (0, 1)
-    ]
-    assert [rank.wait(LIMIT) for rank in ranks] == [0, 0]
-    records = [json.loads(line) for line in file.read_text().splitlines()]
+@pytest.fixture
+def launched(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
+    """Runs two ranks that a launcher has started; their exit statuses, errors and records."""
+
+    def run(*words: str, fake: str = "") -> tuple[list[int], list[str], list[Any]]:
+        with socket.create_server(("", 0)) as free:
+            port = free.getsockname()[1]
+        file = tmp_path / "records.jsonl"
+        where = ["--peer", "127.0.0.1", "--port", str(port), "--devices", "0,1"]
+        env = {
+            **os.environ,
+            "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
+            "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+            "NEARPEAK_FAKE_NCCL": fake,
+            "PMI_SIZE": "2",
+        }
+        argv = [build_native(), "nccl", *where, "--library", str(fake_nccl), *words]
+        ranks = [
+            subprocess.Popen(
+                [*argv, "--jsonl", str(file)],
+                env={**env, "PMI_RANK": str(rank)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in (0, 1)
+        ]
+        errors = [rank.communicate(timeout=LIMIT)[1] for rank in ranks]
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [one.returncode for one in ranks], errors, [json.loads(line) for line in lines]
+
+    return run
+
+
+def test_a_launchers_ranks_meet_over_a_socket(launched: Any) -> None:
+    codes, errors, records = launched("allreduce", "latency", "--sizes", "8", *QUICK)
+    assert (codes, errors) == ([0, 0], ["", ""])
     assert {one["benchmark"] for one in of(records, "samples")} == {"allreduce", "latency"}
     assert not of(records, "problem")
+
+
+@pytest.mark.parametrize("fault", ENDS)
+def test_between_hosts_every_rank_ends_what_never_does(launched: Any, fault: str) -> None:
+    words = ["allreduce", "--sizes", "8", *QUICK, "--limit-s", "0.2"]
+    codes, errors, _ = launched(*words, fake=fault)
+    assert codes == [1, 1]
+    assert errors[1].startswith(f"nearpeak-native: process 1: {ENDS[fault]}")
+    waiting = ENDS["hangs=3"] if fault == "breaks=3" else ENDS[fault]
+    assert errors[0].startswith(f"nearpeak-native: process 0: {waiting}")
 
 
 def test_two_ranks_on_one_gpu_are_refused(launch: Any) -> None:

@@ -62,6 +62,19 @@ def test_several_kinds_of_buffers_are_tried_one_after_the_other(launcher: Any) -
     ]
 
 
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_more_ranks_try_what_runs_on_them(launcher: Any, ranks: int) -> None:
+    names = ("latency", "allreduce", "ialltoall", "mbw_mr", "put")
+    words = ("--buffers", "H,H", "--operations", ",".join(names), "--sizes", "8,1K")
+    done = launcher.run("probe", *words, ranks=ranks)
+    assert done.code == 1, done.err
+    ends = {one["operation"]: one["status"] for one in done.of("probe") if one["status"] != "begun"}
+    can = {"allreduce", "ialltoall"} | ({"mbw_mr"} if ranks == 4 else set())
+    assert ends == {name: "ok" if name in can else "not tried" for name in names}
+    told = {one["operation"]: one["message"] for one in done.of("probe") if one["message"]}
+    assert told["put"] == f"put runs on 2 ranks, not on {ranks}"
+
+
 @pytest.mark.parametrize("operation", ["latency", "allreduce"])
 def test_the_operation_that_crashes_has_begun_and_not_ended(launcher: Any, operation: str) -> None:
     words = ("--buffers", "H,H", "--buffers", "D,D", "--operations", f"{operation},put")

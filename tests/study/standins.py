@@ -15,7 +15,7 @@ from nearpeak.machine.model import Path as DataPath
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
 from nearpeak.study.history import History
-from nearpeak.study.journal import Journal, read_records
+from nearpeak.study.journal import StudyJournal, read_records
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan
@@ -163,7 +163,7 @@ class Study:
     ) -> StudyEndRecord:
         for name in FILES:  # whose digests are recorded
             (self.folder / name).touch()
-        journal = Journal(self.folder)
+        journal = StudyJournal(self.folder)
         history = History(self.folder, plan)
         session = begin(self.folder, fingerprint(), history.session)
         told = progress or Quiet()

@@ -2,7 +2,6 @@
 """The journal of a study: whole lines, one writer, and what it says of a bad file."""
 
 import errno
-import fcntl
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.journal import NAME, CannotWriteError, Journal, read_records
+from nearpeak.journal import CannotWriteError
+from nearpeak.study.journal import NAME, StudyJournal, read_records
 from nearpeak.study.records import SCHEMA, StudyEndRecord, StudyRecord
 from nearpeak.study.seal import FILES, file_digests
 
@@ -27,58 +27,24 @@ def first(folder: Path) -> StudyRecord:
 
 
 def write(folder: Path) -> None:
-    journal = Journal(folder)
+    journal = StudyJournal(folder)
     journal.append(first(folder))
     journal.append(END, sync=True)
     journal.close()
 
 
 def test_two_studies_cannot_write_into_one_folder(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    with pytest.raises(UserError, match="another study is writing into"):
-        Journal(tmp_path)
+    journal = StudyJournal(tmp_path)
+    with pytest.raises(UserError, match="another nearpeak is writing into"):
+        StudyJournal(tmp_path)
     journal.close()
-    Journal(tmp_path).close()
-
-
-@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_is_no_second_study(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    code: int,
-) -> None:
-    def refuse(*_: Any) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    write(tmp_path)
-    assert list(read_records(tmp_path)) == [first(tmp_path), END]
-    assert capsys.readouterr().err == (
-        f"nearpeak: {tmp_path} cannot be locked ({os.strerror(code)}): "
-        "start no second study that writes into it\n"
-    )
-
-
-def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="choose another folder"):
-        Journal(tmp_path / "missing")
-
-
-def test_a_line_that_is_taken_in_pieces_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: real(file, bytes(data)[:7]))
-    write(tmp_path)
-    monkeypatch.undo()
-    assert list(read_records(tmp_path)) == [first(tmp_path), END]
+    StudyJournal(tmp_path).close()
 
 
 def test_a_line_that_does_not_fit_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(tmp_path)
+    journal = StudyJournal(tmp_path)
     journal.append(first(tmp_path))
     real, room = os.write, [7, 7, 0]
 

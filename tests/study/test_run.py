@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
+from nearpeak.journal import CannotWriteError
 from nearpeak.libraries.families import natives
 from nearpeak.study import mps, process
-from nearpeak.study.journal import CannotWriteError
 from nearpeak.study.model import Spare
 from nearpeak.study.records import (
     EnvironmentRecord,

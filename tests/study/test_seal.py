@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.journal import NAME, Journal, read_records
+from nearpeak.study.journal import NAME, StudyJournal, read_records
 from nearpeak.study.records import SCHEMA, LaunchEndRecord, StudyEndRecord, StudyRecord
 from nearpeak.study.seal import FILES, file_digests
 
@@ -21,14 +21,14 @@ def end(launch: int) -> LaunchEndRecord:
 def folder(tmp_path: Path) -> Path:
     for name in FILES:
         (tmp_path / name).write_text(f"{name} 1")
-    journal = Journal(tmp_path)
+    journal = StudyJournal(tmp_path)
     first = StudyRecord(
         schema=SCHEMA, id="a", nearpeak="0", started="now", seed=1, files=file_digests(tmp_path)
     )
     for record in (first, end(0), end(1)):
         journal.append(record)
     journal.close()
-    journal = Journal(tmp_path)  # as a resumed study does
+    journal = StudyJournal(tmp_path)  # as a resumed study does
     journal.append(end(2))
     journal.append(StudyEndRecord(status="complete", message='"digest":""'))
     journal.close()

@@ -95,8 +95,8 @@ std::string relaxation(const std::string& type, unsigned bytes);
 //     each thread the first cell that is wrong, all ones where there is none
 std::string halo(const std::string& type, unsigned chunk);
 
-// A weather model (app/cosmo_fields.hpp), also portable. `values` are those of all rows, of all
-// columns and of all planes, one after the other.
+// A weather model's pattern (app/cosmo_fields.hpp), also portable. `values` are those of all rows,
+// of all columns and of all planes, one after the other.
 //   cosmo_update(now, here, origin, pitch, plane_pitch, side, planes, band)
 //     a thread for each column of each plane and each `band` rows
 //   cosmo_pack(message, cells, first, pitch, plane_pitch, rows, columns, planes)    a Face

@@ -16,6 +16,7 @@ struct UniqueId {
 };
 
 constexpr int kSuccess = 0;
+constexpr int kInProgress = 7;
 
 enum DataType { kInt8 = 0, kInt32 = 2, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBfloat16 = 9 };
 constexpr int kSum = 0;

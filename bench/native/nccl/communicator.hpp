@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "accel/accelerator.hpp"
 #include "group/group.hpp"
@@ -10,13 +11,15 @@
 
 namespace nearpeak::nccl {
 
-// Of one rank, with a stream of its own that all its operations go into. Calls throw
-// std::runtime_error: the processes of the other ranks must be ended then, as NCCL waits for a rank
-// that is gone. At the end of an error the communicator is aborted.
+// Of one rank, with a stream of its own that all its operations go into. What fails, or has not
+// ended after `limit_s` seconds, throws std::runtime_error with the name of the call. The
+// communicator is aborted before, so that buffers can be freed, and can do no more: the processes
+// of the other ranks must be ended then.
 class Communicator {
  public:
-  // Collective over the group. The library and the device outlive it.
-  Communicator(const Api& api, Group& group, Device& device);
+  // Collective over the group. The library and the device outlive it. Where other ranks do not
+  // come, a thread is left that waits for them: the process must end.
+  Communicator(const Api& api, Group& group, Device& device, double limit_s);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -24,12 +27,14 @@ class Communicator {
   // comm.call("ncclSend", api.ncclSend, buffer, count, type, peer): with communicator and stream.
   template <class Function, class... Arguments>
   void call(const char* name, Function function, Arguments... arguments) const {
+    last_ = name;
     check(function(arguments..., handle_, stream_->native()), name);
   }
   const Api& api() const { return api_; }
   void begin_group() const { check(api_.ncclGroupStart(), "ncclGroupStart"); }
   void end_group() const { check(api_.ncclGroupEnd(), "ncclGroupEnd"); }
-  // Until all that was called is done.
+  // Until all that was called is done. The stream is asked in turn with NCCL's errors, as in
+  // nccl-tests: of what waits for a rank that is gone the stream never ends.
   void synchronize() const;
 
   // A byte of the device for messages that are empty, one each way: NCCL may leave those out.
@@ -38,19 +43,24 @@ class Communicator {
 
  private:
   void check(int result, const char* name) const;
+  void check_asynchronous() const;
+  [[noreturn]] void fail(const std::string& text) const;
+  void abort() const;
 
   const Api& api_;
+  const double limit_s_;
   const std::unique_ptr<Stream> stream_;
   const SlotBuffer empty_;
-  CommHandle handle_ = nullptr;
+  mutable CommHandle handle_ = nullptr;  // null again where it was aborted
+  mutable const char* last_ = "";        // the call whose end is waited for
 };
 
 // A group whose ranks have a communicator: what NCCL's benchmarks are given, as those of MPI have a
 // group of MPI.
 class NcclGroup final : public Group {
  public:
-  NcclGroup(Group& group, const Api& api, Device& device)
-      : group_(group), communicator_(api, group, device) {}
+  NcclGroup(Group& group, const Api& api, Device& device, double limit_s)
+      : group_(group), communicator_(api, group, device, limit_s) {}
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mode `nccl`: NCCL, or RCCL, in the place of an MPI library.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <map>
 
@@ -87,7 +90,7 @@ class Rank {
 
   int run() {
     if (const int status = open(); status != kGood) return status;
-    NcclGroup group(group_, api_, *device_);
+    NcclGroup group(group_, api_, *device_, wait_s());
     Runner runner(group, command_.common, {.program = kProgram, .buffers = command_.buffers});
     RankPlace place = this_place(group.rank());
     const DeviceInfo& info = device_->info();
@@ -155,6 +158,9 @@ class Rank {
                          " are on one GPU, which NCCL refuses: give each one of its own in "
                          "--devices");
   }
+
+  // For what is not measured too, like NCCL's first connections: less than until all are ended.
+  double wait_s() const { return 5 + 2 * command_.common.limit_s; }
 
   const Command& command_;
   Group& group_;
@@ -237,13 +243,18 @@ class NcclMode final : public Mode {
                      ": start it with a launcher, like mpirun -n 2");
     if (command_.port == 0) throw BadInput("nccl --peer needs --port N, the same on all ranks");
     check(command_, *ranks);
-    if (*rank != kLeaderRank) {
-      SocketGroup group(command_.peer, command_.port, *rank, *ranks, patience_s);
+    const int status = run_rank(*rank, [&] {
+      if (*rank != kLeaderRank) {
+        SocketGroup group(command_.peer, command_.port, *rank, *ranks, patience_s);
+        return Rank(command_, group).run();
+      }
+      const Socket listener = listen_on("", command_.port);
+      SocketGroup group(listener, *ranks, patience_s);
       return Rank(command_, group).run();
-    }
-    const Socket listener = listen_on("", command_.port);
-    SocketGroup group(listener, *ranks, patience_s);
-    return Rank(command_, group).run();
+    });
+    if (status != kFailed) return status;
+    std::fflush(nullptr);
+    _exit(status);  // a thread of NCCL may still wait for other ranks
   }
 
   Command command_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL without a GPU, over the fake CUDA driver, which must be the one that the process has loaded
-// (NEARPEAK_CUDA_LIBRARY). Operations are given to the stream and done when somebody waits for it.
-// Ranks are processes of one host: bytes go through memory that the first of them has made, in
-// pieces, so that no rank is done before those it needs have come. As unforgiving as the real one:
-// buffers must be memory of the rank's own device, and what the two ends
-// of a message say of its length must be the same.
+// (NEARPEAK_CUDA_LIBRARY). Operations are done by themselves, behind what their stream has been
+// given. Ranks are processes of one host: bytes go through memory that the first of them has made,
+// in pieces, so that no rank is done before those it needs have come. As unforgiving as the real
+// one: buffers must be memory of the rank's own device, and what the two ends of a message say of
+// its length must be the same.
 //
 // The environment's NEARPEAK_FAKE_NCCL is a comma list of
 //   zeros      what arrives is zeros
@@ -13,6 +13,9 @@
 //   stale      nothing arrives: what was there before stays
 //   rank=N     of these, on rank N alone
 //   fails=N    the Nth operation of rank 1 fails
+//   hangs=N    it never ends, until its communicator is aborted
+//   breaks=N   so does it, and rank 1 is told of an error
+//   absent     rank 1 never comes to where the communicator is made
 //   version=N  what ncclGetVersion says
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -42,7 +45,13 @@ constexpr std::size_t kPiece = 1 << 14;
 constexpr int kPatience = 20;         // looks in vain
 constexpr std::uint64_t kDepth = 32;  // pieces that may be on their way: ranks share CPUs
 
-enum Result { kSuccess = 0, kUnhandledCudaError = 1, kInvalidArgument = 4, kInvalidUsage = 5 };
+enum Result {
+  kSuccess = 0,
+  kUnhandledCudaError = 1,
+  kInvalidArgument = 4,
+  kInvalidUsage = 5,
+  kRemoteError = 6
+};
 
 struct UniqueId {
   char bytes[128];
@@ -67,8 +76,8 @@ struct Meeting {
 };
 
 struct Faults {
-  bool zeros = false, sum = false, dropped = false, stale = false;
-  int rank = -1, fails = 0, version = 22803;
+  bool zeros = false, sum = false, dropped = false, stale = false, absent = false;
+  int rank = -1, fails = 0, hangs = 0, breaks = 0, version = 22803;
 };
 
 Faults faults() {
@@ -84,6 +93,9 @@ Faults faults() {
     if (name == "stale") all.stale = true;
     if (name == "rank") all.rank = value;
     if (name == "fails") all.fails = value;
+    if (name == "hangs") all.hangs = value;
+    if (name == "breaks") all.breaks = value;
+    if (name == "absent") all.absent = true;
     if (name == "version") all.version = value;
   }
   return all;
@@ -108,6 +120,9 @@ struct Comm {
   Meeting* meeting;
   Faults faults;
   int operations = 0;
+  std::atomic<int> open{0};  // operations that have not ended
+  std::atomic<bool> aborted{false};
+  std::atomic<bool> broken{false};
 
   Lane& lane(int from, int to) const { return meeting->lanes[from][to]; }
 };
@@ -151,6 +166,7 @@ struct Part {
 void move(std::vector<Part>& parts) {
   int idle = 0;
   for (bool all = false; !all;) {
+    if (!parts.empty() && parts.front().comm->aborted) return;
     all = true;
     bool moved = false;
     std::vector<std::pair<bool, int>> busy;
@@ -223,7 +239,7 @@ void add(int type, char* to, const char* more, std::size_t count) {
   }
 }
 
-// What is done when somebody waits for the stream.
+// What an operation does.
 using Work = std::function<void()>;
 
 bool is_faulty(const Comm& comm) { return comm.faults.rank < 0 || comm.faults.rank == comm.rank; }
@@ -252,10 +268,19 @@ void run(void* data) {
   (*work)();
 }
 
-int enqueue(void* stream, Work work) {
-  static auto* const launch = of_driver<int(void*, void (*)(void*), void*)>("cuLaunchHostFunc");
-  auto* const kept = new Work(std::move(work));
+int enqueue(Comm* comm, void* stream, Work work) {
+  static auto* const launch = of_driver<int(void*, void (*)(void*), void*)>("fake_cuda_launch");
+  const bool breaks = comm->rank == 1 && comm->operations == comm->faults.breaks;
+  const bool hangs = comm->rank == 1 && comm->operations == comm->faults.hangs;
+  auto* const kept = new Work([=, work = std::move(work)] {
+    if (breaks) comm->broken = true;
+    while ((breaks || hangs) && !comm->aborted) usleep(1000);
+    if (!comm->aborted) work();
+    --comm->open;
+  });
+  ++comm->open;
   if (launch(stream, run, kept) == 0) return kSuccess;
+  --comm->open;
   delete kept;
   return kUnhandledCudaError;
 }
@@ -264,11 +289,12 @@ int flush() {
   const int error = std::exchange(group.error, kSuccess);
   auto parts = std::exchange(group.parts, {});
   if (error != kSuccess || parts.empty()) return error;
-  return enqueue(group.stream, [parts]() mutable {
+  return enqueue(parts.front().comm, group.stream, [parts]() mutable {
     std::vector<std::vector<char>> before;
     for (const Part& part : parts)
       before.emplace_back(part.data, part.data + (part.sends ? 0 : part.bytes));
     move(parts);
+    if (parts.front().comm->aborted) return;
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (!parts[i].sends) spoil(*parts[i].comm, parts[i].data, parts[i].bytes, before[i], 0);
   });
@@ -332,7 +358,7 @@ int reduction(Comm* comm, const void* out, void* in, std::size_t count, std::siz
   char* const to = receives ? storage(in, kept * each) : nullptr;
   if (each == 0 || count == 0 || from == nullptr || (receives && to == nullptr))
     return kInvalidArgument;
-  return enqueue(stream, [=] {
+  return enqueue(comm, stream, [=] {
     const std::size_t bytes = count * each;
     std::vector<char> before;
     if (receives) before.assign(to, to + kept * each);
@@ -357,6 +383,7 @@ EXPORT const char* ncclGetErrorString(int error) {
   if (error == kSuccess) return "no error";
   if (error == kUnhandledCudaError) return "unhandled cuda error";
   if (error == kInvalidArgument) return "invalid argument";
+  if (error == kRemoteError) return "remote process exited or there was a network error";
   return "invalid usage";
 }
 
@@ -378,21 +405,26 @@ EXPORT int ncclCommInitRank(Comm** made, int size, UniqueId id, int rank) {
   if (memory == MAP_FAILED) return kInvalidUsage;
   auto* const meeting = static_cast<Meeting*>(memory);
   *made = new Comm{rank, size, meeting, faults()};
+  while ((*made)->faults.absent && rank == 1) usleep(1000);
   ++meeting->come;
   while (meeting->come < size) sched_yield();
   return kSuccess;
 }
 
 EXPORT int ncclCommDestroy(Comm* comm) {
+  while (comm->open > 0) usleep(100);
   munmap(comm->meeting, sizeof(Meeting));
   delete comm;
   return kSuccess;
 }
 
-EXPORT int ncclCommAbort(Comm* comm) { return ncclCommDestroy(comm); }
+EXPORT int ncclCommAbort(Comm* comm) {
+  comm->aborted = true;
+  return ncclCommDestroy(comm);
+}
 
-EXPORT int ncclCommGetAsyncError(Comm*, int* error) {
-  *error = kSuccess;
+EXPORT int ncclCommGetAsyncError(Comm* comm, int* error) {
+  *error = comm->broken ? kRemoteError : kSuccess;
   return kSuccess;
 }
 
@@ -437,7 +469,7 @@ EXPORT int ncclAllGather(const void* out, void* in, std::size_t count, int type,
   const char* const from = storage(out, bytes);
   char* const to = storage(in, whole);
   if (bytes == 0 || from == nullptr || to == nullptr) return kInvalidArgument;
-  return enqueue(stream, [=] {
+  return enqueue(comm, stream, [=] {
     const std::vector<char> before(to, to + whole);
     const std::vector<char> all = Gathered{comm, from, bytes}.at(everyone(*comm));
     std::memcpy(to, all.data(), whole);
@@ -453,7 +485,7 @@ EXPORT int ncclBroadcast(const void* out, void* in, std::size_t count, int type,
   const char* const from = leads ? storage(out, bytes) : nullptr;
   char* const to = storage(in, bytes);
   if (bytes == 0 || to == nullptr || (leads && from == nullptr)) return kInvalidArgument;
-  return enqueue(stream, [=] {
+  return enqueue(comm, stream, [=] {
     const std::vector<char> before(to, to + bytes);
     std::vector<char> sent;
     if (leads) sent.assign(from, from + bytes);

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 HELP = """Try every operation of an MPI library on every kind of memory, verified by bytes.
 
-Two ranks, on the host and, where there are GPUs, between two of them: buffers
-of every kind and allocator, at odd addresses, of sizes around the limits where
-libraries change their protocol, 64 allocations in turn, and the growth of
-memory while buffers come and go. Crashes and hangs end one job, and the rest
-goes on in the next. A folder has conform.jsonl (all that was seen),
-conform.json and conform.html, which `nearpeak report DIR` makes again.
+Two ranks, on the host and, where there are GPUs, between two of them, and
+three and four where an operation runs among more: buffers of every kind and
+allocator, at odd addresses, of sizes around the limits where libraries change
+their protocol, 64 allocations in turn, and the growth of memory while buffers
+come and go. Crashes and hangs end one job, and the rest goes on in the next. A
+folder has conform.jsonl (all that was seen), conform.json and conform.html,
+which `nearpeak report DIR` makes again.
 
 Exit status: 0 all is done; 1 something crashed, hung, was refused, leaks or
 arrived wrong: the last line says how much; 2 bad input.
@@ -115,7 +116,7 @@ def conform(
 def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     """Tries everything, or without a choice what is left; what was seen is always written."""
     from nearpeak.conform import run
-    from nearpeak.conform.journal import Journal, check_new
+    from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
@@ -124,7 +125,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
 
     journal = None
     if chosen is None:
-        journal = Journal(folder)
+        journal = ConformJournal(folder)
         chosen = journal.begin.chosen
     else:
         check_new(folder)
@@ -137,7 +138,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     where = run.places(prepare.discover_paths(machine)[0], chosen)
     described = prepare.Programs([one.library for one in contenders]).described
     if journal is None:
-        journal = Journal(folder, run.begin(machine, chosen, described, list(where)))
+        journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:
         trials = run.Run(journal, described, where, prepare.TOOLS, prepare.shell_line)
         left = sum(len(trials.left(one)) for one in contenders)

@@ -11,6 +11,7 @@ from typer._click.exceptions import UsageError  # typer shows it as a box of sev
 
 import nearpeak.cli
 from nearpeak.errors import UserError
+from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
 
@@ -45,7 +46,7 @@ def _common(
 
 
 def main() -> None:
-    """Runs one command; bad input ends with one line and exit status 2."""
+    """Runs one command; bad input ends with one line and exit status 2, a full disk with 1."""
     try:
         status = build_app()(prog_name="nearpeak", standalone_mode=False)
     except UsageError as error:
@@ -56,6 +57,9 @@ def main() -> None:
     except UserError as error:
         print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except CannotWriteError as error:
+        print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
+        sys.exit(1)
     except typer.Abort:
         sys.exit(130)
     sys.exit(status or 0)

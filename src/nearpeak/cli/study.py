@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nearpeak.results.model import Results
     from nearpeak.results.requirements import Requirement
     from nearpeak.study.history import History
-    from nearpeak.study.journal import Journal
+    from nearpeak.study.journal import StudyJournal
     from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
     from nearpeak.study.records import AmendmentRecord, SessionRecord
@@ -293,7 +293,6 @@ def _start(
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
-    from nearpeak.study.journal import CannotWriteError
     from nearpeak.study.prepare import prepare
     from nearpeak.study.state import State
 
@@ -312,10 +311,7 @@ def _start(
     if dry_run:
         _print_lines(plan, State(plan), expected_blocks(plan))
         return
-    try:
-        journal = create(folder, machine, plan)
-    except CannotWriteError as error:
-        _stop(str(error))
+    journal = create(folder, machine, plan)
     if not options.libraries:
         print(
             "These libraries are all that was found; --mpi NAME chooses (`nearpeak mpi list` shows"
@@ -389,7 +385,7 @@ def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
 def _run(
     folder: Path,
     plan: "Plan",
-    journal: "Journal",
+    journal: "StudyJournal",
     machine: "Machine",
     requirements: "list[Requirement]",
     *,
@@ -406,7 +402,7 @@ def _run(
     from nearpeak.study import sessions
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.history import History
-    from nearpeak.study.journal import CannotWriteError, cannot_write, resume_command
+    from nearpeak.study.journal import cannot_write, resume_command
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
@@ -444,8 +440,6 @@ def _run(
             if isinstance(cause, OSError):
                 raise cannot_write(folder, cause) from None
             raise
-    except CannotWriteError as error:
-        _stop(str(error))
     finally:
         journal.close()
     if study.signal is not None:
@@ -475,8 +469,3 @@ def _report(folder: Path) -> "Results":
     results = build_results(folder)
     print_summary(results, write_report(results, folder))
     return results
-
-
-def _stop(message: str) -> None:
-    print(f"nearpeak: {printable(message)}", file=sys.stderr)
-    raise typer.Exit(1)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """conform.jsonl, the truth of a run: appended as it happens, read by --resume."""
 
-import os
+import shlex
 from pathlib import Path
 
 import msgspec
 
+from nearpeak import journal
 from nearpeak.conform.model import Memory, Operation
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
@@ -58,25 +59,27 @@ class BadlyEnded(msgspec.Struct, kw_only=True, tag_field="record", tag="bad end"
 Record = Begin | Contended | Ended | BadlyEnded
 
 
-class Journal:
-    """The open file; every record is a whole line."""
+def resume_command(folder: Path) -> str:
+    """The line for a POSIX shell that goes on with the run in a folder."""
+    return shlex.join(["nearpeak", "conform", "--resume", "-o", str(folder)])
+
+
+class ConformJournal:
+    """The open conform.jsonl of one run, with all its records."""
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
-        """A new one, or one to go on with. UserError for a folder that is not so."""
-        file = folder / NAME
+        """A new one, or one to go on with.
+
+        UserError for a folder that is not so, or when another run has it; CannotWriteError.
+        """
         self.folder = folder
-        if begin is not None:
+        if begin is None:
+            read(folder)  # where there is none, none is made
+        else:
             check_new(folder)
-        self.records = [] if begin else read(folder)
-        try:
-            make_folder(folder)
-            if begin is None:
-                _cut_half_line(file)
-            self._opened = file.open("ab")
-        except OSError as error:
-            raise UserError(
-                f"cannot write into {folder} ({error.strerror}): name another folder with -o"
-            ) from None
+            _make(folder)
+        self._lines = journal.Journal(folder / NAME, resume_command(folder))
+        self.records = read(folder) if begin is None else []
         if begin is not None:
             self.append(begin)
 
@@ -88,14 +91,16 @@ class Journal:
         return first
 
     def append(self, record: Record) -> None:
-        """Adds a line, which is in the file when this returns."""
+        """Adds a line, which is on the disk when this returns. CannotWriteError.
+
+        Each is: what is tried may take the machine down.
+        """
+        self._lines.append(msgspec.json.encode(record) + b"\n", sync=True)
         self.records.append(record)
-        self._opened.write(msgspec.json.encode(record) + b"\n")
-        self._opened.flush()
 
     def close(self) -> None:
-        """Ends it."""
-        self._opened.close()
+        """Gives the file and its lock back."""
+        self._lines.close()
 
 
 def check_new(folder: Path) -> None:
@@ -112,8 +117,7 @@ def read(folder: Path) -> list[Record]:
     file = folder / NAME
     decode = msgspec.json.Decoder(Record).decode
     try:
-        lines = file.read_bytes().split(b"\n")[:-1]
-        records = [decode(line) for line in lines]
+        records = [decode(line) for line in journal.whole_lines(file)]
         whole = bool(records) and isinstance(records[0], Begin) and records[0].schema == SCHEMA
     except OSError as error:
         raise UserError(
@@ -128,6 +132,10 @@ def read(folder: Path) -> list[Record]:
     return records
 
 
-def _cut_half_line(file: Path) -> None:
-    text = file.read_bytes()
-    os.truncate(file, text.rfind(b"\n") + 1)
+def _make(folder: Path) -> None:
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise UserError(
+            f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
+        ) from None

@@ -14,6 +14,9 @@ from nearpeak.study.describe import Allocator, Description, closest
 from nearpeak.study.trials import CHURN, DATA, GOOD, LEAK, PLAIN, Case, Outcome
 
 RANKS = 2
+# Of what more can do, like collective operations: an odd number, for which algorithms in steps of
+# powers of two have a remainder, and one that takes two such steps.
+MORE_RANKS = (3, 4)
 Depth = Literal["quick", "default", "full"]
 QUICK_SIZES = [8, 64 << 10, 4 << 20]
 # On both sides of where libraries change their protocol: powers of two from 4 KiB on, less and more
@@ -127,8 +130,21 @@ def cases(
             every = chosen.buffers or memory.buffers in EVERY_OPERATION
             if thorough or (every and is_first(case)):
                 found.append(case)
+    found += [case for first in found if is_first(first) for case in _among_more(described, first)]
     threaded = {one.name for one in described.benchmarks if one.threads}
-    return sorted(found, key=lambda case: (not is_first(case), case.operation in threaded))
+    return sorted(
+        found, key=lambda case: (not is_first(case), case.ranks, case.operation in threaded)
+    )
+
+
+def _among_more(described: Description, first: Case) -> list[Case]:
+    """The same data among more ranks, where the operation can and all buffers are alike."""
+    rules = [one.ranks for one in described.benchmarks if one.name == first.operation]
+    return [
+        msgspec.structs.replace(first, ranks=ranks)
+        for ranks in MORE_RANKS
+        if _alike(first.buffers) and any(rule.fits(ranks) for rule in rules)
+    ]
 
 
 def sizes_of(case: Case, chosen: Chosen) -> list[int]:
@@ -166,8 +182,9 @@ _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed
 
 
 def is_first(case: Case) -> bool:
-    """Whether others rest on it: data in plain memory, as it was allocated."""
-    return case.allocator == PLAIN and case.offset == 0 and case.check == DATA
+    """Whether others rest on it: data in plain memory, as it was allocated, between two ranks."""
+    plainest = case.allocator == PLAIN and case.offset == 0 and case.check == DATA
+    return plainest and case.ranks == RANKS
 
 
 def _alike(buffers: str) -> bool:

@@ -3,6 +3,7 @@
 
 import datetime
 import itertools
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +13,19 @@ import msgspec
 
 import nearpeak
 from nearpeak.conform import plan
-from nearpeak.conform.journal import SCHEMA, BadlyEnded, Begin, Contended, Ended, Journal
+from nearpeak.conform.journal import (
+    SCHEMA,
+    BadlyEnded,
+    Begin,
+    ConformJournal,
+    Contended,
+    Ended,
+    resume_command,
+)
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
-from nearpeak.files import make_folder, write_whole
+from nearpeak.files import make_folder, put_whole
+from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machines
@@ -35,8 +45,14 @@ class Place:
     """Where ranks are, for buffers of some kinds."""
 
     path: machines.Path
-    ends: Ends
+    ends: Ends  # of two ranks
     buffers: str  # that stand for all that are tried there
+    more: Ends  # which more ranks take in turn: with fewer cores or GPUs they share them
+
+    def seats(self, ranks: int) -> Ends:
+        """The end that each rank sits at."""
+        seats = self.ends if ranks == plan.RANKS else self.more
+        return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
 
 def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
@@ -48,9 +64,10 @@ def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
     gpus = gpu_path(paths)
     found = {}
     if host is not None and (ends := rank_ends(host, HOST)):
-        found[HOST] = Place(host, ends, HOST)
+        found[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        found |= {kind: Place(gpus, ends, "D,D") for kind in GPU_BUFFERS}
+        place = Place(gpus, ends, "D,D", _most_ends(paths, "D,D") or ends)
+        found |= dict.fromkeys(GPU_BUFFERS, place)
     wanted = [parse_buffers(one) for one in chosen.buffers] or list(found)
     for kind in wanted:
         if kind not in found and gpus is not None and len(kind.split(",")) == plan.RANKS:
@@ -63,6 +80,12 @@ def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
     return {kind: found[kind] for kind in wanted}
+
+
+def _most_ends(paths: Sequence[machines.Path], buffers: str) -> Ends | None:
+    """Those of the path with most, for more than two ranks; None where no path has so many."""
+    wide = [one for one in paths if one.transport == "memory" and len(one.ends) > plan.RANKS]
+    return max(filter(None, (rank_ends(one, buffers) for one in wide)), key=len, default=None)
 
 
 def begin(
@@ -96,7 +119,7 @@ class Run:
 
     def __init__(
         self,
-        journal: Journal,
+        journal: ConformJournal,
         described: Description,
         where: dict[str, Place],
         tools: Tools,
@@ -124,7 +147,10 @@ class Run:
         return [case for case in self._cases if case not in done]
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
-        """Tries what is left of a library's cases; `tell` is called with each outcome."""
+        """Tries what is left of a library's cases; `tell` is called with each outcome.
+
+        CannotWriteError when a disk takes no more; then nothing is running any more.
+        """
         self._journal.append(
             Contended(
                 library=contender.library.name,
@@ -161,9 +187,9 @@ class Run:
     def _alike(self, left: Sequence[Case]) -> list[Case]:
         """The first of them, and those behind it that can share its job."""
 
-        def sort(case: Case) -> tuple[str, bool, bool]:
+        def sort(case: Case) -> tuple[str, int, bool, bool]:
             path = self._where[case.buffers].path.id
-            return path, case.operation in self._threaded, plan.is_first(case)
+            return path, case.ranks, case.operation in self._threaded, plan.is_first(case)
 
         return list(next(itertools.groupby(left, key=sort))[1])
 
@@ -200,7 +226,8 @@ class Run:
         job = Job(
             cases, self._sizes, partial(self._launch, contender, cases[0]), self._shell_line, record
         )
-        job.run(self._chosen.limit_seconds)
+        # More ranks may share cores, on which those that wait for others take turns with them.
+        job.run(self._chosen.limit_seconds * cases[0].ranks / plan.RANKS)
         if (end := job.bad_end) is not None:
             if len(job.ended) > 1:
                 again = self._repeating(contender, job.ended, "-end")
@@ -214,7 +241,8 @@ class Run:
     def _launch(self, contender: Contender, case: Case, words: list[str]) -> CommandLine:
         """Of `nearpeak-mpi probe` where the case is tried."""
         place = self._where[case.buffers]
-        return probe_launch(self._tools, contender, words, place.path, place.ends, place.buffers)
+        ends = place.seats(case.ranks)
+        return probe_launch(self._tools, contender, words, place.path, ends, place.buffers)
 
     def _sizes(self, case: Case) -> list[int]:
         return plan.sizes_of(case, self._chosen)
@@ -222,16 +250,27 @@ class Run:
     def _repeating(self, contender: Contender, cases: Sequence[Case], suffix: str = "") -> str:
         """The shell line that tries these cases in one job, from a file in the folder."""
         file = self._cases_file(contender, cases[-1], suffix)
-        make_folder(file.parent)
-        write_whole(file, cases_text(cases, self._sizes))
+        try:
+            make_folder(file.parent)
+            put_whole(file, cases_text(cases, self._sizes).encode())
+        except OSError as error:
+            raise self._cannot_write(self._journal.folder, error) from None
         return self._shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
 
     def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
         words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
-        name = "-".join(map(str, (*words, case.check))) + suffix
+        more = (f"{case.ranks}-ranks",) if case.ranks > plan.RANKS else ()
+        name = "-".join(map(str, (*words, case.check, *more))) + suffix
         return self._journal.folder.resolve() / "cases" / f"{name}.txt"
 
+    def _cannot_write(self, folder: Path, error: OSError | None) -> CannotWriteError:
+        return cannot_write(folder, error, resume_command(self._journal.folder))
+
     def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
+        # Jobs and their libraries write into the second one.
+        for folder in (self._journal.folder, Path(tempfile.gettempdir())):
+            if outcome.bad and disk_is_full(folder):
+                raise self._cannot_write(folder, None)
         self._journal.append(
             Ended(
                 library=contender.library.name,

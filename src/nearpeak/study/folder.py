@@ -10,7 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import make_folder, put_whole
 from nearpeak.machine.model import Machine
 from nearpeak.study.answers import Answers
-from nearpeak.study.journal import NAME, Journal, cannot_write, read_records
+from nearpeak.study.journal import NAME, StudyJournal, cannot_write, read_records
 from nearpeak.study.model import SCHEMA, Plan
 
 
@@ -25,7 +25,7 @@ def check_new(folder: Path) -> None:
         )
 
 
-def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
+def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     """Makes the folder with machine.json and plan.json, and opens its journal.
 
     UserError when it is not empty or not ours to write, CannotWriteError when the disk is full.
@@ -37,7 +37,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
         raise UserError(
             f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
         ) from None
-    journal = Journal(folder)
+    journal = StudyJournal(folder)
     try:
         for name, content in (("machine.json", machine), ("plan.json", plan)):
             text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
@@ -52,7 +52,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> Journal:
     return journal
 
 
-def reopen(folder: Path) -> tuple[Plan, Journal]:
+def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
     """The plan and the open journal of an earlier study.
 
     UserError when there is none in `folder`, or when it has another schema.
@@ -60,7 +60,7 @@ def reopen(folder: Path) -> tuple[Plan, Journal]:
     plan = read_plan(folder)
     if (folder / NAME).exists():
         next(read_records(folder, Answers(plan).take), None)
-    return plan, Journal(folder)
+    return plan, StudyJournal(folder)
 
 
 def read_plan(folder: Path) -> Plan:

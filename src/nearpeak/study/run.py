@@ -14,6 +14,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.files import make_folder, sync
+from nearpeak.journal import disk_is_full
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
@@ -23,7 +24,7 @@ from nearpeak.study.commands import Tools, make_command
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
-from nearpeak.study.journal import Journal, cannot_write, disk_is_full
+from nearpeak.study.journal import StudyJournal, cannot_write
 from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.process import Outcome, run_tree
@@ -100,7 +101,7 @@ class StudyRun:
         self,
         folder: Path,
         plan: Plan,
-        journal: Journal,
+        journal: StudyJournal,
         tools: Tools,
         shell_line: Callable[[CommandLine], str],
         progress: Progress,

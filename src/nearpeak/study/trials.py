@@ -39,9 +39,10 @@ class Case(msgspec.Struct, frozen=True, order=True):
     allocator: str = PLAIN  # of the ranks with buffers that it gives
     offset: int = 0  # bytes from where an allocation begins to the first buffer
     check: str = DATA
+    ranks: int = 2
 
     def words(self, sizes: Sequence[int]) -> list[str]:
-        """The options of `nearpeak-mpi probe` for it alone."""
+        """The options of `nearpeak-mpi probe` for it alone, on its ranks."""
         return [
             *("--buffers", self.buffers, "--operations", self.operation),
             *(("--allocators", self.allocator) if self.allocator != PLAIN else ()),
@@ -118,13 +119,12 @@ class _Line(msgspec.Struct, tag_field="record", tag="probe"):
     leaked_host_bytes: float = 0.0
     leaked_device_bytes: float = 0.0
 
-    @property
-    def case(self) -> Case:
-        return Case(self.buffers, self.operation, self.allocator, self.offset, self.check)
+    def case(self, ranks: int) -> Case:
+        return Case(self.buffers, self.operation, self.allocator, self.offset, self.check, ranks)
 
 
 class Job:
-    """One launch for some cases, in their order.
+    """One launch for some cases of as many ranks, in their order.
 
     `sizes` of a case's messages are in bytes; `launch` makes the command line of ranks with these
     words behind `probe`; `tell` is called with every outcome as it is known, whose command repeats
@@ -183,7 +183,7 @@ class Job:
             status, message = _end_words(ended, log, limit_seconds)
             self._end(
                 Outcome(
-                    case=self._begun.case,
+                    case=self._begun.case(self._cases[0].ranks),
                     status=status,
                     message=message,
                     size_bytes=self._begun.size_bytes,
@@ -227,7 +227,8 @@ class Job:
             line = msgspec.json.decode(text, type=_Line)
         except (msgspec.MsgspecError, ValueError):
             return  # of another kind, or of ranks that wrote at once as they crashed
-        if line.case in self._told:
+        case = line.case(self._cases[0].ranks)
+        if case in self._told:
             return  # by another rank, or of what a refusal has ended
         if line.status == "begun":
             self._begun = line
@@ -235,8 +236,8 @@ class Job:
             self._begun = None
             told = msgspec.structs.asdict(line)
             for name in msgspec.structs.fields(Case):
-                del told[name.name]
-            self._end(Outcome(case=line.case, **told), self.ended)
+                told.pop(name.name, None)
+            self._end(Outcome(case=case, **told), self.ended)
 
     def _end(self, outcome: Outcome, before: list[Case]) -> None:
         """`before`: what the job had tried when this case began."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nearpeak.conform.model import Conformance, Memory, Operation, Tried
+from nearpeak.conform.plan import RANKS
 from nearpeak.numbers import count, size
 from nearpeak.study.logs import fault, without_addresses
 from nearpeak.study.trials import CHURN, GOOD, LEAK, NOT_TRIED, PLAIN, BadEnd, Outcome, Status
@@ -70,6 +71,7 @@ def case(outcome: Outcome) -> str:
     words += [one.allocator] if one.allocator != PLAIN else []
     words += [f"offset {one.offset}"] if one.offset else []
     words += [CHECKS[one.check]] if one.check in CHECKS else []
+    words += [f"{one.ranks} ranks"] if one.ranks > RANKS else []
     words += [size(outcome.size_bytes)] if outcome.size_bytes is not None else []
     return ", ".join(words)
 

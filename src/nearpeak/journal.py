@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of records: whole lines appended as they happen, so that nothing recorded is ever lost."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from nearpeak.errors import UserError
+from nearpeak.files import sync as sync_folder
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# What fails with less than this left on the disk is taken to have failed for that.
+LEAST_FREE_BYTES = 64 * 1024
+
+
+class CannotWriteError(Exception):
+    """A folder took no more data; the message is one line that says what to do."""
+
+
+def cannot_write(folder: Path, error: OSError | None, resume: str) -> CannotWriteError:
+    """Words for a write that failed (None: the disk is all but full).
+
+    `resume`: the shell line that completes what was being written.
+    """
+    if error is None or error.errno in _FULL:
+        why = f"no space is left for {folder}: free some"
+    else:
+        why = f"{folder} cannot be written ({error.strerror}): make it writable"
+    return CannotWriteError(f"{why}, then `{resume}` completes it")
+
+
+def disk_is_full(folder: Path) -> bool:
+    """Whether the folder's disk has hardly any space left."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
+
+
+class Journal:
+    """An open file of lines, locked against a second writer.
+
+    A last line without its end, which a killed writer may have left, is cut off when it is opened.
+    A line that does not fit is taken back before CannotWriteError is raised.
+    """
+
+    def __init__(self, file: Path, resume: str) -> None:
+        """Opens or creates the file; UserError when it cannot be, or when somebody else has it.
+
+        `resume`: the shell line that completes what is written here.
+        """
+        self._folder = file.parent
+        self._resume = resume
+        try:
+            self._file = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            sync_folder(self._folder)  # its name is on the disk
+        except OSError as error:
+            raise UserError(
+                f"cannot write into {self._folder} ({error.strerror}): "
+                "choose another folder with -o"
+            ) from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._file)
+            raise UserError(
+                f"another nearpeak is writing into {self._folder}: wait for it, or choose another "
+                "with -o"
+            ) from None
+        except OSError as error:  # some file systems have no locks
+            print(
+                f"nearpeak: {self._folder} cannot be locked ({error.strerror}): "
+                "start no second one that writes into it",
+                file=sys.stderr,
+            )
+        self._cut_half_line()
+
+    def append(self, line: bytes, *, sync: bool = False) -> None:
+        """Adds a line with its newline; with `sync` it is on the disk when this returns."""
+        before = os.fstat(self._file).st_size
+        try:
+            left = memoryview(line)
+            while left:  # a disk may take a part, and say why with the rest
+                left = left[os.write(self._file, left) :]
+            if sync:
+                os.fsync(self._file)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # then it is cut off when the file is opened again
+                os.ftruncate(self._file, before)
+            raise cannot_write(self._folder, error, self._resume) from None
+
+    def close(self) -> None:
+        """Gives the file and its lock back."""
+        os.close(self._file)
+
+    def _cut_half_line(self) -> None:
+        end = os.fstat(self._file).st_size
+        keep = end
+        while keep > 0:
+            start = max(0, keep - 65536)
+            found = os.pread(self._file, keep - start, start).rfind(b"\n")
+            if found >= 0:
+                keep = start + found + 1
+                break
+            keep = start
+        if keep < end:
+            os.ftruncate(self._file, keep)
+
+
+def whole_lines(file: Path) -> Iterator[bytes]:
+    """Every line with its newline, in order; a half line at the end is left out. OSError."""
+    with file.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                yield line

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A journal: whole lines, one writer; what is kept when a disk is full or a writer killed."""
+
+import errno
+import fcntl
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.journal import CannotWriteError, Journal, cannot_write, whole_lines
+
+RESUME = "nearpeak study --resume -o here"
+# Takes the lock, writes a line and a half, says so and waits to be killed.
+HOLDER = """
+import os, sys, time
+from pathlib import Path
+from nearpeak.journal import Journal
+file = Path(sys.argv[1])
+journal = Journal(file, "again")
+journal.append(b"whole\\n", sync=True)
+with file.open("ab") as half:
+    half.write(b"ha")
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def open_here(folder: Path) -> Journal:
+    return Journal(folder / "lines", RESUME)
+
+
+def lines(folder: Path) -> list[bytes]:
+    return list(whole_lines(folder / "lines"))
+
+
+def test_what_another_process_holds_is_refused_and_its_half_line_cut_off_after_its_end(
+    tmp_path: Path,
+) -> None:
+    argv = [sys.executable, "-c", HOLDER, str(tmp_path / "lines")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(UserError) as error:
+            open_here(tmp_path)
+        assert str(error.value) == (
+            f"another nearpeak is writing into {tmp_path}: wait for it, or choose another with -o"
+        )
+        holder.send_signal(signal.SIGKILL)
+    assert (tmp_path / "lines").read_bytes() == b"whole\nha"
+    assert lines(tmp_path) == [b"whole\n"]
+    journal = open_here(tmp_path)
+    journal.append(b"more\n")
+    journal.close()
+    assert (tmp_path / "lines").read_bytes() == b"whole\nmore\n"
+
+
+def test_two_in_one_process_exclude_each_other_too(tmp_path: Path) -> None:
+    journal = open_here(tmp_path)
+    with pytest.raises(UserError, match="another nearpeak is writing into"):
+        open_here(tmp_path)
+    journal.close()
+    open_here(tmp_path).close()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_no_second_writer(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    code: int,
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    journal = open_here(tmp_path)
+    journal.append(b"one\n")
+    journal.close()
+    assert lines(tmp_path) == [b"one\n"]
+    assert capsys.readouterr().err == (
+        f"nearpeak: {tmp_path} cannot be locked ({os.strerror(code)}): "
+        "start no second one that writes into it\n"
+    )
+
+
+def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="choose another folder"):
+        open_here(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_what_is_synced_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append(Path(f"/proc/self/fd/{file}").readlink())
+    )
+    journal = open_here(tmp_path)
+    journal.append(b"one\n", sync=sync)
+    journal.close()
+    assert synced == [tmp_path, *([tmp_path / "lines"] if sync else [])]
+
+
+def test_a_line_that_is_taken_in_pieces_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: real(file, bytes(data)[:7]))
+    journal = open_here(tmp_path)
+    journal.append(b"longer than seven\n")
+    journal.close()
+    assert lines(tmp_path) == [b"longer than seven\n"]
+
+
+def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:
+    journal = open_here(tmp_path)
+    journal.append(b"first\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(CannotWriteError) as error:
+            journal.append(b"second\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(error.value) == (
+        f"{tmp_path} cannot be written (File too large): make it writable, then `{RESUME}` "
+        "completes it"
+    )
+    assert (tmp_path / "lines").read_bytes() == b"first\n"
+    journal.append(b"third\n")  # there is room again
+    journal.close()
+    assert lines(tmp_path) == [b"first\n", b"third\n"]
+
+
+def test_one_that_cannot_be_taken_back_is_cut_off_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = open_here(tmp_path)
+    journal.append(b"first\n")
+    real, room = os.write, [3, 0]
+
+    def fail(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write_some(file: int, data: Any) -> int:
+        left = room.pop(0)
+        return real(file, bytes(data)[:left]) if left else fail()
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "write", write_some)
+        broken.setattr(os, "ftruncate", fail)
+        with pytest.raises(CannotWriteError, match="no space is left"):
+            journal.append(b"second\n")
+    journal.close()
+    assert (tmp_path / "lines").read_bytes() == b"first\nsec"
+    open_here(tmp_path).close()
+    assert (tmp_path / "lines").read_bytes() == b"first\n"
+
+
+@pytest.mark.parametrize("error", [None, OSError(errno.ENOSPC, ""), OSError(errno.EDQUOT, "")])
+def test_a_full_disk_says_what_to_do(error: OSError | None) -> None:
+    assert str(cannot_write(Path("here"), error, RESUME)) == (
+        f"no space is left for here: free some, then `{RESUME}` completes it"
+    )
