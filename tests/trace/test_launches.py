@@ -251,6 +251,21 @@ def test_more_than_an_int_counts(tracer: Tracer) -> None:
     assert calls["MPI_Send", 2 * size[1], "none"] == (2 + large[0], 4 * size[0] + large[1])
 
 
+@pytest.mark.parametrize("tracer", ["openmpi"], indirect=True)
+def test_the_launcher_of_another_library_is_told(tracer: Tracer) -> None:
+    try:
+        catalogue.add("mpich")
+    except UserError as error:
+        pytest.skip(f"mpich cannot be installed: {error}")
+    other = Tracer(resolve("mpich"), tracer.folder)
+    env = command_line(tracer.library, Launch(program=["-"], ranks=[Rank(cpus=[0])])).env
+    done = other.run(tracer.compiled(), "next", options=("--mpi", "openmpi"), env=env)
+    assert done.code == 0, (done.out, done.err)
+    assert done.trace is not None
+    assert [(one.rank, one.world, one.launched) for one in done.trace.ranks] == [(0, 1, 2)] * 2
+    assert "it is not the launcher of openmpi" in " ".join(done.out.split())
+
+
 def test_a_program_of_sessions_is_counted(tracer: Tracer) -> None:
     done = tracer.run(tracer.compiled(), "session")
     assert done.code == 0, (done.out, done.err)

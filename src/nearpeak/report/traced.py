@@ -48,7 +48,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
         if len(trace.ranks) > len(ranks_shown):
             between = len(trace.ranks) - len(ranks_shown)
             console.print(f"... and {count(between, 'rank')} between these: see --all")
-        for line in outstanding(trace.ranks):
+        for line in outstanding(trace.ranks) if trace.expected > 1 else []:
             console.print(line)
         console.print()
     if trace.ceilings:
@@ -133,25 +133,35 @@ def outstanding(ranks: Sequence[Rank]) -> list[str]:
     """Which rank had the most of what."""
     found = []
     if all(one.own_seconds is not None for one in ranks):
-        most, told = _most(ranks, lambda one: one.own_seconds or 0.0, "s")
+        most, told = _most(ranks, lambda one: one.own_seconds or 0.0, _seconds)
         found.append(
             f"Most loaded is {most}: outside of MPI {told}. Others may have waited for it."
         )
-    most, told = _most(ranks, lambda one: one.mpi_seconds, "s")
+    most, told = _most(ranks, lambda one: one.mpi_seconds, _seconds)
     found.append(f"Longest in MPI is {most}: {told}.")
     if any(one.bytes for one in ranks):
-        most, told = _most(ranks, lambda one: one.bytes, "B")
+        most, told = _most(ranks, lambda one: one.bytes, _bytes)
         found.append(f"Most bytes has {most}: {told}.")
     return found
 
 
-def _most(ranks: Sequence[Rank], of: Callable[[Rank], float], unit: str) -> tuple[str, str]:
+def _most(
+    ranks: Sequence[Rank], of: Callable[[Rank], float], text: Callable[[float], str]
+) -> tuple[str, str]:
     first = max(ranks, key=of)
     middle = statistics.median(of(one) for one in ranks)
     return (
         f"rank {first.rank} on {first.host}",
-        f"{number(of(first))} {unit}, the median of ranks {number(middle)} {unit}",
+        f"{text(of(first))}, the median of ranks {text(middle)}",
     )
+
+
+def _seconds(value: float) -> str:
+    return f"{number(value)} s"
+
+
+def _bytes(value: float) -> str:
+    return f"{value:.0f} B"
 
 
 def _outermost(ranks: Sequence[Rank]) -> list[Rank]:
