@@ -15,6 +15,14 @@ namespace nearpeak::trace {
 template <typename Handle, typename Value>
 class Handles {
  public:
+  Handles() = default;
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  ~Handles() {
+    for (auto& head : heads_)
+      for (Node* node = head.load(); node != nullptr;) delete std::exchange(node, node->next);
+  }
+
   // Null where it is not known.
   const Value* find(Handle handle) const {
     for (const Node* node = heads_[slot(handle)].load(std::memory_order_acquire); node != nullptr;

@@ -23,10 +23,11 @@ struct Request {
   std::int64_t part_bytes = -1;
 };
 
-Handles<MPI_Comm, Members> comms;
-Handles<MPI_Win, Members> windows;
-Handles<MPI_Datatype, std::int64_t> types;
-Handles<MPI_Request, Request> requests;
+// Never freed: threads may call MPI while the program ends.
+auto& comms = *new Handles<MPI_Comm, Members>;
+auto& windows = *new Handles<MPI_Win, Members>;
+auto& types = *new Handles<MPI_Datatype, std::int64_t>;
+auto& requests = *new Handles<MPI_Request, Request>;
 
 MPI_Group all{};  // of MPI_COMM_WORLD, or what stands for it
 

@@ -44,7 +44,7 @@ struct Mine {
   Cell** index;  // open addressing
   std::size_t mask;
   std::size_t known;
-  bool homeless;
+  bool homeless;  // there is no place for more
 };
 // The library is loaded before the program starts: its variables have fixed places.
 [[gnu::tls_model("initial-exec")]] thread_local Mine mine{};
@@ -74,7 +74,9 @@ void complain(const char* what, const char* name) {
 // What the file has from here on: its space is taken at once, as a full disk would end the program
 // where it is written to later.
 void* map(std::size_t bytes) {
-  errno = posix_fallocate(file, static_cast<off_t>(file_bytes), static_cast<off_t>(bytes));
+  do {  // a profiler's signals may interrupt it
+    errno = posix_fallocate(file, static_cast<off_t>(file_bytes), static_cast<off_t>(bytes));
+  } while (errno == EINTR);
   if (errno != 0) return nullptr;
   void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
                            static_cast<off_t>(file_bytes));
@@ -104,7 +106,7 @@ bool grow(Mine& own) {
     growing.clear();
   }
   if (place == nullptr) {
-    own.homeless = own.first == nullptr;
+    own.homeless = true;
     return false;
   }
   if (own.first == nullptr) own.first = place;
@@ -117,7 +119,19 @@ std::size_t slot_of(std::uint64_t key, std::size_t mask) {
   return (key * 0x9E3779B97F4A7C15U >> 20U) & mask;
 }
 
+// Frees the index when its thread ends.
+struct End {
+  bool armed = false;
+  ~End() {
+    std::free(mine.index);
+    mine = {};
+  }
+};
+
 bool enlarge_index(Mine& own) {
+  static thread_local End end;
+  end.armed = true;
+
   const std::size_t slots = own.index == nullptr ? 256 : 2 * (own.mask + 1);
   auto** const index = static_cast<Cell**>(std::calloc(slots, sizeof(Cell*)));
   if (index == nullptr) return false;
@@ -134,7 +148,7 @@ bool enlarge_index(Mine& own) {
 }
 
 // A cell that this thread has not used yet; null where there is no place.
-Cell* new_cell(Mine& own, std::uint64_t key, Header& head) {
+Cell* new_cell(Mine& own, std::uint64_t key) {
   if (own.last == nullptr || own.used == kCells)
     if (!grow(own)) return nullptr;
   if (own.index == nullptr || 2 * own.known > own.mask)
@@ -145,16 +159,16 @@ Cell* new_cell(Mine& own, std::uint64_t key, Header& head) {
   while (own.index[slot] != nullptr) slot = (slot + 1) & own.mask;
   own.index[slot] = cell;
   ++own.known;
-  head.last = instant();
+  own.last->instant = instant();
   return cell;
 }
 
-Cell* cell_of(Mine& own, std::uint64_t key, Header& head) {
+Cell* cell_of(Mine& own, std::uint64_t key) {
   if (own.index != nullptr)
     for (std::size_t slot = slot_of(key, own.mask); own.index[slot] != nullptr;
          slot = (slot + 1) & own.mask)
       if (own.index[slot]->key == key) return own.index[slot];
-  return new_cell(own, key, head);
+  return new_cell(own, key);
 }
 
 int number(const char* variable) {
@@ -264,7 +278,7 @@ void add(const Kind& kind, std::uint64_t ticks, std::uint64_t now) {
   const std::uint64_t key = bits(kind.operation) << 48U | bits(kind.maker) << 39U | size << 33U |
                             bits(kind.device ? 1 : 0) << 32U |
                             (bits(std::int64_t{kind.peer} + 2) & 0xFFFFFFFFU);
-  Cell* const cell = kind.operation == 0 ? nullptr : cell_of(mine, key, *head);
+  Cell* const cell = kind.operation == 0 ? nullptr : cell_of(mine, key);
   if (cell == nullptr) {
     std::atomic_ref(head->lost).fetch_add(1);
     return;

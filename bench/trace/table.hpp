@@ -36,18 +36,19 @@ struct Cell {
   std::uint64_t longest;  // ticks of one call
 };
 
+// The clock's ticks, and the same instant in nanoseconds.
+struct Instant {
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
 constexpr int kCells = 408;
 struct Section {
   std::uint64_t bytes;  // of this section; 0: it was never begun
   std::uint64_t thread;
   std::uint64_t last;  // in the first of a thread: ticks at the end of its last call
+  Instant instant;     // when its last cell was begun
   Cell cells[kCells];  // those used come first
-};
-
-// The clock's ticks, and the same instant in nanoseconds.
-struct Instant {
-  std::uint64_t ticks;
-  std::uint64_t ns;
 };
 
 struct Name {
@@ -60,7 +61,7 @@ struct Header {
   std::uint32_t header_bytes;
   std::uint32_t operations;
   Instant first;
-  Instant last;             // both: how long a tick is
+  Instant last;             // this, or a later one of a section: how long a tick is
   std::uint64_t begun;      // ticks when MPI_Init had ended
   std::uint64_t finalized;  // ticks when MPI_Finalize began; 0: it never did
   std::uint64_t lost;       // calls that found no place

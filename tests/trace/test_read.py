@@ -39,7 +39,7 @@ def section(thread: int, cells: list[Made]) -> bytes:
     for place, ((operation, maker, size, peer), values) in enumerate(cells):
         key = operation << 48 | maker << 39 | size << 33 | (peer + 2)
         made[place] = (key, *values)
-    head = SECTION.pack(SECTION_BYTES, thread, 2_000_000_000)
+    head = SECTION.pack(SECTION_BYTES, thread, 2_000_000_000, 500 + TICKS * 10**8, 10**8)
     return (head + made.tobytes()).ljust(SECTION_BYTES, b"\0")
 
 
@@ -98,6 +98,17 @@ def test_threads_are_summed_and_a_crash_ends_with_the_last_call(tmp_path: Path) 
     [(_, send)] = left.called
     assert (send.calls, send.bytes) == (30, 120)
     assert send.longest_seconds == pytest.approx(4e-7)
+
+
+def test_the_last_instant_says_how_long_a_tick_is(tmp_path: Path) -> None:
+    """A rank that was killed left none at its end."""
+    file = rank_file(tmp_path, 0, [SENT])
+    data = bytearray(file.read_bytes())
+    later = (1000 + 4 * TICKS * 10**9, 2 * 10**9)  # twice as many ticks in a second
+    SECTION.pack_into(data, 4096, SECTION_BYTES, 0, 2_000_000_000, *later)
+    file.write_bytes(data)
+    [(_, send)] = read(file).called
+    assert send.seconds == pytest.approx(5e-7)
 
 
 def test_one_thread_may_have_several_sections(tmp_path: Path) -> None:

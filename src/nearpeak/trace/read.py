@@ -17,7 +17,7 @@ MAGIC = b"NPTRAC2\0"
 # As Header, after it the names of the operations.
 HEADER = struct.Struct("=8sII4Q3Qiiii64s")
 NAME = struct.Struct("39sB")
-SECTION = struct.Struct("=QQQ")
+SECTION = struct.Struct("=QQQQQ")
 CELL = np.dtype(
     [("key", "u8"), ("count", "u8"), ("bytes", "u8"), ("ticks", "u8"), ("longest", "u8")]
 )
@@ -46,6 +46,8 @@ def read(file: Path) -> Left:
     begun, finalized, lost, rank, ranks, launched, process, host = rest
     if len(data) < header_bytes or ticks_1 <= ticks_0:
         raise Unreadable(f"{file.name} was not begun")
+    threads, last, instant, cells = _sections(data, header_bytes)
+    ticks_1, ns_1 = max((ticks_1, ns_1), instant)
     second = (ticks_1 - ticks_0) / (ns_1 - ns_0) * 1e9  # in ticks
     names = [
         (_text(text), bool(begins))
@@ -53,7 +55,6 @@ def read(file: Path) -> Left:
             data[HEADER.size : HEADER.size + operations * NAME.size]
         )
     ]
-    threads, last, cells = _sections(data, header_bytes)
     called = [
         (
             peer,
@@ -98,16 +99,18 @@ def read(file: Path) -> Left:
 Key = tuple[int, int, int, int, int]  # operation, what made the request, size, memory, peer
 
 
-def _sections(data: bytes, start: int) -> tuple[int, int, dict[Key, list[int]]]:
-    """How many threads there were, the ticks of their last call, and the cells of all."""
-    threads, last = set(), 0
+def _sections(data: bytes, start: int) -> tuple[int, int, tuple[int, int], dict[Key, list[int]]]:
+    """How many threads there were, the ticks of their last call, the last instant that is known in
+    ticks and nanoseconds, and the cells of all."""
+    threads, last, instant = set(), 0, (0, 0)
     found: dict[Key, list[int]] = {}
     while start + SECTION.size <= len(data):
-        size, thread, ticks = SECTION.unpack_from(data, start)
+        size, thread, ticks, *known = SECTION.unpack_from(data, start)
         if size == 0 or start + size > len(data):
             break  # the rank ended while it was made
         threads.add(thread)
         last = max(last, ticks)
+        instant = max(instant, (known[0], known[1]))
         count = (size - SECTION.size) // CELL.itemsize
         cells = np.frombuffer(data, CELL, count, start + SECTION.size)
         for key, calls, size_bytes, spent, longest in cells[cells["count"] > 0].tolist():
@@ -117,7 +120,7 @@ def _sections(data: bytes, start: int) -> tuple[int, int, dict[Key, list[int]]]:
             sums[2] += spent
             sums[3] = max(sums[3], longest)
         start += size
-    return len(threads), last, found
+    return len(threads), last, instant, found
 
 
 def _parts(key: int) -> Key:
