@@ -145,7 +145,7 @@ void enters_world() {
   enters();
 }
 
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#if NEARPEAK_MPI_LEVEL >= 40
 namespace {
 MPI_Session first{};  // of a program that calls no MPI_Init
 bool in_session = false;

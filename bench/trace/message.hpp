@@ -6,6 +6,8 @@
 
 #include "trace/real.hpp"
 #include "trace/table.hpp"
+// Behind mpi.h.
+#include "calls/level.hpp"
 
 namespace nearpeak::trace {
 
@@ -87,7 +89,7 @@ void forget_request(const MPI_Request* request);
 // From then on this process counts, and no longer.
 void enters_world();
 void leaves_world();
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#if NEARPEAK_MPI_LEVEL >= 40
 void enters_session(MPI_Session session);
 void leaves_session(MPI_Session session);
 #endif
