@@ -293,6 +293,16 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
+  if (!strcmp(what, "late")) {  // the driver is loaded when MPI was called already
+    MPI_Send(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    usleep(50000);
+    MPI_Send(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    dlopen("libcuda.so.1", RTLD_NOW);
+    usleep(50000);
+    MPI_Send(data, 16, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+  }
   if (!strcmp(what, "next")) {
     to_next(MPI_COMM_WORLD);
     MPI_Finalize();

@@ -341,20 +341,33 @@ def test_the_exit_status_is_the_applications(tracer: Tracer) -> None:
     assert done.calls() == expected(2)
 
 
-@one_library
-def test_buffers_of_a_device_are_told_apart(tracer: Tracer) -> None:
+def beside_fake_cuda(tracer: Tracer) -> dict[str, str]:
+    """The environment of a program that loads a driver."""
     source = tracer.folder / "cuda.cpp"
     source.write_text(FAKE_CUDA)
     words = ["-shared", "-fPIC", str(source), "-Wl,-soname,libcuda.so.1"]
     subprocess.run([*compiler(), *words, "-o", "libcuda.so.1"], cwd=tracer.folder, check=True)
     before = os.environ.get("LD_LIBRARY_PATH", "")
-    env = {"LD_LIBRARY_PATH": f"{tracer.folder}:{before}"}
-    done = tracer.run(tracer.compiled(), "cuda", env=env)
+    return {"LD_LIBRARY_PATH": f"{tracer.folder}:{before}"}
+
+
+@one_library
+def test_buffers_of_a_device_are_told_apart(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "cuda", env=beside_fake_cuda(tracer))
     assert done.code == 0, (done.out, done.err)
     assert done.trace is not None
     with_buffers = {one.memory for one in done.trace.entries if one.size_bytes is not None}
     assert with_buffers == {"device"}
     assert done.calls() == expected(2)
+
+
+@one_library
+def test_a_driver_may_be_loaded_late(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "late", env=beside_fake_cuda(tracer))
+    assert done.code == 0, (done.out, done.err)
+    assert done.trace is not None
+    memories = {(one.size_bytes, one.memory): one.calls for one in done.trace.entries}
+    assert memories == {(8, "host"): 4, (16, "device"): 2}
 
 
 @one_library
