@@ -7,11 +7,13 @@ range where there are too few), and their range. What is timed is the command, w
 `nearpeak trace` does before and after it; with --time FORM what the application says itself: the
 last number in its output that FORM, a regular expression, has a group for.
 
-LAMMPS of Debian, 4 ranks, 4000 atoms of a liquid (lammps-examples: melt/in.melt), 20000 steps:
+LAMMPS of Debian (packages lammps and lammps-examples), 4000 atoms of a liquid, 400 steps:
 
-    sed 's/^run.*/run 20000/' /usr/share/lammps/examples/melt/in.melt > in.melt
-    .venv/bin/python benchmarks/trace_overhead.py --pairs 20 --time 'Loop time of ([0-9.]+)' -- \\
+    sed 's/^run.*/run 400/' /usr/share/lammps/examples/melt/in.melt > in.melt
+    .venv/bin/python benchmarks/trace_overhead.py --pairs 40 --time 'Loop time of ([0-9.]+)' -- \\
         mpirun -n 4 lmp -in in.melt
+
+On a machine with other work, as root, before `mpirun`: `chrt -f 10`, with as many ranks as cores.
 """
 
 import argparse
@@ -60,14 +62,15 @@ def measure(arguments: argparse.Namespace) -> None:
                 if with_trace and not any(Path(folder).iterdir()):
                     raise UserError("nothing was counted: see what the command said")
             (traced if with_trace else plain).append(seconds)
-        print(f"{pair + 1:3}: {plain[-1]:.4f} s, traced {traced[-1]:.4f} s", flush=True)
+        print(f"{pair + 1:3}: {plain[-1]:.4f}, traced {traced[-1]:.4f}", flush=True)
+    unit = "" if arguments.time else " s"
     ratios = [one / other for one, other in zip(traced, plain, strict=True)]
     low, high = interval(ratios) or (min(ratios), max(ratios))
     print(
         f"{library.name} {library.version}, {len(ratios)} pairs: median"
-        f" {statistics.median(plain):.4f} s, traced {statistics.median(traced):.4f} s"
+        f" {statistics.median(plain):.4f}{unit}, traced {statistics.median(traced):.4f}{unit}"
         f" (ratio of these {statistics.median(traced) / statistics.median(plain):.4f});"
-        f" least {min(plain):.4f} s, traced {min(traced):.4f} s"
+        f" least {min(plain):.4f}{unit}, traced {min(traced):.4f}{unit}"
     )
     print(
         f"ratio within pairs: median {statistics.median(ratios):.4f} [{low:.4f}, {high:.4f}],"
