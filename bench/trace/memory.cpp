@@ -2,8 +2,10 @@
 #include "trace/memory.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
+#include <cstddef>
 
 namespace nearpeak::trace {
 namespace {
@@ -14,11 +16,20 @@ constexpr int kHost = 1;        // CU_MEMORYTYPE_HOST
 
 std::atomic<Question> driver{nullptr};
 std::atomic<std::uint64_t> looked{0};
+std::atomic<std::uint64_t> loaded{0};  // libraries, until then
 
-// A process may load its driver at any time. To look for it takes a microsecond: once in some
-// milliseconds that is nothing.
+int count_loaded(dl_phdr_info* info, std::size_t, void* answer) {
+  *static_cast<std::uint64_t*>(answer) = info->dlpi_adds;
+  return 1;  // every entry says the same
+}
+
+// A process may load its driver at any time. To look for it takes some ten microseconds, as the
+// loader searches its folders; whether anything was loaded since then a hundred nanoseconds.
 void look(std::uint64_t now) {
   looked.store(now, std::memory_order_relaxed);
+  std::uint64_t loads = 0;
+  dl_iterate_phdr(count_loaded, &loads);
+  if (loaded.exchange(loads, std::memory_order_relaxed) == loads) return;
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return;
   driver.store(reinterpret_cast<Question>(dlsym(library, "cuPointerGetAttribute")));

@@ -1,179 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nothing here is asked of other ranks: they need not have this library.
 #include "trace/message.hpp"
 
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "trace/handles.hpp"
 #include "trace/real.hpp"
 
 namespace nearpeak::trace {
 namespace {
 
-#define FIXED [[gnu::tls_model("initial-exec")]] thread_local
-
-std::atomic<unsigned> generation{1};  // of handles
-
-bool all_here = false;
-std::vector<Peer>* world = nullptr;  // by rank in MPI_COMM_WORLD; never freed
-
-// Of the handle that a thread has used last.
-template <typename Handle>
-struct Known {
-  Handle handle;
-  unsigned generation;
-  int rank;                  // own
-  std::vector<Peer>* peers;  // by rank; null where all ranks are here
+// The ranks that a communicator or window has: of two groups, the other one.
+struct Members {
+  int own = MPI_UNDEFINED;
+  int size = 0;
+  std::vector<int> peers;  // by rank, as peer_in; empty: ranks are those of MPI_COMM_WORLD
 };
 
-FIXED Known<MPI_Comm> last_comm{};
-FIXED Known<MPI_Win> last_window{};
-
-struct KnownType {
-  MPI_Datatype type;
-  unsigned generation;
-  std::int64_t bytes;
+struct Request {
+  int maker = 0;
+  Message start;
+  std::int64_t part_bytes = -1;
 };
-FIXED KnownType last_type{};
 
-MPI_Group group_of_comm(MPI_Comm comm, int& own) {
+// Never freed: threads may call MPI while the program ends.
+auto& comms = *new Handles<MPI_Comm, Members>;
+auto& windows = *new Handles<MPI_Win, Members>;
+auto& types = *new Handles<MPI_Datatype, std::int64_t>;
+auto& requests = *new Handles<MPI_Request, Request>;
+
+MPI_Group all{};  // of MPI_COMM_WORLD, or what stands for it
+
+Members members_of(MPI_Group group) {
+  Members found;
+  NEARPEAK_REAL(MPI_Group_rank)(group, &found.own);
+  NEARPEAK_REAL(MPI_Group_size)(group, &found.size);
+  const auto size = static_cast<std::size_t>(found.size);
+  std::vector<int> ranks(size), there(size, MPI_UNDEFINED);
+  for (std::size_t i = 0; i < size; ++i) ranks[i] = static_cast<int>(i);
+  NEARPEAK_REAL(MPI_Group_translate_ranks)(group, found.size, ranks.data(), all, there.data());
+  if (there == ranks) return found;
+  for (int& one : there)
+    if (one == MPI_UNDEFINED) one = kUnknown;
+  found.peers = std::move(there);
+  return found;
+}
+
+const Members& members_of_comm(MPI_Comm comm) {
+  if (const Members* const known = comms.find(comm)) return *known;
   MPI_Group group{};
   int inter = 0;
   NEARPEAK_REAL(MPI_Comm_test_inter)(comm, &inter);
-  if (inter != 0) {
-    own = MPI_UNDEFINED;
+  if (inter != 0)
     NEARPEAK_REAL(MPI_Comm_remote_group)(comm, &group);
-  } else {
+  else
     NEARPEAK_REAL(MPI_Comm_group)(comm, &group);
-    NEARPEAK_REAL(MPI_Group_rank)(group, &own);
-  }
-  return group;
+  const Members& found = *comms.put(comm, members_of(group));
+  NEARPEAK_REAL(MPI_Group_free)(&group);
+  return found;
 }
 
-MPI_Group group_of_window(MPI_Win window, int& own) {
+const Members& members_of_window(MPI_Win window) {
+  if (const Members* const known = windows.find(window)) return *known;
   MPI_Group group{};
   NEARPEAK_REAL(MPI_Win_get_group)(window, &group);
-  NEARPEAK_REAL(MPI_Group_rank)(group, &own);
-  return group;
+  const Members& found = *windows.put(window, members_of(group));
+  NEARPEAK_REAL(MPI_Group_free)(&group);
+  return found;
 }
 
-// Where the ranks of a group are, by their ranks in MPI_COMM_WORLD.
-void locate(MPI_Group group, std::vector<Peer>& peers) {
-  int size = 0;
-  NEARPEAK_REAL(MPI_Group_size)(group, &size);
-  peers.assign(static_cast<std::size_t>(size), Peer::unknown);
-  if (world == nullptr) return;
-  MPI_Group all{};
-  NEARPEAK_REAL(MPI_Comm_group)(comm_world(), &all);
-  std::vector<int> ranks(peers.size()), there(peers.size(), MPI_UNDEFINED);
-  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
-  NEARPEAK_REAL(MPI_Group_translate_ranks)(group, size, ranks.data(), all, there.data());
-  for (std::size_t i = 0; i < peers.size(); ++i)
-    if (there[i] != MPI_UNDEFINED) peers[i] = (*world)[static_cast<std::size_t>(there[i])];
+int peer_among(const Members& members, int rank) {
+  if (rank < 0) return rank == MPI_PROC_NULL ? kNobody : kUnknown;
+  if (rank >= members.size) return kUnknown;
+  return members.peers.empty() ? rank : members.peers[static_cast<std::size_t>(rank)];
+}
+
+void enters() {
+  int rank = 0, ranks = 0;
+  NEARPEAK_REAL(MPI_Group_rank)(all, &rank);
+  NEARPEAK_REAL(MPI_Group_size)(all, &ranks);
+  begin(rank, ranks);
+}
+
+void leaves() {
+  end();
   NEARPEAK_REAL(MPI_Group_free)(&all);
-}
-
-template <auto group_of, typename Handle>
-Peer find_peer(Known<Handle>& known, Handle handle, int rank) {
-  const unsigned now = generation.load(std::memory_order_relaxed);
-  if (known.handle != handle || known.generation != now) {
-    MPI_Group group = group_of(handle, known.rank);
-    if (!all_here) {
-      if (known.peers == nullptr) known.peers = new std::vector<Peer>;
-      locate(group, *known.peers);
-    }
-    NEARPEAK_REAL(MPI_Group_free)(&group);
-    known.handle = handle;
-    known.generation = now;
-  }
-  if (rank < 0) return rank == MPI_PROC_NULL ? Peer::none : Peer::unknown;
-  if (rank == known.rank) return Peer::self;
-  if (all_here) return Peer::same_host;
-  const auto place = static_cast<std::size_t>(rank);
-  return place < known.peers->size() ? (*known.peers)[place] : Peer::unknown;
-}
-
-int number(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr ? 0 : std::atoi(value);
 }
 
 }  // namespace
 
 std::int64_t size_of(MPI_Datatype type) {
-  const unsigned now = generation.load(std::memory_order_relaxed);
-  if (last_type.type != type || last_type.generation != now) {
-    int bytes = 0;
-    NEARPEAK_REAL(MPI_Type_size)(type, &bytes);
-    last_type = {type, now, bytes < 0 ? 0 : bytes};
-  }
-  return last_type.bytes;
-}
-
-int ranks_of(MPI_Comm comm) {
-  int size = 0, inter = 0;
-  NEARPEAK_REAL(MPI_Comm_test_inter)(comm, &inter);
-  if (inter != 0)
-    NEARPEAK_REAL(MPI_Comm_remote_size)(comm, &size);
-  else
-    NEARPEAK_REAL(MPI_Comm_size)(comm, &size);
-  return size;
-}
-
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  NEARPEAK_REAL(MPI_Comm_rank)(comm, &rank);
-  return rank;
-}
-
-void learn_hosts() {
-  int ranks = 0;
-  NEARPEAK_REAL(MPI_Comm_size)(comm_world(), &ranks);
-  const int here = std::max(number("OMPI_COMM_WORLD_LOCAL_SIZE"), number("MPI_LOCALNRANKS"));
-  all_here = ranks == 1 || here == ranks;
-  if (all_here) return;
-  // Ranks that do not have this library would be waited for: only where it is everywhere.
-  char path[4096];
-  struct stat found{};
-  std::snprintf(path, sizeof path, "%s/everywhere", std::getenv("NEARPEAK_TRACE"));
-  if (stat(path, &found) != 0) return;
-  MPI_Comm host{};
-  NEARPEAK_REAL(MPI_Comm_split_type)
-  (comm_world(), MPI_COMM_TYPE_SHARED, 0, no_info(), &host);
-  MPI_Group all{}, near{};
-  NEARPEAK_REAL(MPI_Comm_group)(comm_world(), &all);
-  NEARPEAK_REAL(MPI_Comm_group)(host, &near);
-  auto* const peers = new std::vector<Peer>;
-  for (int rank = 0; rank < ranks; ++rank) {
-    int there = MPI_UNDEFINED;
-    NEARPEAK_REAL(MPI_Group_translate_ranks)(all, 1, &rank, near, &there);
-    peers->push_back(there == MPI_UNDEFINED ? Peer::other_host : Peer::same_host);
-  }
-  NEARPEAK_REAL(MPI_Group_free)(&all);
-  NEARPEAK_REAL(MPI_Group_free)(&near);
-  NEARPEAK_REAL(MPI_Comm_free)(&host);
-  world = peers;
-}
-
-void forget() { generation.fetch_add(1); }
-
-Peer peer_in(MPI_Comm comm, int rank) { return find_peer<group_of_comm>(last_comm, comm, rank); }
-Peer peer_of_window(MPI_Win window, int rank) {
-  return find_peer<group_of_window>(last_window, window, rank);
+  if (const std::int64_t* const known = types.find(type)) return *known;
+  MPI_Count bytes = 0;
+  NEARPEAK_REAL(MPI_Type_size_x)(type, &bytes);
+  return *types.put(type, bytes < 0 ? 0 : std::int64_t{bytes});
 }
 
 std::int64_t received_bytes(const MPI_Status& status) {
-  int bytes = 0;
-  NEARPEAK_REAL(MPI_Get_count)(&status, byte_type(), &bytes);
-  return bytes < 0 ? 0 : bytes;
+  MPI_Count bytes = 0;
+  NEARPEAK_REAL(MPI_Get_elements_x)(&status, byte_type(), &bytes);
+  return bytes < 0 ? 0 : std::int64_t{bytes};
 }
 
-Message received(const void* data, const MPI_Status& status, MPI_Comm comm) {
-  return {received_bytes(status), data, peer_in(comm, status.MPI_SOURCE)};
+int ranks_of(MPI_Comm comm) { return members_of_comm(comm).size; }
+int rank_in(MPI_Comm comm) { return members_of_comm(comm).own; }
+int peer_in(MPI_Comm comm, int rank) { return peer_among(members_of_comm(comm), rank); }
+int peer_of_window(MPI_Win window, int rank) { return peer_among(members_of_window(window), rank); }
+
+void remember(int maker, const Persistent& made) {
+  requests.drop(made.request);  // of one that was freed unseen
+  requests.put(made.request, {maker, made.start, made.part_bytes});
 }
+
+Message started(MPI_Request request) {
+  const Request* const known = requests.find(request);
+  if (known == nullptr) return {};
+  Message start = known->start;
+  start.maker = known->maker;
+  return start;
+}
+
+Message ready(int parts, MPI_Request request) {
+  const Request* const known = requests.find(request);
+  if (known == nullptr || known->part_bytes < 0) return {};
+  return {parts * known->part_bytes, known->start.data, known->start.peer};
+}
+
+void forget_comm(const MPI_Comm* comm) {
+  if (comm != nullptr) comms.drop(*comm);
+}
+void forget_window(const MPI_Win* window) {
+  if (window != nullptr) windows.drop(*window);
+}
+void forget_type(const MPI_Datatype* type) {
+  if (type != nullptr) types.drop(*type);
+}
+void forget_request(const MPI_Request* request) {
+  if (request != nullptr) requests.drop(*request);
+}
+
+void enters_world() {
+  if (counting()) return;  // by a session
+  NEARPEAK_REAL(MPI_Comm_group)(comm_world(), &all);
+  enters();
+}
+
+#if NEARPEAK_MPI_LEVEL >= 40
+namespace {
+MPI_Session first{};  // of a program that calls no MPI_Init
+bool in_session = false;
+}  // namespace
+
+void leaves_world() {
+  if (counting() && !in_session) leaves();
+}
+
+void enters_session(MPI_Session session) {
+  if (counting() ||
+      NEARPEAK_REAL(MPI_Group_from_session_pset)(session, "mpi://WORLD", &all) != MPI_SUCCESS)
+    return;
+  first = session;
+  in_session = true;
+  enters();
+}
+
+void leaves_session(MPI_Session session) {
+  if (counting() && in_session && session == first) leaves();
+}
+#else
+void leaves_world() {
+  if (counting()) leaves();
+}
+#endif
 
 }  // namespace nearpeak::trace

@@ -36,14 +36,9 @@ inline MPI_Datatype byte_type() {
   static const auto found = handle<MPI_Datatype>("ompi_mpi_byte");
   return found;
 }
-inline MPI_Info no_info() {
-  static const auto found = handle<MPI_Info>("ompi_mpi_info_null");
-  return found;
-}
 #else
 inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
-inline MPI_Info no_info() { return MPI_INFO_NULL; }
 #endif
 
 }  // namespace nearpeak::trace

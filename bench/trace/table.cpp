@@ -24,21 +24,30 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 constexpr std::size_t kHeaderBytes = whole_pages(sizeof(Header));
-constexpr std::size_t kTableBytes = whole_pages(sizeof(Table));
+constexpr std::size_t kSectionBytes = whole_pages(sizeof(Section));
 
-struct Name {
-  char text[kNameBytes];
-};
 Name names[kOperations];
-std::atomic<int> named{0};
+std::atomic<int> named{1};
 std::atomic_flag naming = ATOMIC_FLAG_INIT;
 
 std::atomic<Header*> header{nullptr};
 std::atomic<int> threads{0};
 int file = -1;
+std::size_t file_bytes = 0;
+std::atomic_flag growing = ATOMIC_FLAG_INIT;
+
+// The cells of one thread, by their keys.
+struct Mine {
+  Section* first;
+  Section* last;
+  int used;      // cells of the last
+  Cell** index;  // open addressing
+  std::size_t mask;
+  std::size_t known;
+  bool homeless;  // there is no place for more
+};
 // The library is loaded before the program starts: its variables have fixed places.
-[[gnu::tls_model("initial-exec")]] thread_local Table* own = nullptr;
-[[gnu::tls_model("initial-exec")]] thread_local bool homeless = false;
+[[gnu::tls_model("initial-exec")]] thread_local Mine mine{};
 
 std::uint64_t nanoseconds() {
   timespec t{};
@@ -62,35 +71,130 @@ void complain(const char* what, const char* name) {
   std::fprintf(stderr, "nearpeak trace: %s %s: %s\n", what, name, std::strerror(errno));
 }
 
-// A part of the file, which is made to be that long.
-void* map(std::size_t offset, std::size_t bytes, std::size_t whole) {
-  if (ftruncate(file, static_cast<off_t>(whole)) != 0) return nullptr;
-  void* const place =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset));
-  return place == MAP_FAILED ? nullptr : place;
+// What the file has from here on: its space is taken at once, as a full disk would end the program
+// where it is written to later.
+void* map(std::size_t bytes) {
+  do {  // a profiler's signals may interrupt it
+    errno = posix_fallocate(file, static_cast<off_t>(file_bytes), static_cast<off_t>(bytes));
+  } while (errno == EINTR);
+  if (errno != 0) return nullptr;
+  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                           static_cast<off_t>(file_bytes));
+  if (place == MAP_FAILED) return nullptr;
+  file_bytes += bytes;
+  return place;
 }
 
-std::size_t begin_of_table(int number) {
-  return kHeaderBytes + static_cast<std::size_t>(number) * kTableBytes;
-}
-
-// The table of this thread, which it gets here.
-Table* table(Header& head) {
-  const int number = homeless ? kThreads : threads.fetch_add(1);
-  void* place = nullptr;
-  if (number < kThreads) {
-    // A thread that came later may have made the file longer already.
-    static std::atomic_flag growing = ATOMIC_FLAG_INIT;
+// More cells for this thread.
+bool grow(Mine& own) {
+  static_assert(sizeof(Section) <= kSectionBytes && kSectionBytes == 4 * kPage);
+  if (own.homeless) return false;
+  std::uint64_t thread = 0;
+  if (own.first == nullptr)
+    thread = static_cast<std::uint64_t>(threads.fetch_add(1));
+  else
+    thread = own.first->thread;
+  Section* place = nullptr;
+  if (thread < kThreads) {
     while (growing.test_and_set()) {
     }
-    const int upto = std::max(head.threads, number + 1);
-    place = map(begin_of_table(number), kTableBytes, begin_of_table(upto));
-    if (place != nullptr) head.threads = upto;
+    place = static_cast<Section*>(map(kSectionBytes));
+    if (place != nullptr) {
+      place->thread = thread;
+      place->bytes = kSectionBytes;
+    }
     growing.clear();
   }
-  homeless = place == nullptr;
-  own = static_cast<Table*>(place);
-  return own;
+  if (place == nullptr) {
+    own.homeless = true;
+    return false;
+  }
+  if (own.first == nullptr) own.first = place;
+  own.last = place;
+  own.used = 0;
+  return true;
+}
+
+std::size_t slot_of(std::uint64_t key, std::size_t mask) {
+  return (key * 0x9E3779B97F4A7C15U >> 20U) & mask;
+}
+
+// Frees the index when its thread ends.
+struct End {
+  bool armed = false;
+  ~End() {
+    std::free(mine.index);
+    mine = {};
+  }
+};
+
+bool enlarge_index(Mine& own) {
+  static thread_local End end;
+  end.armed = true;
+
+  const std::size_t slots = own.index == nullptr ? 256 : 2 * (own.mask + 1);
+  auto** const index = static_cast<Cell**>(std::calloc(slots, sizeof(Cell*)));
+  if (index == nullptr) return false;
+  for (std::size_t i = 0; own.index != nullptr && i <= own.mask; ++i) {
+    if (own.index[i] == nullptr) continue;
+    std::size_t slot = slot_of(own.index[i]->key, slots - 1);
+    while (index[slot] != nullptr) slot = (slot + 1) & (slots - 1);
+    index[slot] = own.index[i];
+  }
+  std::free(own.index);
+  own.index = index;
+  own.mask = slots - 1;
+  return true;
+}
+
+// A cell that this thread has not used yet; null where there is no place.
+Cell* new_cell(Mine& own, std::uint64_t key) {
+  if (own.last == nullptr || own.used == kCells)
+    if (!grow(own)) return nullptr;
+  if (own.index == nullptr || 2 * own.known > own.mask)
+    if (!enlarge_index(own)) return nullptr;
+  Cell* const cell = &own.last->cells[own.used++];
+  cell->key = key;
+  std::size_t slot = slot_of(key, own.mask);
+  while (own.index[slot] != nullptr) slot = (slot + 1) & own.mask;
+  own.index[slot] = cell;
+  ++own.known;
+  own.last->instant = instant();
+  return cell;
+}
+
+Cell* cell_of(Mine& own, std::uint64_t key) {
+  if (own.index != nullptr)
+    for (std::size_t slot = slot_of(key, own.mask); own.index[slot] != nullptr;
+         slot = (slot + 1) & own.mask)
+      if (own.index[slot]->key == key) return own.index[slot];
+  return new_cell(own, key);
+}
+
+int number(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? 0 : std::atoi(value);
+}
+
+// As many ranks as the launcher says that it has started.
+int launched() {
+  return std::max(
+      {number("OMPI_COMM_WORLD_SIZE"), number("PMI_SIZE"), number("SLURM_STEP_NUM_TASKS")});
+}
+
+// One of a host's ranks speaks for all of them.
+bool speaks() {
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* const value = std::getenv(name)) return std::atoi(value) == 0;
+  return true;
+}
+
+void complain(const Header& head, const char* path) {
+  if (!speaks()) return;
+  std::fprintf(stderr,
+               "nearpeak trace: ranks on %s are not counted: cannot make %s: %s (set TMPDIR to a "
+               "folder that all hosts share)\n",
+               head.host, path, std::strerror(errno));
 }
 
 }  // namespace
@@ -102,19 +206,19 @@ std::uint64_t ticks() {
   return nanoseconds();
 }
 
-int operation(const char* name) {
+int operation(const char* name, bool begins) {
   while (naming.test_and_set()) {
   }
-  int found = 0;
+  int found = 1;
   const int known = named.load();
   while (found < known && std::strcmp(names[found].text, name) != 0) ++found;
   if (found == kOperations) {
-    found = -1;
+    found = 0;
   } else if (found == known) {
     std::snprintf(names[found].text, kNameBytes, "%s", name);
+    names[found].begins = begins ? 1 : 0;
     named.store(known + 1);
-    if (Header* const head = header.load())
-      std::memcpy(head->names[found], names[found].text, kNameBytes);
+    if (Header* const head = header.load()) head->names[found] = names[found];
   }
   naming.clear();
   return found;
@@ -123,23 +227,21 @@ int operation(const char* name) {
 void begin(int rank, int ranks) {
   const char* const folder = std::getenv("NEARPEAK_TRACE");
   if (folder == nullptr || header.load() != nullptr) return;
-  Header head{};
+  static Header head{};
   gethostname(head.host, sizeof head.host - 1);
-  char path[4096];
-  std::snprintf(path, sizeof path, "%s/%s-%d.trace", folder, head.host, static_cast<int>(getpid()));
-  file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return complain("cannot make", path);
-  auto* const place = static_cast<Header*>(map(0, kHeaderBytes, kHeaderBytes));
-  if (place == nullptr) return complain("cannot map", path);
-  std::memcpy(head.magic, "NPTRACE", 8);
-  head.header_bytes = kHeaderBytes;
-  head.table_bytes = kTableBytes;
-  head.shape[0] = kOperations;
-  head.shape[1] = kSizes;
-  head.shape[2] = kMemories;
-  head.shape[3] = kPeers;
   head.rank = rank;
+  char path[4096];
+  std::snprintf(path, sizeof path, "%s/%s-%d-%d.trace", folder, head.host, rank,
+                static_cast<int>(getpid()));
+  file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return complain(head, path);
+  auto* const place = static_cast<Header*>(map(kHeaderBytes));
+  if (place == nullptr) return complain(head, path);
+  std::memcpy(head.magic, "NPTRAC2", 8);
+  head.header_bytes = kHeaderBytes;
+  head.operations = kOperations;
   head.ranks = ranks;
+  head.launched = launched();
   head.process = static_cast<int>(getpid());
   // Two instants so far apart that a rank which dies at once knows how long a tick is.
   head.first = instant();
@@ -165,26 +267,27 @@ void end() {
 
 bool counting() { return header.load(std::memory_order_relaxed) != nullptr; }
 
-void add(int operation, std::int64_t bytes, bool device, Peer peer, std::uint64_t from,
-         std::uint64_t to) {
+void add(const Kind& kind, std::uint64_t ticks, std::uint64_t now) {
   Header* const head = header.load(std::memory_order_relaxed);
   if (head == nullptr) return;
-  Table* const mine = own != nullptr ? own : table(*head);
-  if (mine == nullptr || operation < 0) {
+  const auto bits = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const auto size =
+      kind.bytes < 0
+          ? 0U
+          : bits(std::min(kSizes - 1, 1 + static_cast<int>(std::bit_width(bits(kind.bytes)))));
+  const std::uint64_t key = bits(kind.operation) << 48U | bits(kind.maker) << 39U | size << 33U |
+                            bits(kind.device ? 1 : 0) << 32U |
+                            (bits(std::int64_t{kind.peer} + 2) & 0xFFFFFFFFU);
+  Cell* const cell = kind.operation == 0 ? nullptr : cell_of(mine, key);
+  if (cell == nullptr) {
     std::atomic_ref(head->lost).fetch_add(1);
     return;
   }
-  const int size =
-      bytes < 0 ? 0
-                : std::min(kSizes - 1,
-                           1 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))));
-  Cell& cell = mine->cells[operation][size][device ? 1 : 0][static_cast<int>(peer)];
-  if (cell.count == 0) head->last = instant();
-  ++cell.count;
-  if (bytes > 0) cell.bytes += static_cast<std::uint64_t>(bytes);
-  cell.ticks += to - from;
-  cell.longest = std::max(cell.longest, to - from);
-  mine->last = to;
+  ++cell->count;
+  if (kind.bytes > 0) cell->bytes += bits(kind.bytes);
+  cell->ticks += ticks;
+  cell->longest = std::max(cell->longest, ticks);
+  mine.first->last = now;
 }
 
 }  // namespace nearpeak::trace

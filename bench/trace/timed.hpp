@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "trace/memory.hpp"
 #include "trace/message.hpp"
 #include "trace/real.hpp"
@@ -11,6 +13,20 @@ namespace nearpeak::trace {
 // Libraries call MPI in MPI: the outermost call alone is counted.
 [[gnu::tls_model("initial-exec")]] inline thread_local bool inside = false;
 
+inline void count(int operation, const Message& message, std::uint64_t ticks, std::uint64_t now) {
+  const bool device = message.data != nullptr && on_device(message.data, now);
+  add({operation, message.maker, message.bytes, device, message.peer}, ticks, now);
+}
+inline void count(int operation, const Persistent& made, std::uint64_t ticks, std::uint64_t now) {
+  remember(operation, made);
+  count(operation, Message{}, ticks, now);
+}
+// Each of them for itself, with its part of the time.
+inline void count(int operation, const Starts& starts, std::uint64_t ticks, std::uint64_t now) {
+  for (int i = 0; i < starts.n; ++i)
+    count(operation, started(starts.requests[i]), ticks / static_cast<unsigned>(starts.n), now);
+}
+
 // Does `call` and counts it as what `about` says afterwards.
 template <typename Call, typename About>
 int timed(int operation, const Call& call, const About& about) {
@@ -19,37 +35,12 @@ int timed(int operation, const Call& call, const About& about) {
   const std::uint64_t from = ticks();
   const int status = call();
   const std::uint64_t to = ticks();
-  const Message message = about();
-  const bool device = message.data != nullptr && on_device(message.data, to);
-  add(operation, message.bytes, device, message.peer, from, to);
+  if (status == MPI_SUCCESS)
+    count(operation, about(), to - from, to);
+  else
+    count(operation, Message{}, to - from, to);
   inside = false;
   return status;
 }
 
 }  // namespace nearpeak::trace
-
-// The number of the operation in `text`, looked up once.
-#define NEARPEAK_OPERATION(text)                                         \
-  ([]() {                                                                \
-    static const int number = ::nearpeak::trace::operation("MPI_" text); \
-    return number;                                                       \
-  }())
-
-// The Fortran bindings of Open MPI call the functions of the profiling interface: of these, too,
-// this library's are taken. Those of MPICH call the others.
-#ifdef OMPI_MAJOR_VERSION
-#define NEARPEAK_ALSO_PROFILED(name) NEARPEAK_ALIAS_OF(name)
-#define NEARPEAK_ALIAS_OF(name) \
-  extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
-#else
-#define NEARPEAK_ALSO_PROFILED(name)
-#endif
-
-// Wraps a function: its parameters, how they are passed on, and the Message that it is.
-#define NEARPEAK_TRACED(function, text, parameters, arguments, ...)                  \
-  NEARPEAK_ALSO_PROFILED(function)                                                   \
-  extern "C" int function parameters {                                               \
-    return ::nearpeak::trace::timed(                                                 \
-        NEARPEAK_OPERATION(text), [&] { return NEARPEAK_REAL(function) arguments; }, \
-        [&]() -> ::nearpeak::trace::Message { return __VA_ARGS__; });                \
-  }

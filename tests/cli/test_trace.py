@@ -37,6 +37,8 @@ def test_the_table_comes_before_the_file(
             library="mpich 5",
             exit_status=0,
             expected=0,
+            missing=[],
+            wall_seconds=0.0,
             ranks=[],
             entries=[],
         )
@@ -45,5 +47,5 @@ def test_the_table_comes_before_the_file(
     monkeypatch.setattr("nearpeak.libraries.discover.resolve", lambda _: None)
     code, out, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")
     assert code == 2
-    assert "mpich 5: 0 ranks ran" in out
+    assert "mpich 5: 0 ranks on 0 hosts" in out
     assert "cannot write" in err

@@ -105,6 +105,132 @@ static void one_sided(void) {
   MPI_Win_free(&window);
 }
 
+// Requests that are started together, and messages in parts.
+static void again(void) {
+  MPI_Request requests[2];
+  if (rank < 2) {
+    MPI_Send_init(data, 8, MPI_BYTE, 1 - rank, 4, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(other, 16, MPI_BYTE, 1 - rank, 4, MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < 3; i++) {
+      MPI_Startall(2, requests);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+  }
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  MPI_Allreduce_init(data, other, 16, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, requests);
+  for (int i = 0; i < 2; i++) {
+    MPI_Start(requests);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(requests);
+  if (rank > 1) return;
+  int parts[] = {7, 6, 5, 4}, flag;
+  if (rank == 0)
+    MPI_Psend_init(data, 8, 100, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_INFO_NULL, requests);
+  else
+    MPI_Precv_init(other, 8, 100, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_INFO_NULL, requests);
+  for (int i = 0; i < 2; i++) {
+    MPI_Start(requests);
+    if (rank == 0) {
+      MPI_Pready(0, requests[0]);
+      MPI_Pready_range(1, 3, requests[0]);
+      MPI_Pready_list(4, parts, requests[0]);
+    } else {
+      MPI_Parrived(requests[0], 0, &flag);
+    }
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(requests);
+#endif
+}
+
+// More than an int counts: what is there is one MiB, again and again.
+static void large(void) {
+  MPI_Datatype type;
+  MPI_Type_create_hvector((1 << 11) + 1, 1 << 20, 0, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  MPI_Send(data, 2, type, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  if (rank == 0) MPI_Send(data, 1, type, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(other, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+#if MPI_VERSION >= 4
+  MPI_Send_c(data, (MPI_Count)5 << 30, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+#endif
+}
+
+// A message to the next rank, whose number here is another one than in MPI_COMM_WORLD.
+static void to_next(MPI_Comm comm) {
+  int own, size;
+  MPI_Comm_rank(comm, &own);
+  MPI_Comm_size(comm, &size);
+  MPI_Sendrecv(data, 8, MPI_BYTE, (own + 1) % size, 0, other, 8, MPI_BYTE, (own + size - 1) % size,
+               0, comm, MPI_STATUS_IGNORE);
+}
+
+static void makes(void) {
+  MPI_Comm made, sub, both;
+  MPI_Request request;
+  MPI_Group group;
+  MPI_Win window;
+  void* memory;
+  int none = 0, keep = 1, size = ranks;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &made);
+  to_next(made);
+  // The other rank of two, by a group that is this rank's alone.
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &sub);
+  if (ranks == 2) {
+    MPI_Intercomm_create(sub, 0, MPI_COMM_WORLD, 1 - rank, 9, &both);
+    MPI_Sendrecv(data, 8, MPI_BYTE, 0, 0, other, 8, MPI_BYTE, 0, 0, both, MPI_STATUS_IGNORE);
+    MPI_Comm merged;
+    MPI_Intercomm_merge(both, rank, &merged);
+    to_next(merged);
+    MPI_Comm_free(&merged);
+    MPI_Comm_free(&both);
+  }
+  MPI_Comm_free(&sub);
+  MPI_Comm_free(&made);
+  MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &made);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&made);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &none, 0, &made);
+  MPI_Cart_sub(made, &keep, &sub);
+  MPI_Comm_free(&sub);
+  MPI_Comm_free(&made);
+  MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_free(&window);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_free(&window);
+}
+
+static void within(void) {
+  int place = 0;
+  MPI_Pack(data, 4, MPI_INT, other, 100, &place, MPI_COMM_WORLD);
+  place = 0;
+  MPI_Unpack(other, 100, &place, data, 4, MPI_INT, MPI_COMM_WORLD);
+  MPI_Reduce_local(data, other, 4, MPI_INT, MPI_SUM);
+}
+
+static void files(const char* name) {
+  MPI_File file;
+  MPI_Request request;
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_write_at(file, 1000 * rank, data, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  // Beyond its end: so many come.
+  MPI_File_read_at(file, 1000 * ranks - 500, other, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_iread_at(file, 0, other, 100, MPI_BYTE, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_File_write_at_all(file, 1000 * rank, data, 16, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+}
+
 #define THREADS 4
 #define EACH 1000
 
@@ -136,9 +262,52 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  if (!strcmp(what, "session")) {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm made;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "known", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+    MPI_Group_free(&group);
+    to_next(made);
+    MPI_Comm_free(&made);
+    MPI_Session_finalize(&session);
+    return 0;
+  }
+#endif
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (!strcmp(what, "more")) {
+    again();
+    makes();
+    within();
+    files(argv[2]);
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "large")) {
+    large();
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "late")) {  // the driver is loaded when MPI was called already
+    MPI_Send(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    usleep(50000);
+    MPI_Send(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    dlopen("libcuda.so.1", RTLD_NOW);
+    usleep(50000);
+    MPI_Send(data, 16, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "next")) {
+    to_next(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+  }
   blocking();
   if (!strcmp(what, "killed")) {
     MPI_Barrier(MPI_COMM_WORLD);

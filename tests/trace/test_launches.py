@@ -56,8 +56,9 @@ class Traced:
         assert self.trace is not None, (self.out, self.err)
         found = {}
         for one in self.trace.entries:
-            assert 0 < one.longest_seconds <= one.seconds
-            found[one.operation, one.size_bytes, one.peer] = (one.calls, one.bytes)
+            assert 0 <= one.longest_seconds <= one.seconds
+            name = f"{one.operation}({one.made_by})" if one.made_by else one.operation
+            found[name, one.size_bytes, one.peer] = (one.calls, one.bytes)
         return found
 
 
@@ -141,9 +142,10 @@ def expected(ranks: int) -> dict[tuple[str, int | None, str], tuple[int, int]]:
         ("MPI_Irecv", 4096, "same host"): (10, 40_960),
         ("MPI_Isend", 4096, "same host"): (10, 40_960),
         ("MPI_Waitall", None, "none"): (10, 0),
-        ("MPI_Send_init", 512, "same host"): (1, 800),
-        ("MPI_Recv_init", 512, "same host"): (1, 800),
-        ("MPI_Start", None, "none"): (14, 0),
+        ("MPI_Send_init", None, "none"): (1, 0),
+        ("MPI_Recv_init", None, "none"): (1, 0),
+        ("MPI_Start(MPI_Send_init)", 512, "same host"): (7, 5600),
+        ("MPI_Start(MPI_Recv_init)", 512, "same host"): (7, 5600),
         ("MPI_Wait", None, "none"): (14 + ranks, 0),
         ("MPI_Bsend", 4, "none"): (1, 4),
         ("MPI_Bsend", 8, "none"): (2, 20),
@@ -180,9 +182,100 @@ def test_every_call_is_counted(tracer: Tracer, ranks: int) -> None:
         assert one.finalized
         assert 0 < one.mpi_seconds < one.run_seconds < LIMIT
         assert (one.threads, one.lost) == (1, 0)
+        assert one.world == one.launched == ranks
+        assert one.waiting_seconds < one.mpi_seconds
     assert sum(one.seconds for one in trace.entries) == pytest.approx(trace.mpi_seconds)
+    assert sum(one.bytes for one in trace.ranks) == sum(one.bytes for one in trace.entries)
+    assert trace.wall_seconds == max(one.run_seconds for one in trace.ranks)
+    assert trace.missing == []
     assert "% of MPI" in done.out
     assert "MPI_Finalize" not in done.out
+
+
+def test_requests_communicators_and_files_are_counted(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "more", str(tracer.folder / "file"))
+    assert done.code == 0, (done.out, done.err)
+    communicators = {"split": 4, "create_group": 2, "idup": 2, "free": 16}
+    assert done.calls() == {
+        ("MPI_Send_init", None, "none"): (2, 0),
+        ("MPI_Recv_init", None, "none"): (2, 0),
+        ("MPI_Startall(MPI_Send_init)", 8, "same host"): (6, 48),
+        ("MPI_Startall(MPI_Recv_init)", 16, "same host"): (6, 96),
+        ("MPI_Waitall", None, "none"): (6, 0),
+        ("MPI_Allreduce_init", None, "none"): (2, 0),
+        ("MPI_Start(MPI_Allreduce_init)", 128, "none"): (4, 512),
+        ("MPI_Psend_init", None, "none"): (1, 0),
+        ("MPI_Precv_init", None, "none"): (1, 0),
+        ("MPI_Start(MPI_Psend_init)", None, "same host"): (2, 0),
+        ("MPI_Start(MPI_Precv_init)", 512, "same host"): (2, 1600),
+        ("MPI_Pready", 64, "same host"): (2, 200),
+        ("MPI_Pready_range", 256, "same host"): (2, 600),
+        ("MPI_Pready_list", 256, "same host"): (2, 800),
+        ("MPI_Parrived", None, "none"): (2, 0),
+        ("MPI_Wait", None, "none"): (12, 0),
+        **{(f"MPI_Comm_{one}", None, "none"): (n, 0) for one, n in communicators.items()},
+        ("MPI_Sendrecv", 8, "same host"): (6, 48),
+        ("MPI_Intercomm_create", None, "none"): (2, 0),
+        ("MPI_Intercomm_merge", None, "none"): (2, 0),
+        ("MPI_Cart_create", None, "none"): (2, 0),
+        ("MPI_Cart_sub", None, "none"): (2, 0),
+        ("MPI_Win_allocate_shared", None, "none"): (2, 0),
+        ("MPI_Win_create_dynamic", None, "none"): (2, 0),
+        ("MPI_Win_free", None, "none"): (4, 0),
+        ("MPI_Pack", 16, "none"): (2, 32),
+        ("MPI_Unpack", 16, "none"): (2, 32),
+        ("MPI_Reduce_local", 16, "none"): (2, 32),
+        ("MPI_File_open", None, "none"): (2, 0),
+        ("MPI_File_write_at", 512, "none"): (2, 2000),
+        ("MPI_File_sync", None, "none"): (2, 0),
+        ("MPI_Barrier", None, "none"): (2, 0),
+        ("MPI_File_read_at", 256, "none"): (2, 1000),
+        ("MPI_File_iread_at", 64, "none"): (2, 200),
+        ("MPI_File_write_at_all", 16, "none"): (2, 32),
+        ("MPI_File_close", None, "none"): (2, 0),
+    }
+    assert done.trace is not None
+    begun = {one.operation for one in done.trace.entries if one.begins}
+    assert {"MPI_Startall", "MPI_Pready", "MPI_File_iread_at", "MPI_Comm_idup"} <= begun
+    assert not {"MPI_Sendrecv", "MPI_Wait", "MPI_File_read_at", "MPI_Pack"} & begun
+
+
+def test_more_than_an_int_counts(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "large")
+    assert done.code == 0, (done.out, done.err)
+    size = (2049 << 20, 1 << 31)
+    calls = done.calls()
+    assert calls["MPI_Send", size[1], "same host"] == (1, size[0])
+    assert calls["MPI_Recv", size[1], "same host"] == (1, size[0])
+    large = (2, 5 << 31) if tracer.library.abi == "mpich" else (0, 0)
+    assert calls["MPI_Send", 2 * size[1], "none"] == (2 + large[0], 4 * size[0] + large[1])
+
+
+@pytest.mark.parametrize("tracer", ["openmpi"], indirect=True)
+def test_the_launcher_of_another_library_is_told(tracer: Tracer) -> None:
+    try:
+        catalogue.add("mpich")
+    except UserError as error:
+        pytest.skip(f"mpich cannot be installed: {error}")
+    other = Tracer(resolve("mpich"), tracer.folder)
+    env = command_line(tracer.library, Launch(program=["-"], ranks=[Rank(cpus=[0])])).env
+    done = other.run(tracer.compiled(), "next", options=("--mpi", "openmpi"), env=env)
+    assert done.code == 0, (done.out, done.err)
+    assert done.trace is not None
+    assert [(one.rank, one.world, one.launched) for one in done.trace.ranks] == [(0, 1, 2)] * 2
+    assert "it is not the launcher of openmpi" in " ".join(done.out.split())
+
+
+def test_a_program_of_sessions_is_counted(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "session")
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == {
+        ("MPI_Comm_create_from_group", None, "none"): (2, 0),
+        ("MPI_Sendrecv", 8, "same host"): (2, 16),
+        ("MPI_Comm_free", None, "none"): (2, 0),
+    }
+    assert done.trace is not None
+    assert [(one.rank, one.finalized) for one in done.trace.ranks] == [(0, True), (1, True)]
 
 
 def test_threads_are_counted_each_for_itself(tracer: Tracer) -> None:
@@ -248,20 +341,33 @@ def test_the_exit_status_is_the_applications(tracer: Tracer) -> None:
     assert done.calls() == expected(2)
 
 
-@one_library
-def test_buffers_of_a_device_are_told_apart(tracer: Tracer) -> None:
+def beside_fake_cuda(tracer: Tracer) -> dict[str, str]:
+    """The environment of a program that loads a driver."""
     source = tracer.folder / "cuda.cpp"
     source.write_text(FAKE_CUDA)
     words = ["-shared", "-fPIC", str(source), "-Wl,-soname,libcuda.so.1"]
     subprocess.run([*compiler(), *words, "-o", "libcuda.so.1"], cwd=tracer.folder, check=True)
     before = os.environ.get("LD_LIBRARY_PATH", "")
-    env = {"LD_LIBRARY_PATH": f"{tracer.folder}:{before}"}
-    done = tracer.run(tracer.compiled(), "cuda", env=env)
+    return {"LD_LIBRARY_PATH": f"{tracer.folder}:{before}"}
+
+
+@one_library
+def test_buffers_of_a_device_are_told_apart(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "cuda", env=beside_fake_cuda(tracer))
     assert done.code == 0, (done.out, done.err)
     assert done.trace is not None
     with_buffers = {one.memory for one in done.trace.entries if one.size_bytes is not None}
     assert with_buffers == {"device"}
     assert done.calls() == expected(2)
+
+
+@one_library
+def test_a_driver_may_be_loaded_late(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "late", env=beside_fake_cuda(tracer))
+    assert done.code == 0, (done.out, done.err)
+    assert done.trace is not None
+    memories = {(one.size_bytes, one.memory): one.calls for one in done.trace.entries}
+    assert memories == {(8, "host"): 4, (16, "device"): 2}
 
 
 @one_library

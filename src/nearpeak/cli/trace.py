@@ -9,9 +9,9 @@ import typer
 HELP = """Run an MPI application and say where its MPI time goes.
 
 A small library that is loaded into every rank counts, for each operation,
-size of messages, memory and place of the other rank: calls, bytes, time. The
-application is not changed. With --study beside it what messages of these
-sizes take on a study's path without MPI.
+size of messages, memory and place of the other rank: calls, bytes, time; and
+the same of each rank. The application is not changed. With --study beside it
+what messages of these sizes take on a study's path without MPI.
 
 Exit status: that of the command; 2 bad input, or nothing to count.
 

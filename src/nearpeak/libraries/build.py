@@ -109,14 +109,14 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        own = TRACE_FOLDER if self.program != TRACE else "tests"  # in no other program
-        return fingerprint(sources(), [*kind, *self.parts], {"tests", own})
+        without = () if self.program == TRACE else TRACE_FOLDERS  # in no other program
+        return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
 
 
 CORE = Target("libnearpeak_core.a")  # needs no MPI
 NATIVE = Target("nearpeak-native")
 TRACE = "libnearpeak-trace.so"  # needs no CORE
-TRACE_FOLDER = "trace"  # of the sources
+TRACE_FOLDERS = ("calls", "trace")  # of the sources
 
 
 def own_benchmarks() -> Path | None:

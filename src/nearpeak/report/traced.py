@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of a traced application on the terminal."""
 
+import statistics
 import sys
+from collections.abc import Callable, Sequence
 
 from rich.table import Table
 
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import NOTHING, count, number, percent, size
-from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
+from nearpeak.trace.model import Ceiling, Entry, Rank, Trace, Unblocked
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
+RANKS_SHOWN = 16
 WAITING = (
-    "All times are added up over all ranks. The time of a call holds what it waited for the other"
-    " rank."
+    "Times of operations are added up over all ranks. The time of a call holds what it waited for"
+    " the other rank."
 )
 
 
@@ -21,10 +24,12 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     """How long the ranks ran, how much of that was MPI, and for what."""
     console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
     ranks = count(len(trace.ranks), "rank")
+    hosts = count(len({one.host for one in trace.ranks}), "host")
     share = percent(_of(trace.mpi_seconds, trace.run_seconds))
     console.print(
-        f"\n{trace.library}: {ranks} ran {number(trace.run_seconds)} s in all,"
-        f" {number(trace.mpi_seconds)} s of these in MPI ({share} %)",
+        f"\n{trace.library}: {ranks} on {hosts}. The run took {number(trace.wall_seconds)} s;"
+        f" added up over ranks {number(trace.run_seconds)} s, of these"
+        f" {number(trace.mpi_seconds)} s in MPI ({share} %)",
         style="bold",
     )
     for line in problems(trace):
@@ -36,6 +41,16 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
         rest = trace.entries[len(shown) :]
         seconds = sum(one.seconds for one in rest)
         console.print(f"... and {count(len(rest), 'row')} of {number(seconds)} s: see --all")
+    if len(trace.ranks) > 1:
+        ranks_shown = trace.ranks if show_all else _outermost(trace.ranks)
+        console.print()
+        console.print(_ranks(ranks_shown))
+        if len(trace.ranks) > len(ranks_shown):
+            between = len(trace.ranks) - len(ranks_shown)
+            console.print(f"... and {count(between, 'rank')} between these: see --all")
+        for line in outstanding(trace.ranks) if trace.expected > 1 else []:
+            console.print(line)
+        console.print()
     if trace.ceilings:
         saved = sum(one.saved_seconds for one in trace.ceilings)
         console.print(
@@ -67,21 +82,115 @@ def _told(found: Unblocked) -> str:
 
 
 def problems(trace: Trace) -> list[str]:
-    """What is missing."""
+    """What is missing, and what to do about it."""
     found = []
     if trace.exit_status:
         found.append(
             f"The command ended with exit status {trace.exit_status}: below is what it did before"
         )
-    if missing := trace.expected - len({one.rank for one in trace.ranks}):
+    if trace.missing:
+        hosts = ", ".join(sorted({one.host for one in trace.ranks}))
         found.append(
-            f"{count(missing, 'rank')} of {trace.expected} left nothing: see docs/trace.md"
+            f"No counts of {_numbers(trace.missing)} of {trace.expected}: all that is shown is of"
+            f" ranks on {hosts}. Other hosts need the folder that TMPDIR names and Nearpeak's cache"
+            " at the same place; where Open MPI's launcher has options -x, add `-x LD_PRELOAD"
+            " -x NEARPEAK_TRACE` (docs/trace.md)"
+        )
+    alone = [one for one in trace.ranks if one.world == 1]
+    if len(alone) > 1:
+        launched = max(one.launched for one in alone)
+        found.append(
+            f"{len(alone)} processes ran, each as the only rank of its own MPI_COMM_WORLD"
+            + (
+                f", though the launcher says that it started {launched} ranks: it is not the"
+                f" launcher of {trace.library}"
+                if launched > 1
+                else ": if they belong together, their launcher is another library's"
+            )
         )
     if early := sum(not one.finalized for one in trace.ranks):
         found.append(f"{count(early, 'rank')} did not come to MPI_Finalize")
     if lost := sum(one.lost for one in trace.ranks):
-        found.append(f"{count(lost, 'call')} of too many threads were not counted")
+        found.append(
+            f"{count(lost, 'call')} were not counted: of too many threads, or TMPDIR is full"
+        )
     return found
+
+
+def _numbers(ranks: Sequence[int]) -> str:
+    """`rank 3`, `ranks 0, 2 to 5`."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    texts = [str(one[0]) if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in runs]
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}"
+
+
+def outstanding(ranks: Sequence[Rank]) -> list[str]:
+    """Which rank had the most of what."""
+    found = []
+    if all(one.own_seconds is not None for one in ranks):
+        most, told = _most(ranks, lambda one: one.own_seconds or 0.0, _seconds)
+        found.append(
+            f"Most loaded is {most}: outside of MPI {told}. Others may have waited for it."
+        )
+    most, told = _most(ranks, lambda one: one.mpi_seconds, _seconds)
+    found.append(f"Longest in MPI is {most}: {told}.")
+    if any(one.bytes for one in ranks):
+        most, told = _most(ranks, lambda one: one.bytes, _bytes)
+        found.append(f"Most bytes has {most}: {told}.")
+    return found
+
+
+def _most(
+    ranks: Sequence[Rank], of: Callable[[Rank], float], text: Callable[[float], str]
+) -> tuple[str, str]:
+    first = max(ranks, key=of)
+    middle = statistics.median(of(one) for one in ranks)
+    return (
+        f"rank {first.rank} on {first.host}",
+        f"{text(of(first))}, the median of ranks {text(middle)}",
+    )
+
+
+def _seconds(value: float) -> str:
+    return f"{number(value)} s"
+
+
+def _bytes(value: float) -> str:
+    return f"{value:.0f} B"
+
+
+def _outermost(ranks: Sequence[Rank]) -> list[Rank]:
+    """Where there are many, those with the least time in MPI and with the most."""
+    if len(ranks) <= RANKS_SHOWN:
+        return list(ranks)
+    order = sorted(ranks, key=lambda one: one.mpi_seconds)
+    half = RANKS_SHOWN // 2
+    return sorted([*order[:half], *order[-half:]], key=lambda one: (one.rank, one.process))
+
+
+def _ranks(ranks: Sequence[Rank]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Rank", justify="right")
+    table.add_column("Host")
+    for heading in ("Run s", "MPI s", "% of run", "Waiting s", "Calls", "Bytes"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in ranks:
+        table.add_row(
+            str(one.rank),
+            one.host,
+            number(one.run_seconds),
+            number(one.mpi_seconds),
+            percent(_of(one.mpi_seconds, one.run_seconds)),
+            number(one.waiting_seconds),
+            str(one.calls),
+            str(one.bytes),
+        )
+    return table
 
 
 def _of(part: float, whole: float) -> float | None:
@@ -107,9 +216,9 @@ def _table(trace: Trace, entries: list[Entry]) -> Table:
 
 
 def _row(trace: Trace, entry: Entry) -> list[str]:
-    rate = _of(entry.bytes, entry.seconds) if entry.bytes else None
+    rate = _of(entry.bytes, entry.seconds) if entry.bytes and not entry.begins else None
     return [
-        entry.operation,
+        f"{entry.operation} ({entry.made_by})" if entry.made_by else entry.operation,
         size_class(entry.size_bytes),
         "" if entry.size_bytes is None else entry.memory,
         "" if entry.peer == "none" else entry.peer,

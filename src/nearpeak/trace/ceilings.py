@@ -10,12 +10,22 @@ from nearpeak.results.model import CeilingPoint, Results
 from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
 
 BLOCKING = ("MPI_Send", "MPI_Recv", "MPI_Ssend", "MPI_Rsend", "MPI_Sendrecv")
-SENT = re.compile(r"MPI_I([bsr]?send|sendrecv|sendrecv_replace)")
-ABOUT_THEM = re.compile(r"MPI_(Irecv|Imrecv|(Wait|Test)(any|all|some)?)")
-# What begins other operations, that the same calls wait for.
-OTHERS = re.compile(
-    r"MPI_(I(?!send|recv|mrecv|probe|mprobe)[a-z_]+|Start(all)?|R(put|get|accumulate|get_accumulate))"
-)
+STARTS = ("MPI_Start", "MPI_Startall")
+# What calls that do not end with their message begin, or wait for: the first that fits.
+UNBLOCKED = {
+    "sent": re.compile(
+        r"MPI_(I([bsr]?send|sendrecv|sendrecv_replace)|(S|[BSR]s)end_init|Pready(_range|_list)?)"
+    ),
+    "about them": re.compile(
+        r"MPI_(Irecv|Imrecv|Recv_init|P(send|recv)_init|(Wait|Test)(any|all|some)?|Parrived)"
+    ),
+    "probes": re.compile(r"MPI_Im?probe"),
+    # Other operations, that the same calls wait for.
+    "others": re.compile(
+        r"MPI_(I[a-z_]+|[A-Z][a-z_]+_init|R(put|get|accumulate|get_accumulate)|File_i[a-z_]+"
+        r"|Comm_i[a-z_]+|[A-Z][a-z_]*_iflush)"
+    ),
+}
 ENDS = {"host": ("host", "host"), "device": ("gpu", "gpu")}
 BUFFERS = {"host": "H,H", "device": "D,D"}
 
@@ -68,8 +78,10 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
 
     A rank sends and receives at once: what is sent is counted alone.
     """
-    sent = [one for one in trace.entries if SENT.fullmatch(one.operation)]
-    about = [one for one in trace.entries if ABOUT_THEM.fullmatch(one.operation)]
+    kinds: dict[str, list[Entry]] = {kind: [] for kind in [*UNBLOCKED, ""]}
+    for one in trace.entries:
+        kinds[_kind(one)].append(one)
+    sent = kinds["sent"]
     messages, least = 0, 0.0
     for entry in sent:
         if fitting := _fitting(entry, points):
@@ -77,15 +89,23 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
             least += entry.bytes / (1e9 * max(one.by_library for one in fitting))
     if not messages:
         return None
-    seconds = sum(one.seconds for one in sent + about)
+    seconds = sum(one.seconds for one in sent + kinds["about them"])
     return Unblocked(
         messages=sum(one.calls for one in sent),
         known=messages,
-        others=sum(one.calls for one in trace.entries if OTHERS.fullmatch(one.operation)),
+        others=sum(one.calls for one in kinds["others"]),
         seconds=seconds,
         least_seconds=least,
         saved_seconds=max(0.0, seconds - least),
     )
+
+
+def _kind(entry: Entry) -> str:
+    """Of UNBLOCKED; a start is what made its request, which itself begins nothing."""
+    if entry.operation.endswith("_init"):
+        return ""
+    operation = entry.made_by if entry.operation in STARTS else entry.operation
+    return next((kind for kind, one in UNBLOCKED.items() if one.fullmatch(operation)), "")
 
 
 def _points(results: Results, benchmarks: set[str], unit: str) -> list[CeilingPoint]:

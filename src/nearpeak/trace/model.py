@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-SCHEMA = 1
+SCHEMA = 2
 
 Memory = Literal["host", "device"]
 Peer = Literal["none", "self", "same host", "other host", "unknown"]
@@ -21,13 +21,26 @@ class Rank(msgspec.Struct, kw_only=True):
     mpi_seconds: float  # of these in MPI, summed over threads
     threads: int  # that called MPI
     finalized: bool  # whether it came to MPI_Finalize
-    lost: int = 0  # calls that were not counted: of too many threads
+    world: int  # ranks in its MPI_COMM_WORLD
+    launched: int  # ranks, as its launcher's environment says; 0: it does not
+    calls: int
+    bytes: int  # of all its calls
+    # Of mpi_seconds those in calls that have no size and begin nothing: MPI_Wait, MPI_Barrier, ...
+    waiting_seconds: float
+    lost: int = 0  # calls that were not counted: of too many threads, or on a full disk
+
+    @property
+    def own_seconds(self) -> float | None:
+        """Outside of MPI. None with several threads: their times in MPI overlap."""
+        return self.run_seconds - self.mpi_seconds if self.threads == 1 else None
 
 
 class Entry(msgspec.Struct, kw_only=True):
     """Calls of one operation, with messages of one class, summed over ranks."""
 
     operation: str  # "MPI_Send"
+    made_by: str = ""  # of a persistent request that it starts: "MPI_Send_init"
+    begins: bool = False  # it only begins what another call waits for: bytes over time is no rate
     size_bytes: int | None  # the smallest of its class, up to twice that; null: it has no size
     memory: Memory  # of the buffer
     peer: Peer  # where the other rank is; "none": there is no one other rank
@@ -79,7 +92,9 @@ class Trace(msgspec.Struct, kw_only=True):
     command: list[str]
     library: str  # name and version
     exit_status: int  # of the command
-    expected: int  # ranks, as the MPI library says: fewer in `ranks` left anything
+    expected: int  # ranks in MPI_COMM_WORLD; of several of these, in the largest
+    missing: list[int]  # those of them that left no file
+    wall_seconds: float  # the longest run of a rank
     ranks: list[Rank]
     entries: list[Entry]  # the one that took longest first
     ceilings: list[Ceiling] = []
@@ -87,10 +102,10 @@ class Trace(msgspec.Struct, kw_only=True):
 
     @property
     def run_seconds(self) -> float:
-        """Of all ranks."""
+        """Summed over all ranks."""
         return sum(one.run_seconds for one in self.ranks)
 
     @property
     def mpi_seconds(self) -> float:
-        """Of all ranks."""
+        """Summed over all ranks."""
         return sum(one.mpi_seconds for one in self.ranks)

@@ -3,22 +3,26 @@
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import numpy as np
 
 from nearpeak.trace.model import Entry, Memory, Peer, Rank
 
-MAGIC = b"NPTRACE\0"
+MAGIC = b"NPTRAC2\0"
 # As Header, after it the names of the operations.
-HEADER = struct.Struct("=8sII4I2Q2QQQQiiii64s")
-NAME_BYTES = 32
-CELL = np.dtype([("count", "u8"), ("bytes", "u8"), ("ticks", "u8"), ("longest", "u8")])
+HEADER = struct.Struct("=8sII4Q3Qiiii64s")
+NAME = struct.Struct("39sB")
+SECTION = struct.Struct("=QQQQQ")
+CELL = np.dtype(
+    [("key", "u8"), ("count", "u8"), ("bytes", "u8"), ("ticks", "u8"), ("longest", "u8")]
+)
 MEMORIES = get_args(Memory)
-PEERS = get_args(Peer)
+UNKNOWN, NOBODY = -2, -1  # instead of a rank
 
 
 class Unreadable(Exception):
@@ -27,65 +31,101 @@ class Unreadable(Exception):
 
 @dataclass
 class Left:
-    """What one rank left: of itself, and what it called."""
+    """What one rank left: of itself, and what it called, with whom: ranks in MPI_COMM_WORLD."""
 
     rank: Rank
-    ranks: int  # that there were
-    entries: list[Entry]
+    called: list[tuple[int, Entry]]
 
 
 def read(file: Path) -> Left:
     """One file. Unreadable where there is nothing in it."""
     data = file.read_bytes()
     if len(data) < HEADER.size or data[:8] != MAGIC:
-        raise Unreadable(f"{file.name} has no header")
-    (_, header_bytes, table_bytes, operations, sizes, memories, peers, *rest) = HEADER.unpack_from(
-        data
-    )
-    ticks_0, ns_0, ticks_1, ns_1, begun, finalized, lost, rank, ranks, process, threads, host = rest
-    if (memories, peers) != (len(MEMORIES), len(PEERS)) or ticks_1 <= ticks_0:
-        raise Unreadable(f"{file.name} is of another version of Nearpeak")
+        raise Unreadable(f"{file.name} has no header, or is of another version of Nearpeak")
+    (_, header_bytes, operations, ticks_0, ns_0, ticks_1, ns_1, *rest) = HEADER.unpack_from(data)
+    begun, finalized, lost, rank, ranks, launched, process, host = rest
+    if len(data) < header_bytes or ticks_1 <= ticks_0:
+        raise Unreadable(f"{file.name} was not begun")
+    threads, last, instant, cells = _sections(data, header_bytes)
+    ticks_1, ns_1 = max((ticks_1, ns_1), instant)
     second = (ticks_1 - ticks_0) / (ns_1 - ns_0) * 1e9  # in ticks
     names = [
-        _text(data[start : start + NAME_BYTES])
-        for start in range(HEADER.size, HEADER.size + operations * NAME_BYTES, NAME_BYTES)
-    ]
-    cells = np.zeros((operations, sizes, memories, peers), CELL)
-    last = begun
-    for thread in range(threads):
-        start = header_bytes + thread * table_bytes
-        if start + 8 + cells.nbytes > len(data):
-            raise Unreadable(f"{file.name} ends before its end")
-        last = max(last, int.from_bytes(data[start : start + 8], "little"))
-        table = np.frombuffer(data, CELL, cells.size, start + 8).reshape(cells.shape)
-        for field in ("count", "bytes", "ticks"):
-            cells[field] += table[field]
-        cells["longest"] = np.maximum(cells["longest"], table["longest"])
-    entries = [
-        Entry(
-            operation=names[operation],
-            size_bytes=smallest(size),
-            memory=MEMORIES[memory],
-            peer=PEERS[peer],
-            calls=int(cell["count"]),
-            bytes=int(cell["bytes"]),
-            seconds=float(cell["ticks"]) / second,
-            longest_seconds=float(cell["longest"]) / second,
+        (_text(text), bool(begins))
+        for text, begins in NAME.iter_unpack(
+            data[HEADER.size : HEADER.size + operations * NAME.size]
         )
-        for operation, size, memory, peer in np.argwhere(cells["count"])
-        for cell in [cells[operation, size, memory, peer]]
     ]
+    called = [
+        (
+            peer,
+            Entry(
+                operation=names[operation][0],
+                made_by=names[maker][0],
+                begins=names[operation][1],
+                size_bytes=smallest(size),
+                memory=MEMORIES[memory],
+                peer="unknown",
+                calls=calls,
+                bytes=size_bytes,
+                seconds=ticks / second,
+                longest_seconds=longest / second,
+            ),
+        )
+        for (operation, maker, size, memory, peer), (calls, size_bytes, ticks, longest) in sorted(
+            cells.items()
+        )
+    ]
+    entries = [entry for _, entry in called]
     described = Rank(
         rank=rank,
         host=_text(host),
         process=process,
-        run_seconds=((finalized or last) - begun) / second,
+        run_seconds=((finalized or max(last, begun)) - begun) / second,
         mpi_seconds=sum(entry.seconds for entry in entries),
         threads=threads,
         finalized=finalized > 0,
+        world=ranks,
+        launched=launched,
+        calls=sum(entry.calls for entry in entries),
+        bytes=sum(entry.bytes for entry in entries),
+        waiting_seconds=sum(
+            entry.seconds for entry in entries if entry.size_bytes is None and not entry.begins
+        ),
         lost=lost,
     )
-    return Left(described, ranks, entries)
+    return Left(described, called)
+
+
+Key = tuple[int, int, int, int, int]  # operation, what made the request, size, memory, peer
+
+
+def _sections(data: bytes, start: int) -> tuple[int, int, tuple[int, int], dict[Key, list[int]]]:
+    """How many threads there were, the ticks of their last call, the last instant that is known in
+    ticks and nanoseconds, and the cells of all."""
+    threads, last, instant = set(), 0, (0, 0)
+    found: dict[Key, list[int]] = {}
+    while start + SECTION.size <= len(data):
+        size, thread, ticks, *known = SECTION.unpack_from(data, start)
+        if size == 0 or start + size > len(data):
+            break  # the rank ended while it was made
+        threads.add(thread)
+        last = max(last, ticks)
+        instant = max(instant, (known[0], known[1]))
+        count = (size - SECTION.size) // CELL.itemsize
+        cells = np.frombuffer(data, CELL, count, start + SECTION.size)
+        for key, calls, size_bytes, spent, longest in cells[cells["count"] > 0].tolist():
+            sums = found.setdefault(_parts(key), [0, 0, 0, 0])
+            sums[0] += calls
+            sums[1] += size_bytes
+            sums[2] += spent
+            sums[3] = max(sums[3], longest)
+        start += size
+    return len(threads), last, instant, found
+
+
+def _parts(key: int) -> Key:
+    peer = (key & 0xFFFFFFFF) - 2
+    return key >> 48, key >> 39 & 0x1FF, key >> 33 & 0x3F, key >> 32 & 1, peer
 
 
 def smallest(size: int) -> int | None:
@@ -93,19 +133,25 @@ def smallest(size: int) -> int | None:
     return None if size == 0 else 0 if size == 1 else 1 << (int(size) - 2)
 
 
-def merge(left: Iterable[Left]) -> list[Entry]:
-    """The calls of all ranks, what took longest first."""
-    found: defaultdict[tuple[str, int, str, str], list[Entry]] = defaultdict(list)
+def merge(left: Sequence[Left]) -> list[Entry]:
+    """The calls of all ranks, what took longest first.
+
+    Where a rank is, its own file says: that of one which left none is unknown.
+    """
+    hosts: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
     for one in left:
-        for entry in one.entries:
+        hosts[one.rank.world, one.rank.rank].add(one.rank.host)
+    found: defaultdict[tuple[str, str, int, str, str], list[Entry]] = defaultdict(list)
+    for one in left:
+        for rank, entry in one.called:
             size = -1 if entry.size_bytes is None else entry.size_bytes
-            found[entry.operation, size, entry.memory, entry.peer].append(entry)
+            peer = _peer(one.rank, rank, hosts.get((one.rank.world, rank), set()))
+            found[entry.operation, entry.made_by, size, entry.memory, peer].append(
+                msgspec.structs.replace(entry, peer=peer)
+            )
     merged = [
-        Entry(
-            operation=same[0].operation,
-            size_bytes=same[0].size_bytes,
-            memory=same[0].memory,
-            peer=same[0].peer,
+        msgspec.structs.replace(
+            same[0],
             calls=sum(one.calls for one in same),
             bytes=sum(one.bytes for one in same),
             seconds=sum(one.seconds for one in same),
@@ -114,6 +160,17 @@ def merge(left: Iterable[Left]) -> list[Entry]:
         for _, same in sorted(found.items())
     ]
     return sorted(merged, key=lambda one: -one.seconds)
+
+
+def _peer(own: Rank, rank: int, hosts: set[str]) -> Peer:
+    """`hosts`: where ranks of this number are. Of several runs in one command there may be some."""
+    if rank == NOBODY:
+        return "none"
+    if rank == own.rank:
+        return "self"
+    if len(hosts) != 1:
+        return "unknown"
+    return "same host" if own.host in hosts else "other host"
 
 
 def _text(data: bytes) -> str:

@@ -15,7 +15,7 @@ from nearpeak.libraries.model import Library
 from nearpeak.trace.model import SCHEMA, Trace
 from nearpeak.trace.read import Left, Unreadable, merge, read
 
-EVERYWHERE = "everywhere"  # a file: ranks of other hosts have the library too
+PASSED_ON = "OMPI_MCA_mca_base_env_list"
 
 
 def run(command: Sequence[str], library: Library) -> Trace:
@@ -24,10 +24,7 @@ def run(command: Sequence[str], library: Library) -> Trace:
     preload = build_trace(library)
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
     try:
-        # Open MPI's launcher gives ranks of other hosts what it is told to alone.
-        if library.abi != "openmpi" or any("LD_PRELOAD" in word for word in command):
-            (folder / EVERYWHERE).touch()
-        status = _start(command, preload, folder)
+        status = _start(command, environment(command, library, preload, folder))
         left = list(_gather(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -36,26 +33,40 @@ def run(command: Sequence[str], library: Library) -> Trace:
             f"no process of `{' '.join(command)}` called MPI_Init of {library.name} (exit status "
             f"{status}): see what it said, and name the library that it uses with --mpi"
         )
+    expected = max(one.rank.world for one in left)
+    there = {one.rank.rank for one in left if one.rank.world == expected}
     return Trace(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         command=list(command),
         library=f"{library.name} {library.version}",
         exit_status=status,
-        expected=max(one.ranks for one in left),
+        expected=expected,
+        missing=[rank for rank in range(expected) if rank not in there],
+        wall_seconds=max(one.rank.run_seconds for one in left),
         ranks=sorted((one.rank for one in left), key=lambda one: (one.rank, one.process)),
         entries=merge(left),
     )
 
 
-def _start(command: Sequence[str], preload: Path, folder: Path) -> int:
-    """The exit status of a command, as a shell would say it."""
+def environment(
+    command: Sequence[str], library: Library, preload: Path, folder: Path
+) -> dict[str, str]:
+    """What the command sees: the ranks load `preload`, which writes into `folder`."""
     before = os.environ.get("LD_PRELOAD", "")
-    env = {
-        **os.environ,
+    own = {
         "LD_PRELOAD": f"{preload}:{before}" if before else str(preload),
         "NEARPEAK_TRACE": str(folder),
     }
+    if library.abi == "openmpi" and "-x" not in command:
+        # Its launcher passes to other hosts what it is told to alone: by this or by -x, not both.
+        told = os.environ.get(PASSED_ON)
+        own[PASSED_ON] = ";".join([*([told] if told else []), *own])
+    return {**os.environ, **own}
+
+
+def _start(command: Sequence[str], env: dict[str, str]) -> int:
+    """The exit status of a command, as a shell would say it."""
     try:
         process = subprocess.Popen(command, env=env)
     except OSError as error:

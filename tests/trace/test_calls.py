@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of MPI's functions (bench/calls) against the header of each library that is there."""
+
+import re
+import subprocess
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.build import build_trace, compiler, kit_for, sources
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.model import Library
+
+INCLUDING = """
+#include <mpi.h>
+#define CALL(kind, function, operation, parameters, arguments, ...) \\
+  @ kind function operation parameters arguments @
+#include "calls/calls.inc"
+"""
+SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+KINDS = {"waits", "tells", "begins", "frees", "drops", "enters", "leaves"}
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def library(request: pytest.FixtureRequest) -> Library:
+    """Each library in turn, installed if need be."""
+    try:
+        catalogue.add(request.param)
+    except UserError as error:
+        pytest.skip(f"{request.param} cannot be installed: {error}")
+    return resolve(request.param)
+
+
+def preprocessed(library: Library) -> str:
+    """The header of a library, then the table in its form for that, with whole strings."""
+    header = kit_for(library).header
+    words = [
+        f"-I{sources()}",
+        "-isystem",
+        str(header.parent),
+        *SKIPPED,
+        "-P",
+        "-E",
+        "-x",
+        "c++",
+        "-",
+    ]
+    done = subprocess.run(
+        [*compiler(), *words], input=INCLUDING, capture_output=True, text=True, check=True
+    )
+    return done.stdout.replace('" "', "")
+
+
+def in_header(text: str) -> set[str]:
+    """The functions that it declares."""
+    statements = [one for one in text.split(";") if "typedef" not in one]
+    found = (re.search(r"\b(MPI_\w+)\s*\(", one) for one in statements)
+    return {one[1] for one in found if one}
+
+
+def others() -> set[str]:
+    """The functions that are not in the table, with a reason for each group."""
+    lines = (sources() / "calls" / "others.txt").read_text().splitlines()
+    names = [word for line in lines if not line.startswith("#") for word in line.split()]
+    assert len(names) == len(set(names))
+    return set(names)
+
+
+def test_every_function_is_in_the_table_or_among_the_others(library: Library) -> None:
+    header, _, table = preprocessed(library).partition("@")
+    rows = re.findall(r"(\w+) (MPI_\w+) \"(MPI_\w+)\"", table)
+    listed = [function for _, function, _ in rows]
+    declared = in_header(header)
+    assert {"MPI_Send", "MPI_Comm_rank", "MPI_File_read_at"} <= declared
+    assert len(listed) == len(set(listed))
+    assert {kind for kind, _, _ in rows} <= KINDS
+    for _, function, operation in rows:
+        assert function in (operation, f"{operation}_c")
+    assert declared - set(listed) - others() == set()
+    assert set(listed) - declared == set()
+    assert set(listed) & others() == set()
+
+
+def test_what_is_preloaded_has_the_functions_of_the_table_alone(library: Library) -> None:
+    """A program that looks whether its library has a function finds what the library has."""
+    _, _, table = preprocessed(library).partition("@")
+    listed = set(re.findall(r"\w+ (MPI_\w+) \"MPI_", table))
+    shown = subprocess.run(
+        ["nm", "-D", "--defined-only", str(build_trace(library))],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    names = {line.split()[-1] for line in shown.splitlines()}
+    profiled = {f"P{name}" for name in listed} if library.abi == "openmpi" else set()
+    assert names == listed | profiled
+
+
+def test_the_others_are_functions_of_some_library() -> None:
+    """A name that no header has is a slip."""
+    known: set[str] = set()
+    for name in ("openmpi", "mpich"):
+        try:
+            known |= in_header(preprocessed(resolve(name)).partition("@")[0])
+        except UserError as error:
+            pytest.skip(f"{name} is not there: {error}")
+    assert others() - known == set()
