@@ -42,28 +42,20 @@ On a machine without a package index, from an unpacked bundle (made with `nearpe
 
 import argparse
 import ctypes
-import json
 import math
-import os
-import statistics
 import sys
 import tempfile
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import agreement
+
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.model import Launch, Library, Rank, Settings
+from nearpeak.libraries.model import Library, Settings
 from nearpeak.machine import model as machine
-from nearpeak.machine.discover import discover
-from nearpeak.machine.paths import discover_paths
-from nearpeak.statistics.intervals import interval
-from nearpeak.study.process import run_tree
 
 
 @dataclass(frozen=True)
@@ -105,9 +97,7 @@ MEASURES = {
     "allgather": collective("Allgather", MOVED),
     "barrier": collective("Barrier", [0]),
 }
-PR_SET_THP_DISABLE = 41  # linux/prctl.h
 GPU_SIZES = [8, 8192, 1048576, 16777216]
-WINDOW_BYTES = "256M"  # in flight: 64 messages of 4 MiB, as in IMB
 # By itself IMB sends 40 MB at most of each size (16 MiB twice), and 2 GB is the most that can be
 # asked for. Run twice, once to warm up: 1 s where 16 MiB take 50 us, 24 s where they take 1.5 ms.
 REPETITIONS = ["-iter", "4000", "-iter_policy", "off"]
@@ -116,8 +106,6 @@ SHOW_GPUS = (
     'if [ "$PMI_RANK" = 0 ]; then gpus=$1; else gpus=$2; fi; shift 2; '
     'CUDA_VISIBLE_DEVICES=$gpus; export CUDA_VISIBLE_DEVICES; exec "$@"'
 )
-
-Times = dict[tuple[str, int], dict[int, float]]  # (who, size): the value of each turn's launch
 
 
 @dataclass(frozen=True)
@@ -154,7 +142,7 @@ def main() -> None:
     parser.add_argument("--path", help="default: host-host same-numa; with --gpu gpu-gpu nvlink")
     parser.add_argument("--limit", type=float, default=60, help="seconds that a launch may take")
     arguments = parser.parse_args()
-    ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)  # whoever is launched inherits it
+    agreement.without_huge_pages()
     try:
         with tempfile.TemporaryDirectory() as scratch:
             compare(arguments, Path(scratch))
@@ -171,32 +159,30 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
         f"{comparison.benchmark}, {path.id}, CPUs {comparison.cpus}, {arguments.launches} launches"
     )
     for name in arguments.libraries or (["intel"] if arguments.gpu else ["mpich"]):
-        times = interleaved(comparison, resolve(name), arguments.launches, scratch)
+        times = measured(comparison, resolve(name), arguments.launches, scratch)
         for size in comparison.sizes:
             theirs = times["IMB", size]
-            print(f"{name:6} {size:8} B  IMB {median(theirs):9.3f} {unit}, {len(theirs)} launches")
+            print(
+                f"{name:6} {size:8} B  IMB {agreement.median(theirs):9.3f} {unit}, "
+                f"{len(theirs)} launches"
+            )
             for who in [who for who, one in times if one == size and who != "IMB"]:
                 ours = times[who, size]
-                ratios = [one / theirs[turn] for turn, one in ours.items() if turn in theirs]
-                line = f"    {who:22} {median(ours):9.3f} {unit}"
-                if ratios:
-                    low, high = interval(ratios) or (min(ratios), max(ratios))
-                    line += f", ratio {statistics.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
+                words = agreement.ratio_words(ours, theirs)
+                line = f"    {who:22} {agreement.median(ours):9.3f} {unit}"
+                if words:
+                    line += f", {words}"
                 print(line)
 
 
-def median(times: dict[int, float]) -> float:
-    return statistics.median(times.values()) if times else float("nan")
-
-
 def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
-    path = find_path(arguments.path or "host-host same-numa", "host")
+    path = agreement.find_path(arguments.path or "host-host same-numa", "host")
     measure = MEASURES[arguments.benchmark]
     if measure.unit == "us":
         # From a page boundary to the buffers, in bytes.
         ours = {"ours": ["--offset", "0"], "ours, as malloc": ["--offset", "16"]}
     else:
-        whole = ["--in-flight", WINDOW_BYTES]
+        whole = ["--in-flight", agreement.WINDOW_BYTES]
         ours = {
             "ours, single": [*whole, "--reuse", "single"],
             "ours, single, malloc": [*whole, "--reuse", "single", "--offset", "16"],
@@ -208,7 +194,7 @@ def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
         # IMB calls a large one for a second.
         ours["ours, 1 s"] = ["--offset", "0", "--slot-ms", "1000"]
         ours = {who: [*options, "--keep-ranks"] for who, options in ours.items()}
-        cpus = cores(arguments.ranks)
+        cpus = agreement.cores(arguments.ranks)
         imb += ["-npmin", str(len(cpus))]
     elif arguments.ranks == 2:
         cpus = [end.cpus[0] for end in path.ends]
@@ -220,18 +206,8 @@ def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
     )
 
 
-def cores(ranks: int) -> list[int]:
-    """A CPU of as many cores, of the first NUMA nodes; UserError where there are too few."""
-    here = discover()
-    allowed = set(here.allowed_cpus)
-    order = [core.cpus[0] for core in here.cores if core.cpus[0] in allowed]
-    if ranks > len(order):
-        raise UserError(f"{ranks} ranks on {len(order)} cores")
-    return order[:ranks]
-
-
 def gpu_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
-    path = find_path(arguments.path or "gpu-gpu nvlink", "gpu")
+    path = agreement.find_path(arguments.path or "gpu-gpu nvlink", "gpu")
     devices = ",".join(str(end.gpu) for end in path.ends)
     names = ["ours", "ours, GPUs as IMB"]
     measure = MEASURES[arguments.benchmark]
@@ -243,31 +219,6 @@ def gpu_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:
     cpus = [end.cpus[0] for end in path.ends]
     return Comparison(
         path, arguments.benchmark, GPU_SIZES, imb, ours, names[1], cpus, settings, arguments.limit
-    )
-
-
-def find_path(name: str, memory: str) -> machine.Path:
-    """The path of this name between two memories of this kind; UserError says why there is none."""
-    paths, missing = discover_paths(discover(), [], all_pairs=True)
-    for path in paths:
-        if path.id == name:
-            if [end.memory for end in path.ends] != [memory] * 2 or path.transport != "memory":
-                raise UserError(f"{name!r} is not compared: choose a path in {memory} memory")
-            if path.mps:
-                raise UserError(f"{name!r} is not compared: no MPS daemon is started here")
-            return path
-    kind = name.split()[0]
-    why = [str(one) for one in missing if one.path == name]
-    why = why or [str(one) for one in missing if one.path.startswith(kind)]
-    has = [path.id for path in paths if path.id.startswith(kind)]
-    raise UserError(
-        f"this machine has no path {name!r}"
-        + (f" ({'; '.join(why)})" if why else "")
-        + (
-            f": choose one of {', '.join(has)}"
-            if has
-            else f", nor another {kind} one: `nearpeak machine` shows its paths"
-        )
     )
 
 
@@ -309,16 +260,16 @@ def cuda_runtime(scratch: Path) -> Settings:
     return Settings()
 
 
-def interleaved(comparison: Comparison, library: Library, launches: int, scratch: Path) -> Times:
-    """Every alternative once a turn, in an order that changes from turn to turn."""
-    times: Times = defaultdict(dict)
+def measured(
+    comparison: Comparison, library: Library, launches: int, scratch: Path
+) -> agreement.Times:
+    """Every alternative once a turn."""
+    times = agreement.no_times()
     steps = [partial(run_imb, comparison, library, scratch, times)]
     steps += [
         partial(run_ours, comparison, library, scratch, times, who) for who in comparison.ours
     ]
-    for turn in range(launches):
-        for index in range(len(steps)):
-            steps[(turn + index) % len(steps)](turn)
+    agreement.interleaved(steps, launches)
     return times
 
 
@@ -329,28 +280,9 @@ def launch(
     log: Path,
     settings: Settings = Settings(),
 ) -> None:
-    """One launch with its output in `log`; says so when it failed or had to be ended."""
-    log.unlink(missing_ok=True)
-    wanted = Launch(
-        program=program,
-        ranks=[Rank(cpus=[cpu]) for cpu in comparison.cpus],
-        settings=settings,
-        gpu=bool(comparison.gpus),
-    )
-    line = command_line(library, wanted)
-    outcome = run_tree(
-        line.argv, env={**os.environ, **line.env}, log=log, limit_seconds=comparison.limit_seconds
-    )
-    if outcome.end == "exited" and outcome.exit_status == 0:
-        return
-    if outcome.end == "hung":
-        how = f"had not ended after {comparison.limit_seconds:g} s and was ended"
-    else:
-        how = outcome.reason or f"failed with {outcome.exit_status}"
-    lines = [text.strip() for text in log.read_text(errors="replace").splitlines()]
-    said = [text for text in lines if text and not text.startswith("=")]  # Hydra's banner
-    told = next((text for text in said if "rror" in text), said[-1] if said else "nothing")
-    print(f"{log.stem} {how}; it said: {told}", flush=True)
+    """One launch with its output in `log`."""
+    limit, gpu = comparison.limit_seconds, bool(comparison.gpus)
+    agreement.launch(library, program, comparison.cpus, log, limit, settings, gpu)
 
 
 def shown(comparison: Comparison, program: list[str]) -> list[str]:
@@ -362,7 +294,7 @@ def shown(comparison: Comparison, program: list[str]) -> list[str]:
 
 
 def run_imb(
-    comparison: Comparison, library: Library, scratch: Path, times: Times, turn: int
+    comparison: Comparison, library: Library, scratch: Path, times: agreement.Times, turn: int
 ) -> None:
     log = scratch / "IMB.log"
     launch(comparison, library, shown(comparison, comparison.imb), log, comparison.settings)
@@ -379,25 +311,23 @@ def run_imb(
 
 
 def run_ours(
-    comparison: Comparison, library: Library, scratch: Path, times: Times, who: str, turn: int
+    comparison: Comparison,
+    library: Library,
+    scratch: Path,
+    times: agreement.Times,
+    who: str,
+    turn: int,
 ) -> None:
     records = scratch / "ours.jsonl"
-    records.unlink(missing_ok=True)
-    sizes = ",".join(str(size) for size in comparison.sizes)
-    options = [*comparison.ours[who], "--sizes", sizes, "--jsonl", str(records)]
-    program = [str(build_mpi(library)), comparison.benchmark, *options]
+    options = comparison.ours[who]
+    program = agreement.our_program(
+        library, comparison.benchmark, comparison.sizes, options, records
+    )
     if who == comparison.as_imb:
         program = shown(comparison, program)
     launch(comparison, library, program, scratch / f"{who}.log")
-    for line in records.read_text().splitlines() if records.exists() else []:
-        record = json.loads(line)
-        if record["record"] == "samples":
-            samples, size = record["samples"], record["size_bytes"]
-            times[who, size][turn] = statistics.median(samples)
-            times[f"{who}, mean", size][turn] = statistics.fmean(samples)
-            if of_ranks := record.get("ranks"):
-                slowest = max(map(statistics.fmean, of_ranks))
-                times[f"{who}, t_max", size][turn] = slowest
+    for record in agreement.our_samples(records):
+        agreement.keep(times, who, turn, record)
 
 
 if __name__ == "__main__":

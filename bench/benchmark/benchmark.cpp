@@ -14,6 +14,12 @@ std::vector<Benchmark>& registry() {
 
 }  // namespace
 
+const std::string& Axis::default_of(bool host) const {
+  return *std::find_if(values.begin(), values.end(), [&](const std::string& value) {
+    return host || std::find(host_only.begin(), host_only.end(), value) == host_only.end();
+  });
+}
+
 bool RankRule::fits(int ranks) const {
   switch (kind) {
     case Kind::kExactly:

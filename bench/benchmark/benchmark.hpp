@@ -23,6 +23,11 @@ struct Axis {
   std::string name;
   std::vector<std::string> values;  // the first is the default
   std::string summary;
+  std::vector<std::string> host_only = {};  // values that take ordinary host memory of all ranks
+  std::vector<std::string> usual = {};      // what a study measures by itself; none: the default
+
+  // The first value that takes the ranks' buffers: all of them in ordinary host memory, or not.
+  const std::string& default_of(bool host) const;
 };
 
 // How many ranks a benchmark can run on.
@@ -51,6 +56,10 @@ struct Traffic {
   int by_ranks = 0;
 };
 
+// Which way the data of a one-sided operation goes from the rank that calls it: the other one may
+// take no part.
+enum class OneSided { kNo, kPut, kGet };
+
 struct BenchmarkInfo {
   std::string name;
   std::string family = {};  // where it is not the folder of its file, which Register knows
@@ -72,6 +81,7 @@ struct BenchmarkInfo {
   std::vector<std::string> covered_by = {};
   std::optional<double> bound = {};  // of the main metric: nothing is better, on no machine
   std::string bound_by = {};         // no better than this benchmark is at the same size
+  OneSided one_sided = OneSided::kNo;
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)
   bool usual = false;     // measured when nothing is asked for
   bool threads = false;   // calls MPI from several threads, which must be said when it begins

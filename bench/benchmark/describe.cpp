@@ -20,7 +20,9 @@ Json to_json(const std::vector<Axis>& axes) {
   for (const Axis& axis : axes)
     out.push_back({{"name", axis.name},
                    {"values", axis.values},
-                   {"default", axis.values.front()},
+                   {"default", axis.default_of(true)},
+                   {"host_only", axis.host_only},
+                   {"usual", axis.usual},
                    {"summary", axis.summary}});
   return out;
 }
@@ -30,6 +32,11 @@ Json to_json(const std::optional<Traffic>& traffic) {
   return {{"once", traffic->once},
           {"times_ranks", traffic->times_ranks},
           {"by_ranks", traffic->by_ranks}};
+}
+
+Json to_json(OneSided way) {
+  if (way == OneSided::kNo) return nullptr;
+  return way == OneSided::kGet ? "get" : "put";
 }
 
 Json to_json(const DescribedBenchmark& described) {
@@ -50,6 +57,7 @@ Json to_json(const DescribedBenchmark& described) {
           {"covered_by", info.covered_by},
           {"bound", info.bound ? Json(*info.bound) : Json(nullptr)},
           {"bound_by", info.bound_by.empty() ? Json(nullptr) : Json(info.bound_by)},
+          {"one_sided", to_json(info.one_sided)},
           {"ceiling", described.benchmark.ceiling()},
           {"default", info.usual},
           {"threads", info.threads},

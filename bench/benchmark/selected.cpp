@@ -16,12 +16,18 @@ std::string title(const Selected& selected) {
 void add_axes(CLI::App& command, const std::vector<Axis>& axes, Axes& given) {
   for (const Axis& axis : axes) {
     if (axis.name == kReuse || axis.name == kTouch) continue;
-    std::string& value = given[axis.name];
-    value = axis.values.front();
-    command.add_option("--" + axis.name, value, axis.summary)
+    command.add_option("--" + axis.name, given[axis.name], axis.summary)
         ->check(CLI::IsMember(axis.values))
-        ->capture_default_str();
+        ->default_str(axis.default_of(true));
   }
+}
+
+Axes values_of(const std::vector<Axis>& axes, Axes given, bool host, const CommonOptions& common) {
+  given[kReuse] = common.reuse;
+  given[kTouch] = common.touch;
+  for (const Axis& axis : axes)
+    if (given[axis.name].empty()) given[axis.name] = axis.default_of(host);
+  return given;
 }
 
 std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions& common) {

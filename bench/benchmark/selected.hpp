@@ -19,9 +19,13 @@ struct Selected {
 // "allreduce: time until ...; type float"
 std::string title(const Selected& selected);
 
-// An option for each axis but those that CommonOptions has; `given` has their values, or the
-// defaults.
+// An option for each axis but those that CommonOptions has; `given` has the values that were given,
+// and empty ones.
 void add_axes(CLI::App& command, const std::vector<Axis>& axes, Axes& given);
+
+// A value for each axis: what was given, or else the default for such buffers, all of them in
+// ordinary host memory or not; `common` has reuse and touch.
+Axes values_of(const std::vector<Axis>& axes, Axes given, bool host, const CommonOptions& common);
 
 // The sizes of a benchmark. Throws BadInput where none is left.
 std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions& common);

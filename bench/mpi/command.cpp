@@ -186,10 +186,8 @@ void add_probe(CLI::App& app, Command& command, Given& given) {
 // Throws BadInput.
 void check(Selected& selected, const Command& command, const Given& given) {
   const BenchmarkInfo& info = selected.benchmark->info;
-  const auto own = given.axes.find(selected.benchmark);
-  if (own != given.axes.end()) selected.axes = own->second;
-  selected.axes[kReuse] = command.common.reuse;
-  selected.axes[kTouch] = command.common.touch;
+  selected.axes = values_of(axes_of(*selected.benchmark), given.axes.at(selected.benchmark),
+                            !need_device(command.kinds.front()), command.common);
   const auto& letters = command.kinds.front().letters();
   const bool devices = std::any_of(letters.begin(), letters.end(), on_device);
   if (stages(selected) && !devices)

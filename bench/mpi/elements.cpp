@@ -11,7 +11,7 @@ namespace {
 
 const std::map<std::string, MPI_Datatype>& mpi_types() {
   static const std::map<std::string, MPI_Datatype> types{
-      {"float", MPI_FLOAT},        {"int", MPI_INT}, {"double", MPI_DOUBLE},
+      {"float", MPI_FLOAT},        {"int", MPI_INT}, {"double", MPI_DOUBLE}, {"char", MPI_CHAR},
 #ifdef MPIX_C_FLOAT16
       {"half", MPIX_C_FLOAT16},
 #endif

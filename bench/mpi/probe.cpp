@@ -132,11 +132,11 @@ struct Tried {
   std::vector<Axes> axes;
 };
 
-Tried tried(const Benchmark& benchmark) {
+Tried tried(const Benchmark& benchmark, bool host) {
   Axes axes;
   std::vector<std::string> calls{""};
   for (const Axis& axis : axes_of(benchmark)) {
-    axes[axis.name] = axis.values.front();
+    axes[axis.name] = axis.default_of(host);
     // Of a collective operation the usual way alone: others are other algorithms, that fail alone.
     // So do persistent requests.
     if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
@@ -151,8 +151,8 @@ Tried tried(const Benchmark& benchmark) {
 }
 
 // `name` is of those that parse_operations() lets through.
-Tried find(const std::string& name) {
-  if (const Benchmark* const benchmark = benchmark_named(name)) return tried(*benchmark);
+Tried find(const std::string& name, bool host) {
+  if (const Benchmark* const benchmark = benchmark_named(name)) return tried(*benchmark, host);
   const auto& all = operations();
   const Operation& operation = *std::find_if(
       all.begin(), all.end(), [&](const Operation& one) { return one.info.name == name; });
@@ -189,7 +189,7 @@ class Attempt {
         trial_(trial),
         devices_(devices),
         group_(group),
-        tried_(find(trial.operation)) {
+        tried_(find(trial.operation, !need_device(trial.kinds))) {
     command_.common = command.common;
     command_.offset = trial.offset;
   }

@@ -159,7 +159,7 @@ CaseContext context_of(Group& group, const ModeOptions& options, const Ground& g
                       .most_bytes = options.common.memory_limit,
                       .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}},
                       .methods = ground.methods};
-  for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.values.front();
+  for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.default_of(true);
   return context;
 }
 

@@ -59,6 +59,7 @@ const std::vector<NumberType>& number_types() {
       {"float", 4, std::uint64_t{1} << 24, store_as<float>},
       {"int", 4, (std::uint64_t{1} << 31) - 1, store_as<std::int32_t>},
       {"double", 8, std::uint64_t{1} << 53, store_as<double>},
+      {"char", 1, 127, store_as<signed char>},
       {"half", 2, std::uint64_t{1} << 11, store_half},
       {"bfloat16", 2, std::uint64_t{1} << 8, store_bfloat16}};
   return types;

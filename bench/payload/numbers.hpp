@@ -20,7 +20,8 @@ struct NumberType {
   void (*store)(void* to, std::uint64_t number);
 };
 
-// "float", "int", "double", "half" (IEEE 754 binary16), "bfloat16" (the upper half of a float).
+// "float", "int", "double", "char" (signed or not: up to 127), "half" (IEEE 754 binary16),
+// "bfloat16" (the upper half of a float).
 const std::vector<NumberType>& number_types();
 const NumberType& number_type(const std::string& name);  // throws std::out_of_range
 

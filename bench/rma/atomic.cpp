@@ -152,6 +152,8 @@ Benchmark atomic_benchmark(BenchmarkInfo info, std::vector<Axis> axes,
                            std::function<std::unique_ptr<Case>(const CaseContext&)> make) {
   info.metrics = {{info.name, "us", "lower"}};
   info.symmetric = false;
+  info.bound_by = "latency";
+  info.one_sided = OneSided::kPut;
   info.axes = window_axes();
   for (Axis& axis : axes) info.axes.push_back(std::move(axis));
   return {.info = std::move(info), .make = std::move(make)};

@@ -37,12 +37,16 @@ TransferBuffers::TransferBuffers(const CaseContext& context, const Messages& mes
   });
 }
 
-Benchmark transfer_benchmark(BenchmarkInfo info, Flow flow,
+Benchmark transfer_benchmark(BenchmarkInfo info, bool fetches, Flow flow,
                              std::function<std::unique_ptr<Case>(const CaseContext&)> make) {
-  if (flow == Flow::kLatency)
+  if (flow == Flow::kLatency) {
     info.metrics = {{info.name, "us", "lower"}};
-  else
+    info.bound_by = "latency";
+  } else {
     info.metrics = {{info.name, "GB/s", "higher"}};
+    info.bound_by = flow == Flow::kBothWays ? "bibw" : "bw";
+  }
+  info.one_sided = fetches ? OneSided::kGet : OneSided::kPut;
   info.smallest = 1;
   info.axes = window_axes();
   info.symmetric = flow == Flow::kBothWays;

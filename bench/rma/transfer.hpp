@@ -29,7 +29,7 @@ enum class Flow { kLatency, kRate, kBothWays };
 
 // Throws Unfit where the sender, which takes no part in a get, is to write.
 Messages transfer_messages(const CaseContext& context, bool fetches, Flow flow);
-Benchmark transfer_benchmark(BenchmarkInfo info, Flow flow,
+Benchmark transfer_benchmark(BenchmarkInfo info, bool fetches, Flow flow,
                              std::function<std::unique_ptr<Case>(const CaseContext&)> make);
 
 // The window, and the buffer that the origin's operations take from or bring to.
@@ -95,7 +95,7 @@ class Transfer final : private TransferBuffers, public PairCase<Window> {
 
 template <class Operation, Flow kFlow>
 Benchmark transfer(BenchmarkInfo info) {
-  return transfer_benchmark(std::move(info), kFlow,
+  return transfer_benchmark(std::move(info), Operation::kFetches, kFlow,
                             [](const CaseContext& context) -> std::unique_ptr<Case> {
                               return std::make_unique<Transfer<Operation, kFlow>>(
                                   context, transfer_messages(context, Operation::kFetches, kFlow));

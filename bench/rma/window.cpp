@@ -72,9 +72,12 @@ std::string why_not(const CaseContext& context, std::size_t bytes) {
 
 std::vector<Axis> window_axes() {
   return {{kWin,
-           {kCreated, kAllocated, kDynamic, kShared},
-           "the window: MPI_Win_create of a buffer; MPI_Win_allocate; MPI_Win_create_dynamic and "
-           "MPI_Win_attach of a buffer; MPI_Win_allocate_shared"},
+           {kAllocated, kCreated, kDynamic, kShared},
+           "the window: MPI_Win_allocate; MPI_Win_create of a buffer; MPI_Win_create_dynamic and "
+           "MPI_Win_attach of a buffer; MPI_Win_allocate_shared. The first and the last are for "
+           "--buffers H; the default of others is created",
+           {kAllocated, kShared},
+           {kAllocated, kCreated}},
           {kSync,
            {"flush", "flush_local", "lock", "lock_all", "fence", "pscw"},
            "what ends an iteration: MPI_Win_flush, or MPI_Win_flush_local (which does not wait for "

@@ -11,7 +11,7 @@ GETS = ["get_latency", "get_bw"]
 SUMS = ["acc_latency", "get_acc_latency"]
 ONE_NUMBER = ["fop_latency", "cas_latency"]
 ALL = [*PUTS, *GETS, *SUMS, *ONE_NUMBER]
-WINDOWS = ["created", "allocated", "dynamic", "shared"]
+WINDOWS = ["allocated", "created", "dynamic", "shared"]
 SYNCS = ["flush", "flush_local", "lock", "lock_all", "fence", "pscw"]
 QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "8")
 SMALL = ("--sizes", "1004", *QUICK)
@@ -104,7 +104,7 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
 @EVERY
 def test_sums_of_every_type_of_c(launcher: Any) -> None:
     # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
-    for one in launcher.axis("acc_latency", "type")[:3]:
+    for one in launcher.axis("acc_latency", "type")[:4]:
         done = launcher.run(*each(SUMS, "--type", one), "--sizes", "1000", *QUICK)
         assert done.measured() == set(SUMS)
         assert {case["axes"]["type"] for case in done.of("samples")} == {one}
@@ -115,6 +115,16 @@ def test_buffers_that_are_on_devices(launcher: Any) -> None:
     for win in ("created", "dynamic"):
         words = (*each(ALL, "--win", win), "--buffers", "D,D", *SMALL)
         assert launcher.run(*words, fake="reachable=1").measured() == set(ALL)
+
+
+@ONE
+@pytest.mark.parametrize(
+    ("buffers", "win"), [("H", "allocated"), ("D,D", "created"), ("H,D", "created")]
+)
+def test_the_default_window_takes_the_buffers(launcher: Any, buffers: str, win: str) -> None:
+    done = launcher.run(*ALL, "--buffers", buffers, *SMALL, fake="reachable=1")
+    assert done.measured() == set(ALL)
+    assert {one["axes"]["win"] for one in done.of("samples")} == {win}
 
 
 @ONE

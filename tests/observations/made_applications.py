@@ -77,11 +77,12 @@ GPU, SAME_GPU = path("gpu x1", 1, gpu="GPU-0"), path("gpu-gpu same-gpu", 2, gpu=
 class Made:
     """Gathers observations of one library."""
 
-    def __init__(self, cache_bytes: int = 1 << 20) -> None:
+    def __init__(self, cache_bytes: int = 1 << 20, vendor: str = "nvidia") -> None:
         self._launches: list[Launch] = []
         self._observed: list[Observation] = []
         self._curves: dict[Curve, None] = {}
         self._cache_bytes = cache_bytes
+        self._vendor = vendor
         self.paths = [TWO, ONE, MEMORY, GPU, SAME_GPU]
 
     def add(
@@ -93,9 +94,10 @@ class Made:
         x: int,
         who: Who = ALPHA,
         axes: dict[str, str] | None = None,
+        method: str = "nt x2",
         **more: Any,
     ) -> None:
-        """One observation in each block."""
+        """One observation in each block; `method`: of a ceiling."""
         unit = {one.name: one for each in BENCHMARKS for one in each.metrics}.get(
             metric, Metric(metric, "GB/s", "higher")
         )
@@ -132,7 +134,7 @@ class Made:
                     window=1,
                     first_use_us=None,
                     limited=None,
-                    method="" if who != CEILING else "copy",
+                    method="" if who != CEILING else method,
                     **more,
                 )
             )
@@ -187,6 +189,20 @@ class Made:
                     ],
                     nics=[],
                     allowed_cpus=[0, 1],
+                    gpus=[
+                        machine.Gpu(
+                            index=0,
+                            vendor=self._vendor,
+                            name="Invented GPU",
+                            uuid="GPU-0",
+                            pci="0000:01:00.0",
+                            numa_node=0,
+                            memory_bytes=1 << 36,
+                            memory_gbs=None,
+                            host_link="pcie",
+                            host_gbs=None,
+                        )
+                    ],
                 ),
                 paths=self.paths,
                 libraries=[

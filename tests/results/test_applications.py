@@ -113,6 +113,36 @@ def test_the_roofline_is_that_of_the_memory_all_ranks_share(made_applications: A
     assert two.roofline.place == made_applications.MEMORY.place
 
 
+def test_ranks_are_held_against_what_as_many_cores_copy(made_applications: Any) -> None:
+    made = made_applications.Made()
+    for threads, gbs in ((4, 40.0), (2, 36.0), (1, 10.0)):
+        method = f"nt x{threads}"
+        made.add(made_applications.MEMORY, "copy", "copy", gbs, 1 << 27, CEILING, method=method)
+    three = made_applications.path("host x3", 3)
+    made.paths.append(three)
+    made.plane(made_applications.ONE, 1000.0)
+    made.plane(made_applications.TWO, 1000.0)
+    made.plane(three, 1000.0)
+    gbs = {
+        len(one.cell.place.ends): one.roofline.gbs
+        for one in made.results().applications
+        if one.roofline
+    }
+    # Of three the next number that was measured.
+    assert gbs == {1: 10.0, 2: 36.0, 3: 40.0}
+
+
+@pytest.mark.parametrize(("vendor", "held"), [("nvidia", True), ("amd", False), ("other", False)])
+def test_cells_that_the_caches_of_a_vendors_gpus_may_hold_have_no_roofline(
+    made_applications: Any, vendor: str, held: bool
+) -> None:
+    made = made_applications.Made(vendor=vendor)
+    made.add(made_applications.SAME_GPU, "bw", "bw", 1000.0, 1 << 30, who=CEILING)
+    made.plane(made_applications.GPU, 250.0, work=Work(copied_bytes=200_000_000))
+    [one] = made.results().applications
+    assert (one.roofline is not None) == held
+
+
 def test_ranks_that_share_a_gpu_share_its_roofline_and_are_no_scaling(
     made_applications: Any,
 ) -> None:

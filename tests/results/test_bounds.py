@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nearpeak.identity import CEILING, Case, Who
-from nearpeak.machine.model import Endpoint, Path
+from nearpeak.machine.model import Cache, Core, Endpoint, Path
 from nearpeak.observations.model import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.model import CeilingPoint, Results
@@ -51,6 +51,18 @@ BENCHMARKS = [
     ),
     Benchmark(
         "vector", [Metric("vector", "us", "lower")], PAIR, bound_by="latency", ceiling="bound"
+    ),
+    *(
+        Benchmark(
+            name,
+            [Metric(name, "GB/s" if by == "bw" else "us", "higher" if by == "bw" else "lower")],
+            PAIR,
+            symmetric=False,
+            bound_by=by,
+            one_sided="get" if name.startswith("get") else "put",
+            ceiling="bound",
+        )
+        for name, by in (("put_latency", "latency"), ("put_bw", "bw"), ("get_bw", "bw"))
     ),
 ]
 OWNERS = {metric.name: (one, metric) for one in BENCHMARKS for metric in one.metrics}
@@ -109,15 +121,26 @@ def ceiling(
     )
 
 
-def bounds(*ceilings: CeilingPoint, at: Path, wanted: Case, paths: Any = None) -> Any:
+# A core's own cache, and one that it shares with the next.
+CACHES = [
+    Cache(level=2, kind="unified", size_bytes=MIB, cpus=[0]),
+    Cache(level=3, kind="unified", size_bytes=16 * MIB, cpus=[0, 1, 2, 3]),
+]
+MACHINE = SimpleNamespace(caches=CACHES, cores=[Core(cpus=[0], package=0, numa_node=0)], gpus=[])
+
+
+def bounds(
+    *ceilings: CeilingPoint, at: Path, wanted: Case, paths: Any = None, window: int = 1
+) -> Any:
     """Of what a library has measured: the value of the bound and what it follows from, or None."""
     measured = SimpleNamespace(
         launch=SimpleNamespace(who=Who("any", "default"), place=at.place, block=Block(0, 0)),
         case=wanted,
+        window=window,
     )
     own = SimpleNamespace(launch=SimpleNamespace(who=CEILING, place=at.place), case=case("bw", 8))
     observations: Any = SimpleNamespace(
-        benchmarks=BENCHMARKS, paths=paths or [at], observed=[measured, own]
+        benchmarks=BENCHMARKS, paths=paths or [at], observed=[measured, own], machine=MACHINE
     )
     found = find(observations, ceilings)
     assert len(found) <= 1
@@ -177,6 +200,59 @@ def test_what_is_bound_by_another_benchmark_is_so_at_the_same_size_with_the_same
     found = bounds(*ceilings, at=TWO, wanted=case("vector", 1024, block="8"))
     assert found == (0.7, "latency 1 KiB, ring")
     assert bounds(*ceilings, at=TWO, wanted=case("vector", 4096)) is None
+
+
+def test_a_one_sided_operation_is_bound_by_messages_of_its_size_where_its_data_crosses() -> None:
+    ceilings = (
+        ceiling(TWO, "latency", 8, 0.2),
+        ceiling(TWO, "latency", MIB, 90.0),
+        ceiling(TWO, "bw", 8192, 20.0),
+        ceiling(TWO, "bw", MIB, 12.0),
+    )
+    # A core copies in its own caches without the path: 8 B took a third of a message's time.
+    assert bounds(*ceilings, at=TWO, wanted=case("put_latency", 8)) is None
+    assert bounds(*ceilings, at=TWO, wanted=case("put_bw", 8192), window=16) is None
+    found = bounds(*ceilings, at=TWO, wanted=case("put_latency", MIB, sync="flush"))
+    assert found == (90.0, "latency 1 MiB, ring")
+    # So many are in no cache of a core.
+    found = bounds(*ceilings, at=TWO, wanted=case("put_bw", 8192), window=128)
+    assert found == (20.0, "bw 8 KiB, ring")
+    found = bounds(*ceilings, at=TWO, wanted=case("put_bw", MIB), window=64)
+    assert found == (12.0, "bw 1 MiB, ring")
+
+
+def test_what_is_complete_for_the_caller_alone_has_no_bound() -> None:
+    slow = ceiling(TWO, "latency", MIB, 90.0)
+    assert bounds(slow, at=TWO, wanted=case("put_latency", MIB, sync="flush_local")) is None
+
+
+def test_what_the_caller_wrote_is_in_the_cache_that_it_shares() -> None:
+    there = [ceiling(TWO, "latency", x, 90.0, touch="sender") for x in (MIB, 64 * MIB)]
+    assert bounds(*there, at=TWO, wanted=case("put_latency", MIB, touch="sender")) is None
+    assert bounds(*there, at=TWO, wanted=case("put_latency", 64 * MIB, touch="sender"))
+
+
+def test_through_a_network_and_between_gpus_the_smallest_crosses_too() -> None:
+    loopback = path("host-host tcp", "cpu0", "cpu1", transport="network")
+    for where, buffers in ((loopback, "H,H"), (GPUS, "D,D")):
+        wanted = msgspec.structs.replace(case("put_latency", 8), buffers=buffers)
+        found = bounds(ceiling(where, "latency", 8, 0.2, buffers=buffers), at=where, wanted=wanted)
+        assert found == (0.2, "latency 8 B, ring")
+
+
+def test_what_a_get_brings_comes_the_other_way() -> None:
+    near = path("host-gpu near", "cpu0", "gpu0")
+    ceilings = (
+        ceiling(near, "bw", MIB, 50.0, buffers="H,D"),
+        ceiling(near, "bw", MIB, 40.0, buffers="D,H"),
+        ceiling(near, "latency", MIB, 9.0, buffers="H,D"),
+    )
+    for name, value in (("put_bw", 50.0), ("get_bw", 40.0)):
+        wanted = msgspec.structs.replace(case(name, MIB), buffers="H,D")
+        assert bounds(*ceilings, at=near, wanted=wanted) == (value, "bw 1 MiB, ring")
+    # Half of there and back is the mean of two ways.
+    wanted = msgspec.structs.replace(case("put_latency", MIB), buffers="H,D")
+    assert bounds(*ceilings, at=near, wanted=wanted) is None
 
 
 def test_the_highest_rate_of_any_size_and_place_counts() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.study.benchmarks import Axis
 from nearpeak.study.describe import Description, describe
 from nearpeak.study.model import Awareness, Variant
 from nearpeak.study.variants import Awarenesses, choose_variants
@@ -146,3 +147,44 @@ def test_ranks_that_no_path_has_are_bad_input(standins: ModuleType, described: D
         choose_variants(described, ["bw"], [], [standins.wide_path(3, gpus=True)])
     (found,) = choose_variants(described, ["allreduce"], [], [standins.wide_path(3, gpus=True)])
     assert found.buffers == "D,D"
+
+
+@pytest.fixture
+def with_windows(described: Description) -> Description:
+    """With a one-sided benchmark."""
+    latency = next(one for one in described.benchmarks if one.name == "latency")
+    window = Axis(
+        "win",
+        ["allocated", "created", "dynamic"],
+        "allocated",
+        host_only=["allocated"],
+        usual=["allocated", "created"],
+    )
+    put = msgspec.structs.replace(latency, name="put", axes=[window], default=True)
+    return msgspec.structs.replace(described, benchmarks=[*described.benchmarks, put])
+
+
+def test_a_study_measures_by_itself_all_usual_values_of_an_axis(
+    standins: ModuleType, with_windows: Description
+) -> None:
+    assert with_windows.usual(["latency", "put"]) == ["latency", "put", "put:win=created"]
+    assert with_windows.defaults[-2:] == ["put", "put:win=created"]
+    paths = [standins.data_path(), standins.gpu_path()]
+    found = choose_variants(with_windows, with_windows.usual(["put"]), [], paths)
+    assert [(one.axes["win"], one.buffers) for one in found] == [
+        ("allocated", "H,H"),
+        ("created", "H,H"),
+        ("created", "D,D"),
+    ]
+    [asked, _] = choose_variants(with_windows, ["put"], [], paths)
+    assert asked.axes == {"win": "allocated"}
+
+
+def test_what_takes_ordinary_memory_alone_is_measured_where_that_is(
+    standins: ModuleType, with_windows: Description
+) -> None:
+    paths = [standins.data_path(), standins.gpu_path()]
+    [one] = choose_variants(with_windows, ["put:win=allocated"], [], paths)
+    assert one.buffers == "H,H"
+    with pytest.raises(UserError, match="put:win=allocated takes ordinary host memory"):
+        choose_variants(with_windows, ["put:win=allocated"], ["D,D"], paths)

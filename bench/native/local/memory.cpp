@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -195,6 +196,16 @@ struct Way {
   std::function<void(std::size_t begin, std::size_t end)> sweep;  // bytes of each array
 };
 
+// What came of a way's trial.
+struct WayTrial {
+  const Way* way;
+  Measurement measurement;
+
+  double best_us() const {
+    return *std::min_element(measurement.samples_us.begin(), measurement.samples_us.end());
+  }
+};
+
 class MemoryRun {
  public:
   explicit MemoryRun(const MemoryOptions& options)
@@ -331,7 +342,8 @@ class MemoryRun {
             [&] { return first_wrong(bytes, look); });
   }
 
-  // All ways are tried; the best one is measured, and what it has left is looked at.
+  // All ways are tried; the best one is measured, and what it has left is looked at. Of fewer
+  // threads than it has, the best way has its trial recorded: what so many cores can do.
   void measure(const std::string& metric, std::size_t bytes, double counted,
                const std::vector<Way>& ways, const std::function<void()>& spoil_all,
                const std::function<std::optional<Mismatch>()>& find_wrong) {
@@ -343,32 +355,53 @@ class MemoryRun {
         for (std::uint64_t i = 0; i < n; ++i) split(bytes, way.threads, way.sweep);
       });
     };
-    std::vector<double> best_us;
+    std::vector<WayTrial> all;
+    double best_us = std::numeric_limits<double>::infinity();
     for (const Way& way : ways) {
       Repeated tried = sweeps(way);
-      if (!best_us.empty())
-        trial.hopeless_us = kHopeless * *std::min_element(best_us.begin(), best_us.end());
-      const auto samples = sampler_.measure(trial, tried).samples_us;
-      best_us.push_back(*std::min_element(samples.begin(), samples.end()));
+      trial.hopeless_us = kHopeless * best_us;
+      all.push_back({&way, sampler_.measure(trial, tried)});
+      best_us = std::min(best_us, all.back().best_us());
     }
-    const Way& best = ways[static_cast<std::size_t>(
-        std::min_element(best_us.begin(), best_us.end()) - best_us.begin())];
-    const CaseName name{.benchmark = metric,
-                        .metric = {metric, "GB/s", "higher"},
-                        .size_bytes = bytes,
-                        .buffers = "H,H",
-                        .axes = {{kReuse, options_.common.reuse}, {kTouch, options_.common.touch}},
-                        .method = best.name + " x" + std::to_string(best.threads)};
+    const auto best_of = [&](std::size_t least, std::size_t most) {
+      const WayTrial* best = nullptr;
+      for (const WayTrial& one : all)
+        if (one.way->threads >= least && one.way->threads <= most &&
+            (best == nullptr || one.best_us() < best->best_us()))
+          best = &one;
+      return best;
+    };
+    const auto name_of = [&](const Way& way) {
+      return CaseName{.benchmark = metric,
+                      .metric = {metric, "GB/s", "higher"},
+                      .size_bytes = bytes,
+                      .buffers = "H,H",
+                      .axes = {{kReuse, options_.common.reuse}, {kTouch, options_.common.touch}},
+                      .method = way.name + " x" + std::to_string(way.threads)};
+    };
+    const auto record = [&](const Way& way, Measurement measurement, bool trial_only) {
+      CaseResult result;
+      result.name = name_of(way);
+      result.measurement = std::move(measurement);
+      result.trial = trial_only;
+      if (trial_only) result.measurement.limited = kTrialOnly;
+      for (const double us : result.measurement.samples_us)
+        result.samples.push_back(counted / us / 1e3);
+      result.verified = options_.common.verify;
+      if (options_.common.verify && !runner_.right(result.name, find_wrong())) return;
+      runner_.record({result});
+    };
+    const Way& best = *best_of(1, options_.cpus.size())->way;
+    for (const std::size_t threads : thread_counts()) {
+      if (threads >= best.threads) continue;
+      const WayTrial& fewer = *best_of(threads, threads);
+      spoil_all();
+      split(bytes, threads, fewer.way->sweep);
+      record(*fewer.way, fewer.measurement, true);
+    }
     spoil_all();
     Repeated timed = sweeps(best);
-    CaseResult result;
-    result.name = name;
-    result.measurement = sampler_.measure(options_.common.policy(), timed);
-    for (const double us : result.measurement.samples_us)
-      result.samples.push_back(counted / us / 1e3);
-    result.verified = options_.common.verify;
-    if (options_.common.verify && !runner_.right(name, find_wrong())) return;
-    runner_.record({result});
+    record(best, sampler_.measure(options_.common.policy(), timed), false);
   }
 
   const MemoryOptions& options_;

@@ -215,9 +215,8 @@ class NcclMode final : public Mode {
 
   int run() override {
     for (Selected& each : command_.selected) {
-      each.axes = given_[each.benchmark];
-      each.axes[kReuse] = command_.common.reuse;
-      each.axes[kTouch] = command_.common.touch;
+      each.axes = values_of(axes_of(*each.benchmark, command_.common), given_[each.benchmark],
+                            false, command_.common);
       each.sizes = sizes_of(each.benchmark->info, command_.common);
     }
     if (command_.cpus.empty() == command_.peer.empty())

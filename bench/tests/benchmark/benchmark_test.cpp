@@ -31,3 +31,12 @@ TEST_CASE("benchmarks are known by name, and an unknown one is said with those t
   CHECK_THROWS_WITH_AS(find_benchmark("lattency"),
                        doctest::Contains("bibw, bw, gather, jacobi2d, latency"), BadInput);
 }
+
+TEST_CASE("the default of an axis takes the buffers of the ranks") {
+  const Axis axis{"win", {"allocated", "created", "shared"}, "", {"allocated", "shared"}};
+  CHECK(axis.default_of(true) == "allocated");
+  CHECK(axis.default_of(false) == "created");
+  const Axis any{"calls", {"blocking", "nonblocking"}, ""};
+  CHECK(any.default_of(true) == "blocking");
+  CHECK(any.default_of(false) == "blocking");
+}

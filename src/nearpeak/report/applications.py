@@ -24,7 +24,7 @@ PAUSE_US = 500.0  # after which messages of device memory were slower (docs/meth
 ABOUT = (
     "The time of an iteration is that of the slowest rank. Roofline: the least time in which"
     " its ranks could copy what an iteration must, by the ceiling of their memory, of a host's"
-    " by all cores of the node, of a GPU's for all ranks that share it, over the measured one."
+    " by a core for each of them, of a GPU's for all ranks that share it, over the measured one."
     " Not computing: what is left of an iteration but its computation on the rank that computes"
     " longest; not where kernels go on beside messages (exposed compute: the CPU does nothing"
     " but wait for them). Imbalance: the longest computation of a rank over the mean of all;"

@@ -33,8 +33,8 @@ TITLES = {
     "nccl": "NCCL and RCCL",
 }
 AGAINST = {
-    "bound": "a bound, the least time in which their links could move what they move: the best that"
-    " can be done may be far from 100 %",
+    "bound": "a bound, the least time, or the highest rate, at which their links could move what"
+    " they move: the best that can be done may be far from 100 %",
     "ideal": "1, where the shorter of communication and computation costs no time; 2 is one after"
     " the other. Below it stands the overlap: the share of the shorter that went on beside the"
     " longer",

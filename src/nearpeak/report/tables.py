@@ -20,8 +20,8 @@ IDEAL = (
     " went on beside the longer. "
 )
 BOUND = (
-    "Collective operations stand beside a bound, and so do datatypes: by what the links carry they"
-    " take at least as long as the row 'bound' says, and perhaps longer. "
+    "Collective operations stand beside a bound, and so do one-sided ones and datatypes: by what"
+    " the links carry none is better than the row 'bound' says, and perhaps none can be as good. "
 )
 
 # What a method takes that no library can count on.

@@ -103,7 +103,8 @@ def _figure_words(figure: Figure, cell: Cell) -> str:
             f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
-        return f"{words}, at least {number(cell.ceiling.value)} {unit(cell.unit)} by the links"
+        most = "at least" if cell.better == "lower" else "at most"
+        return f"{words}, {most} {number(cell.ceiling.value)} {unit(cell.unit)} by the links"
     if cell.overlap is not None:
         return f"{what} {share(cell.overlap.hidden)}"
     if cell.fraction is not None:

@@ -6,16 +6,21 @@ Their cells are those of the study, in the same blocks; they are held against no
 docs/methodology.md says what is compared with what.
 """
 
+import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from nearpeak.identity import Axes, Case, Place, Who
+from nearpeak.identity import CEILING, Axes, Case, Place, Who
 from nearpeak.machine.model import Path
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results import overlap
+from nearpeak.results.ceilings import find_envelope, reached_in
+from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes
 from nearpeak.results.model import (
     Application,
     Beside,
@@ -37,9 +42,8 @@ OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside c
 MODE, ONLY_COMPUTES, ONLY_COMMUNICATES = "mode", "nocomm", "nocomp"
 # Parts of an iteration, as bench/app names them; what kernels compute beside messages has another.
 COMPUTE, COMMUNICATE = "compute", "communicate"
-GPU_CACHED_BYTES = 128 << 20  # no GPU's caches are larger (60 MB of an H200)
-BEYOND = 2  # times its caches: of so much hardly anything stays in them
-COPY = "copy"  # as nearpeak-native calls what a host's memory carries: each byte counted once
+# Of threads, behind a method of nearpeak-native's copy: "nt x2".
+THREADS = re.compile(r" x(\d+)$", re.ASCII)
 
 Key = tuple[Who, Place, Case]
 ByBlock = Mapping[Block, float]
@@ -212,6 +216,20 @@ def _in_gpus(path: Path) -> bool:
     return {end.memory for end in path.ends} == {"gpu"}
 
 
+class _Copied(NamedTuple):
+    """What a memory copies, block by block."""
+
+    place: Place
+    blocks: list[Block]
+    gbs: list[float]
+
+
+def _threads(method: str) -> float:
+    """By how many threads it copies; of a method that does not say so all of them."""
+    said = THREADS.search(method)
+    return int(said[1]) if said else math.inf
+
+
 class _Memories:
     """What the memories of the ranks carry to themselves."""
 
@@ -222,16 +240,21 @@ class _Memories:
         known: Mapping[str, Benchmark],
     ) -> None:
         self._paths = {path.place: path for path in observations.paths}
-        self._caches = observations.machine.caches
-        self._host: dict[int | None, CeilingPoint] = {}  # by NUMA node, by its own cores
+        self._machine = observations.machine
+        # By NUMA node, by its own cores.
+        self._copies: dict[int | None, list[Observation]] = defaultdict(list)
         self._gpu: CeilingPoint | None = None
+        for one in observations.observed:
+            local = one.launch.place.transport == "local"
+            if one.launch.who != CEILING or not local or one.case.metric != COPY:
+                continue
+            ends = self._paths[one.launch.place].ends
+            if len({end.numa_node for end in ends}) == 1:
+                self._copies[ends[0].numa_node].append(one)
         for point in ceilings:
             path = self._paths.get(point.place)
             if path is None or point.kind != "measured":
                 continue
-            nodes = {end.numa_node for end in path.ends}
-            if path.transport == "local" and point.case.metric == COPY and len(nodes) == 1:
-                self._host[path.ends[0].numa_node] = point
             rate = known.get(point.case.benchmark)
             # One way or both: each byte that arrives was copied once.
             copies = rate is not None and rate.is_pair and rate.main.unit == "GB/s"
@@ -241,40 +264,70 @@ class _Memories:
     def _cached(self, path: Path) -> int:
         """Bytes of the largest caches that the cores of its ranks have."""
         cpus = {cpu for end in path.ends for cpu in end.cpus}
-        own = [one for one in self._caches if one.kind != "instruction" and cpus & {*one.cpus}]
+        own = [
+            one for one in self._machine.caches if one.kind != "instruction" and cpus & {*one.cpus}
+        ]
         last = max((one.level for one in own), default=0)
         return sum(one.size_bytes for one in own if one.level == last)
 
-    def _shared(self, path: Path) -> tuple[CeilingPoint | None, int]:
-        """The memory of its ranks, and how many of them share it; None: it was not measured."""
+    def _shared(self, path: Path) -> tuple[_Copied | None, int]:
+        """What the memory of its ranks copies, and how many of them share it; None: it was not
+        measured."""
         if _in_gpus(path):
-            return self._gpu, path.ranks_per_gpu
+            gpu = self._gpu
+            own = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu is not None else None
+            return own, path.ranks_per_gpu
         nodes = {end.numa_node for end in path.ends}
-        point = self._host.get(path.ends[0].numa_node)
-        return (point if len(nodes) == 1 and not path.two_hosts else None), len(path.ends)
+        if len(nodes) != 1 or path.two_hosts:
+            return None, len(path.ends)
+        return self._copied(path.ends[0].numa_node, len(path.ends)), len(path.ends)
+
+    def _copied(self, node: int | None, ranks: int) -> _Copied | None:
+        """By as many threads as there are ranks, which compute in one each; by the next number of
+        them that was measured, or all."""
+        found = self._copies.get(node, [])
+        threads = {one.method: _threads(one.method) for one in found}
+        if not found:
+            return None
+        most = min((one for one in threads.values() if one >= ranks), default=math.inf)
+        by_method: dict[str, list[Observation]] = defaultdict(list)
+        for one in found:
+            if threads[one.method] <= most:
+                by_method[one.method].append(one)
+        envelope = find_envelope(
+            {name: reached_in(launches) for name, launches in by_method.items()}, "higher"
+        )
+        return _Copied(found[0].launch.place, envelope.blocks, envelope.values)
+
+    def _gpu_cached(self, path: Path) -> int:
+        """Bytes that any GPU of their vendor caches: drivers tell of no cache beside the L2."""
+        uuids = {end.gpu for end in path.ends}
+        vendors = {one.vendor for one in self._machine.gpus if one.uuid in uuids}
+        return max(map(gpu_cache_bytes, vendors or [""]))
 
     def roofline(self, cell: Cell, copied_bytes: int) -> Roofline | None:
         """None where what its ranks share was not measured, or where cells may stay in caches."""
         path = self._paths[cell.place]
-        point, sharing = self._shared(path)
-        cached = GPU_CACHED_BYTES if _in_gpus(path) else self._cached(path)
+        copied, sharing = self._shared(path)
+        cached = self._gpu_cached(path) if _in_gpus(path) else self._cached(path)
         all_bytes = sharing * copied_bytes
-        if point is None or point.value <= 0 or 2 * all_bytes < BEYOND * cached:
+        if copied is None or 2 * all_bytes < BEYOND * cached:
             return None
-        reading = dict(zip(point.blocks, point.values, strict=True))
+        gbs = float(np.median(copied.gbs))
+        if gbs <= 0:
+            return None
+        reading = dict(zip(copied.blocks, copied.gbs, strict=True))
 
         def least_us(gbs: float) -> float:
             return all_bytes / gbs / 1e3
 
         fraction = _estimated(
             {
-                block: least_us(reading.get(block, point.value)) / value
+                block: least_us(reading.get(block, gbs)) / value
                 for block, value in cell.by_block.items()
                 if value > 0
             }
         )
         if fraction is None:
             return None
-        return Roofline(
-            us=least_us(point.value), gbs=point.value, place=point.place, fraction=fraction
-        )
+        return Roofline(us=least_us(gbs), gbs=gbs, place=copied.place, fraction=fraction)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least time that a collective operation can take, or a message of a datatype: a bound, from
-ceilings of the same study.
+"""The least time that a collective or one-sided operation can take, or a message of a datatype: a
+bound, from ceilings of the same study. Of rates it is the highest.
 
 Nothing measures what such an operation could do without MPI. What its ranks can, is measured: the
 time of one message between two of them, and how many bytes a second one of them can receive.
@@ -16,20 +16,22 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.identity import CEILING, Case, Place
-from nearpeak.machine.model import Path
+from nearpeak.machine.model import Machine, Path
 from nearpeak.numbers import size
-from nearpeak.observations.model import Block, Observations
+from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.results.locality import lies_in
 from nearpeak.results.model import CeilingPoint
 from nearpeak.statistics.intervals import interval, spanning
 from nearpeak.statistics.strata import strata
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
-from nearpeak.study.buffers import ceiling_buffers
+from nearpeak.study.buffers import ceiling_buffers, on_host, turned
 from nearpeak.study.plan import state_of
 
 # A rate holds for messages no larger than those that were measured, or where these are as large as
 # this: from there on no path moves more bytes in a second than at the best size before.
 LARGE_BYTES = 1 << 20
 IDEAL = "ideal"  # the method of what needs none
+SYNC, LOCALLY_COMPLETE = "sync", "flush_local"  # an axis, and the value that waits for no target
 
 
 class Source(NamedTuple):
@@ -74,8 +76,12 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
             sources[point.place].append(Source(point, benchmark, _nearest(point)))
     wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
     for one in observations.observed:
-        if one.launch.who != CEILING and known[one.case.benchmark].ceiling == "bound":
-            wanted[one.launch.place, _case(one.case)].add(one.launch.block)
+        if one.launch.who == CEILING or known[one.case.benchmark].ceiling != "bound":
+            continue
+        one_sided = known[one.case.benchmark].one_sided is not None
+        if one_sided and not _crosses(observations.machine, paths, one):
+            continue
+        wanted[one.launch.place, _case(one.case)].add(one.launch.block)
     found = []
     for place, case in sorted(wanted):
         benchmark = known[case.benchmark]
@@ -105,6 +111,23 @@ def _case(case: Case) -> Case:
     )
 
 
+def _crosses(machine: Machine, paths: Mapping[Place, Path], one: Observation) -> bool:
+    """Whether the data of a one-sided operation must cross its path, and has done so in its time.
+
+    In memory of a host the rank that calls copies alone: what its own caches hold crosses nothing,
+    nor does what it wrote itself before, where the cache is shared. And what is complete for the
+    rank that calls alone may be on its way still.
+    """
+    if one.case.axes.get(SYNC) == LOCALLY_COMPLETE:
+        return False
+    place = one.launch.place
+    if place.transport != "memory" or set(place.ends) != {"host"}:
+        return True
+    where = lies_in(machine, paths[place], one.case, one.window)
+    wrote = one.case.axes.get("touch", "none") != "none"
+    return where != "core cache" and not (wrote and where == "shared cache")
+
+
 def _within(place: Place, paths: Mapping[Place, Path]) -> list[Place]:
     """The place itself; of several ends also those between some of them, in the same way."""
     if len(place.ends) == 2:
@@ -130,7 +153,11 @@ def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:
 def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Source]) -> list[Term]:
     basis = benchmark.basis(place.ends)
     if basis.same is not None:
-        return [_term(one, lambda value: value) for one in sources if _is(one, basis.same, case)]
+        return [
+            _term(one, lambda value: value)
+            for one in sources
+            if _is(one, basis.same, case, benchmark)
+        ]
     found = []
     if basis.message and (one := _message(sources, basis.receives is not None)):
         found.append(_term(one, lambda us: us))
@@ -142,14 +169,21 @@ def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Sou
     return found
 
 
-def _is(source: Source, benchmark: str, case: Case) -> bool:
-    """Whether it is the main ceiling of this benchmark, with the buffers and size of a case."""
+def _is(source: Source, name: str, case: Case, benchmark: Benchmark) -> bool:
+    """Whether it is the main ceiling of the benchmark called so, with the buffers and the size of a
+    case of `benchmark`, and in its direction: between unlike memories the mean of both ways bounds
+    neither of them."""
     other = source.point.case
-    return (other.benchmark, other.x, other.buffers) == (
-        benchmark,
+    buffers = turned(case.buffers) if benchmark.one_sided == "get" else case.buffers
+    mixed = len(set(on_host(case.buffers))) > 1
+    if mixed and source.benchmark.symmetric and not benchmark.symmetric:
+        return False
+    return (other.benchmark, other.x, other.buffers, other.metric) == (
+        name,
         case.x,
-        case.buffers,
-    ) and other.metric == source.benchmark.main.name
+        buffers,
+        source.benchmark.main.name,
+    )
 
 
 def _term(source: Source, us: Callable[[float], float]) -> Term:
@@ -204,7 +238,7 @@ def _ideal(benchmark: Benchmark, place: Place, case: Case, blocks: list[Block]) 
 
 
 def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]) -> CeilingPoint:
-    """In each block the longest of the times."""
+    """In each block the longest of the times; of a rate there is but one term."""
     blocks = sorted(set[Block]().union(*(term.source.point.blocks for term in terms)))
     values, *others = (
         [max(term.value(block, which) for term in terms) for block in blocks]

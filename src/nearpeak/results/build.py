@@ -57,7 +57,9 @@ def summarise(observations: Observations) -> Results:
     found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
     problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
     for cell in found:
-        if cell.window is not None and known[cell.case.benchmark].ceiling == "measured":
+        benchmark = known[cell.case.benchmark]
+        moved = benchmark.ceiling == "measured" or benchmark.one_sided
+        if cell.window is not None and moved:
             cell.lies_in = locality.lies_in(
                 observations.machine, paths[cell.place], cell.case, cell.window
             )

@@ -49,7 +49,7 @@ def find(observations: Observations) -> list[CeilingPoint]:
     return [_point(where, found[where]) for where in sorted(found)]
 
 
-def _reached(launches: list[Observation]) -> dict[Block, Reached]:
+def reached_in(launches: list[Observation]) -> dict[Block, Reached]:
     """What a method reached in each of its launches."""
     judged = borders(
         [one.samples for one in launches if one.samples is not None], launches[0].better
@@ -86,7 +86,7 @@ def _paces(one: Observation, border: float | None) -> tuple[Pace, ...]:
 
 
 def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint:
-    methods = {name: _reached(launches) for name, launches in found.items()}
+    methods = {name: reached_in(launches) for name, launches in found.items()}
     kind = next(iter(found.values()))[0]
     envelope = find_envelope(methods, kind.better)
     needs = {name: list(launches[0].needs) for name, launches in found.items() if launches[0].needs}
@@ -283,7 +283,8 @@ class Ceilings:
         if better != "higher":
             return None
         if (place, curve) not in self._plateaus:
-            self._plateaus[place, curve] = _highest(self.curve(place, curve))
+            measured = [one for one in self.curve(place, curve) if one.kind == "measured"]
+            self._plateaus[place, curve] = _highest(measured)
         return self._plateaus[place, curve]
 
 

@@ -70,9 +70,14 @@ def _in_host(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: in
     return "core cache" if set(last.cpus) <= core else "shared cache"
 
 
+def gpu_cache_bytes(vendor: str) -> int:
+    """That no GPU of a vendor has more of; of another vendor, that none has."""
+    return GPU_CACHE_BYTES.get(vendor, max(GPU_CACHE_BYTES.values()))
+
+
 def _in_gpu(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
     vendor = next((one.vendor for one in machine.gpus if one.uuid == end.gpu), None)
-    cache = GPU_CACHE_BYTES.get(vendor or "", max(GPU_CACHE_BYTES.values()))
+    cache = gpu_cache_bytes(vendor or "")
     sharing = sum(other.gpu == end.gpu for other in ends)
     return "memory" if sharing * each >= BEYOND * cache else "device cache"
 

@@ -27,6 +27,16 @@ class Axis(msgspec.Struct, frozen=True):
     values: list[str]
     default: str
     summary: str = ""
+    host_only: list[str] = []  # values that take ordinary host memory of all ranks
+    usual: list[str] = []  # what a study measures by itself; empty: the default
+
+    def takes(self, value: str, host: bool) -> bool:
+        """Whether a value takes the ranks' buffers: all of them in ordinary host memory, or not."""
+        return host or value not in self.host_only
+
+    def default_of(self, host: bool) -> str:
+        """The first value that takes them."""
+        return next(one for one in (self.default, *self.values) if self.takes(one, host))
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -129,6 +139,8 @@ class Benchmark(msgspec.Struct, frozen=True):
     covered_by: list[str] = []  # of operations that do the same at the same size, and more
     bound: float | None = None  # of its main metric: nothing is better, on no machine
     bound_by: str | None = None  # it is no better than this benchmark at the same size
+    # Which way the data goes from the rank that calls; the other one may take no part.
+    one_sided: Literal["put", "get"] | None = None
     # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing
     # does, but its traffic takes some time at least, it is `bound_by` another, or has a `bound`
     ceiling: Ceiling = "none"

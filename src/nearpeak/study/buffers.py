@@ -132,7 +132,8 @@ def held_against(
         return []
     there = [one for one in known if is_measured(path, one)]
     if basis.same is not None:
-        return [(one, False) for one in there if one.name == basis.same]
+        back = benchmark.one_sided == "get" and len(memories) > 1
+        return [(one, back) for one in there if one.name == basis.same]
     needed = [one for one in there if basis.message and one.one_message]
     if basis.receives is not None:
         rates = [one for one in there if one.main.unit == "GB/s" and not one.symmetric]

@@ -2,8 +2,9 @@
 """What a program can measure, in its own words (`--describe`), and variants checked by it."""
 
 import difflib
+import itertools
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -71,8 +72,24 @@ class Description(msgspec.Struct, frozen=True):
 
     @property
     def defaults(self) -> list[str]:
-        """The names of the benchmarks that are measured when nothing is asked for."""
-        return [benchmark.name for benchmark in self.benchmarks if benchmark.default]
+        """The benchmarks that are measured when nothing is asked for, as `parse_variant` takes
+        them."""
+        return self.usual(one.name for one in self.benchmarks if one.default)
+
+    def usual(self, names: Iterable[str]) -> list[str]:
+        """Benchmarks with each value of their axes that a study measures by itself, as
+        `parse_variant` takes them."""
+        known = {one.name: one for one in self.benchmarks}
+        found = []
+        for name in names:
+            choices = [
+                ["" if value == axis.default else f"{axis.name}={value}" for value in axis.usual]
+                for axis in known[name].axes
+                if axis.usual
+            ]
+            for chosen in itertools.product(*choices):
+                found.append(":".join(filter(None, [name, ",".join(filter(None, chosen))])))
+        return found
 
 
 def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Description:
@@ -131,11 +148,12 @@ def check_axis(benchmark: Benchmark, name: str, value: str) -> None:
     raise UserError(f"benchmark {benchmark.name} has no axis {name!r}{closest(name, names)}")
 
 
-def parse_variant(description: Description, text: str) -> Variant:
-    """`latency`, or `latency:calls=nonblocking,reuse=rotating`, with every other axis' default."""
+def parse_variant(description: Description, text: str, host: bool = True) -> Variant:
+    """`latency`, or `latency:calls=nonblocking,reuse=rotating`, with every other axis' default for
+    the ranks' buffers: all of them in ordinary host memory, or not."""
     name, _, rest = text.partition(":")
     benchmark = named(description.benchmarks, name.strip())
-    axes = {axis.name: axis.default for axis in benchmark.axes}
+    axes = {axis.name: axis.default_of(host) for axis in benchmark.axes}
     for part in filter(None, rest.split(",")):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals:

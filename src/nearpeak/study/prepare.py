@@ -127,7 +127,7 @@ def asked_for(
 ) -> tuple[list[Variant], list[Path]]:
     """What a study measures that has time for all of it: the variants, and of the paths, and those
     for ceilings, the ones that it takes for them."""
-    named_so = [*_of_families(described, options), *options.benchmarks]
+    named_so = [*described.usual(_of_families(described, options)), *options.benchmarks]
     wanted = named_so or described.defaults
     asked = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
     used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]

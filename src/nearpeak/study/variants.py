@@ -37,6 +37,7 @@ def choose_variants(
     found: dict[str, list[Variant]] = {}
     for text in benchmarks:
         variant = parse_variant(described, text)
+        _check_memory(described, text, buffers)
         benchmark = named(described.benchmarks, variant.benchmark)
         staged = staging(variant.axes) is not None
         if staged and not any(end.gpu for path in between for end in path.ends):
@@ -51,10 +52,32 @@ def choose_variants(
             if usual and not is_usual(path, benchmark):
                 continue
             for one in buffers or default_buffers(path, benchmark.symmetric):
-                if is_measured_on(path, benchmark, one) and (in_gpu(one) or not staged):
-                    found.setdefault(one, []).append(msgspec.structs.replace(variant, buffers=one))
+                own = parse_variant(described, text, host=not needs_gpu(one))
+                fits = takes(benchmark, own, one) and (in_gpu(one) or not staged)
+                if fits and is_measured_on(path, benchmark, one):
+                    found.setdefault(one, []).append(msgspec.structs.replace(own, buffers=one))
     variants = [variant for same in found.values() for variant in same]
     return [one for number, one in enumerate(variants) if one not in variants[:number]]
+
+
+def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
+    """Whether the axes of a variant take such buffers."""
+    return all(
+        axis.takes(variant.axes[axis.name], not needs_gpu(buffers)) for axis in benchmark.axes
+    )
+
+
+def _check_memory(described: Description, text: str, buffers: Sequence[str]) -> None:
+    """UserError where a benchmark asked for takes none of the buffers that were asked for."""
+    for one in buffers:
+        variant = parse_variant(described, text, host=not needs_gpu(one))
+        if takes(named(described.benchmarks, variant.benchmark), variant, one):
+            return
+    if buffers:
+        raise UserError(
+            f"{text} takes ordinary host memory, and not buffers {', '.join(buffers)}: "
+            "choose others"
+        )
 
 
 def unfit(buffers: str, paths: Sequence[Path]) -> str:
