@@ -34,10 +34,13 @@ namespace {
 // Throws BadInput where a problem cannot be.
 int solve(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
   const Selected& selected = command.selected.front();
+  const Kinds& kinds = command.kinds.front();
+  Runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()})
+      .open(library_version(), gather_places(devices, group));
   try {
-    return selected.benchmark->solve(context_of(command, devices, command.kinds.front(), group,
-                                                selected.sizes.front(), selected.axes),
-                                     *command.solve);
+    return selected.benchmark->solve(
+        context_of(command, devices, kinds, group, selected.sizes.front(), selected.axes),
+        *command.solve);
   } catch (const Unfit& error) {
     throw BadInput(error.what());
   }
@@ -47,9 +50,8 @@ int measure_part(const Command& command, const DeviceChoice& devices) {
   MpiGroup group(command.reversed);
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
-  const std::string library = library_version();
-  runner.open(library, gather_places(devices, group));
-  if (group.leads()) runner.table().heading(library.substr(0, library.find_first_of(",\n")));
+  runner.open(library_version(), gather_places(devices, group));
+  if (group.leads()) runner.table().heading(library_name());
   for (const Selected& selected : command.selected) {
     runner.heading(title(selected));
     for (const std::size_t bytes : selected.sizes)
