@@ -34,13 +34,10 @@ namespace {
 // Throws BadInput where a problem cannot be.
 int solve(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
   const Selected& selected = command.selected.front();
-  const Kinds& kinds = command.kinds.front();
-  Runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()})
-      .open(library_version(), gather_places(devices, group));
   try {
-    return selected.benchmark->solve(
-        context_of(command, devices, kinds, group, selected.sizes.front(), selected.axes),
-        *command.solve);
+    return selected.benchmark->solve(context_of(command, devices, command.kinds.front(), group,
+                                                selected.sizes.front(), selected.axes),
+                                     *command.solve);
   } catch (const Unfit& error) {
     throw BadInput(error.what());
   }

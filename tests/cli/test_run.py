@@ -136,6 +136,26 @@ def test_what_a_user_records_is_looked_at_from_where_it_begins(
     assert len(file.read_text().splitlines()) > before
 
 
+@pytest.mark.parametrize("word", ["--solve", "--solve=1e-3", "--check"])
+def test_what_has_no_records_is_not_asked_where_it_ran(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """nearpeak-mpi refuses --jsonl beside --solve."""
+    asked = []
+
+    def start(line: CommandLine, places: list[object], *_: object) -> int:
+        asked.append((line.argv, places))
+        return 0
+
+    monkeypatch.setattr("nearpeak.study.foreground.run_in_foreground", start)
+    value = ["1e-3"] if word == "--solve" else []
+    code, _, _ = nearpeak("run", "latency", "--mpi", "one", word, *value)
+    assert code == 0
+    [(argv, places)] = asked
+    assert places == []
+    assert "--jsonl" not in argv
+
+
 def test_a_launch_that_never_starts_its_ranks_is_ended(
     nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,9 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
 LAUNCH_LIMIT = "2m"
-ASKING = {"--check", "--describe", "--version"}  # options of a program that then measures nothing
+# Options of a program that then measures nothing and has no records. To solve may take long.
+NO_FIGURES = {"--check", "--describe", "--version", "--solve"}
+SOLVE_SECONDS = 3600.0
 
 HELP = """Run one benchmark with one MPI library and print its table.
 
@@ -228,15 +230,16 @@ def launch(
             library=None if is_ceiling(library) else library.version_text,
         )
         for part in (parts[:1] if native else parts)
-        if not ASKING.intersection(words)
     ]
+    if any(word.partition("=")[0] in NO_FIGURES for word in words):
+        places, limit = [], max(limit, SOLVE_SECONDS)
     print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
     print(prepare.shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         jsonl = _jsonl(parts[0])
         if jsonl is None:
             jsonl = Path(folder) / "records.jsonl"
-            parts = [[*part, "--jsonl", str(jsonl)] for part in parts]
+            parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]
         line = line_of(joined(parts))
         try:
             with mps.daemon(study) if chosen.mps else contextlib.nullcontext():
