@@ -12,6 +12,7 @@
 #include "mpi/measure.hpp"
 #include "mpi/places.hpp"
 #include "mpi/probe.hpp"
+#include "options/launched.hpp"
 
 namespace {
 
@@ -39,6 +40,10 @@ Failure prepare(int argc, char** argv, std::vector<Command>& parts, DeviceChoice
 
 int run(const std::vector<Command>& parts, const DeviceChoice& taken, const Failure& failure,
         MpiGroup& group) {
+  if (const std::string alone = jobs_of_one(group); !alone.empty()) {
+    if (launched_rank().value_or(0) != 0) return kBadInput;  // the first says it for all
+    throw BadInput(alone);
+  }
   if (const int status = settle("nearpeak-mpi", failure, group); status != 0) return status;
   for (const Command& part : parts) part.check_ranks(group.size());
   if (taken.ranks() != 0 && taken.ranks() != group.size())
@@ -99,6 +104,13 @@ int answer(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (only_asks(argc, argv)) return answer(argc, argv);
+  try {
+    check_launcher();
+  } catch (const BadInput& error) {
+    if (launched_rank().value_or(0) == 0)
+      std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
+    return kBadInput;
+  }
   std::vector<Command> parts;
   DeviceChoice taken;  // given back after MPI_Finalize, which may still use it
   const Failure failure = prepare(argc, argv, parts, taken);

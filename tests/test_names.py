@@ -28,6 +28,30 @@ def test_the_document_lists_what_the_program_has() -> None:
     assert {one["name"] for one in json.loads(told)["benchmarks"]} <= names()
 
 
+def test_what_is_suggested_before_a_program_is_built() -> None:
+    file = PACKAGE / "study" / "names.txt"
+    assert file.read_text(encoding="utf-8").split() == sorted(names())
+
+
+def test_the_documents_name_every_benchmark() -> None:
+    text = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+    [part] = re.findall(r"^## nearpeak-mpi$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    assert names() - set(re.findall(r"`(\w+)`", part)) == set()
+
+
+def test_the_document_lists_what_a_study_measures_by_default() -> None:
+    """Of what nearpeak-native describes, which is most of it."""
+    program = ROOT / "build" / "release" / "nearpeak-native"
+    if not program.exists():
+        pytest.skip("nearpeak-native is not built in build/release")
+    told = subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    [part] = re.findall(r"^## The default study$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    listed = set(re.findall(r"`(\w+)`", part)) & names()
+    for one in json.loads(told)["benchmarks"]:
+        assert (one["name"] in listed) == one["default"], one["name"]
+
+
 def test_no_benchmark_is_known_by_its_name() -> None:
     assert len(names()) >= 5
     found = [

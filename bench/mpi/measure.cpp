@@ -47,9 +47,8 @@ int measure_part(const Command& command, const DeviceChoice& devices) {
   MpiGroup group(command.reversed);
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
-  const std::string library = library_version();
-  runner.open(library, gather_places(devices, group));
-  if (group.leads()) runner.table().heading(library.substr(0, library.find_first_of(",\n")));
+  runner.open(library_version(), gather_places(devices, group));
+  if (group.leads()) runner.table().heading(library_name());
   for (const Selected& selected : command.selected) {
     runner.heading(title(selected));
     for (const std::size_t bytes : selected.sizes)

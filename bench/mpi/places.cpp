@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/places.hpp"
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "options/launched.hpp"
+#include "options/launcher.hpp"
 #include "options/options.hpp"
 
 namespace nearpeak {
@@ -108,6 +111,37 @@ std::string library_version() {
   int length = 0;
   MPI_Get_library_version(text, &length);
   return text;
+}
+
+std::string library_name() {
+  const std::string whole = library_version();
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
+// By a name that no tool defines which stands before the library.
+std::string library_file() {
+  Dl_info info{};
+  void* const function = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) return "";
+  return info.dli_fname;
+}
+
+void check_launcher() {
+  const auto started_by = launcher();
+  const std::string file = library_file();
+  if (!started_by || file.empty()) return;
+  const char* const chosen = std::getenv("LD_LIBRARY_PATH");
+  const std::string why =
+      not_of_launcher(*started_by, file, library_name(), chosen == nullptr ? "" : chosen);
+  if (!why.empty()) throw BadInput(why);
+}
+
+std::string jobs_of_one(const Group& group) {
+  if (group.size() > 1 || !launched_with_others()) return "";
+  return "the launcher started several ranks, and each is alone to " + library_name() + " (" +
+         library_file() +
+         "): start them with that library's own mpirun, by srun with the --mpi that it knows, or "
+         "set LD_LIBRARY_PATH to the folder of the library that is meant";
 }
 
 }  // namespace nearpeak

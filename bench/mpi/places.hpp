@@ -19,5 +19,16 @@ std::vector<std::string> gather_places(const DeviceChoice& devices, MpiGroup& gr
 void check_writable(const std::string& jsonl, Group& group);
 
 std::string library_version();
+// Its first words: "Open MPI v5.0.11". And the file that it was loaded from; empty where unknown.
+std::string library_name();
+std::string library_file();
+
+// Throws BadInput where the library that is loaded is not the one of the launcher, and nobody chose
+// it. Needs no MPI_Init, which such a launcher may not let come back.
+void check_launcher();
+
+// What to say where the launcher started several ranks that are jobs of one rank each to the
+// library; empty otherwise.
+std::string jobs_of_one(const Group& group);
 
 }  // namespace nearpeak

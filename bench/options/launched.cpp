@@ -25,18 +25,25 @@ const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK",
 const std::vector<const char*> kRanks{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
                                       "SLURM_NTASKS"};
 
+// Of a launch alone: SLURM_NTASKS stands in a whole job.
+const std::vector<const char*> kStarted{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
+                                        "SLURM_STEP_NUM_TASKS"};
+
+std::optional<int> number(const char* name) {
+  const char* variable = std::getenv(name);
+  if (variable == nullptr) return std::nullopt;
+  const std::string text = variable;
+  int value = -1;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size() || value < 0)
+    throw BadInput(std::string(name) + " is '" + text +
+                   "', which is not a rank: start it with mpirun");
+  return value;
+}
+
 std::optional<int> first_number(const std::vector<const char*>& names) {
-  for (const char* name : names) {
-    const char* variable = std::getenv(name);
-    if (variable == nullptr) continue;
-    const std::string text = variable;
-    int value = -1;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || rest != text.data() + text.size() || value < 0)
-      throw BadInput(std::string(name) + " is '" + text +
-                     "', which is not a rank: start it with mpirun");
-    return value;
-  }
+  for (const char* name : names)
+    if (const auto value = number(name)) return value;
   return std::nullopt;
 }
 
@@ -53,6 +60,16 @@ std::string listed(const std::vector<const char*>& names) {
 std::optional<int> launched_rank() { return first_number(kRank); }
 std::optional<int> launched_local_rank() { return first_number(kLocalRank); }
 std::optional<int> launched_ranks() { return first_number(kRanks); }
+
+bool launched_with_others() {
+  bool said = false;
+  for (const char* name : kStarted) {
+    const auto ranks = number(name);
+    if (ranks == 1) return false;
+    said = said || ranks;
+  }
+  return said;
+}
 
 int launched_rank_of_two(const std::string& mode) {
   const auto rank = launched_rank();

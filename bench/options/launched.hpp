@@ -13,6 +13,8 @@ std::optional<int> launched_rank();
 std::optional<int> launched_local_rank();
 // The number of ranks, likewise.
 std::optional<int> launched_ranks();
+// Whether every launcher that says how many ranks it started says more than one. Throws likewise.
+bool launched_with_others();
 
 // The rank of this process in a launch of two, for a mode of that name. Throws BadInput for others.
 int launched_rank_of_two(const std::string& mode);

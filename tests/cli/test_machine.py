@@ -154,6 +154,12 @@ def test_picture(tmp_path: Path, pretend: Callable[[str], None]) -> None:
         run("--picture", str(tmp_path / "nowhere" / "machine.svg"))
 
 
+def test_a_picture_is_what_its_name_says(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"m\.png: it draws SVG alone, so name it .*m\.svg"):
+        run("--picture", str(tmp_path / "m.png"))
+    assert not (tmp_path / "m.png").exists()
+
+
 def test_an_unwritable_file_is_the_users_to_mend(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write"):
         run("--record", str(tmp_path / "nowhere" / "mine.txt"))

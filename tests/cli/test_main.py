@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every command has in common: help, and bad input in one line."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +21,9 @@ Nearpeak = Any
         (["report", "DIR", "--opn"], "No such option: --opn"),
         (["export"], "Missing argument 'DIR'; see nearpeak export --help"),
         (["study", "--launches", "many"], "see nearpeak study --help"),
+        (["study", "--window", "32"], "; a study file has it as window = ... (docs/study.md); see"),
+        (["study", "--in-flight", "1M"], "a study file has it as in_flight = ..."),
+        (["report", "DIR", "--window"], "No such option: --window; see nearpeak report --help"),
     ],
 )
 def test_wrong_words_get_one_line(nearpeak: Nearpeak, words: list[str], said: str) -> None:
@@ -26,6 +33,17 @@ def test_wrong_words_get_one_line(nearpeak: Nearpeak, words: list[str], said: st
     assert err.startswith("nearpeak: ")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_what_the_outputs_encoding_lacks_stops_nothing() -> None:
+    for words, status in ((["study", "--µ"], 2), (["machine"], 0)):
+        done = subprocess.run(
+            [Path(sys.executable).with_name("nearpeak"), *words],
+            env={**os.environ, "PYTHONIOENCODING": "ascii:strict"},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, b"Traceback" in done.stderr) == (status, False), done.stderr
 
 
 def test_version(nearpeak: Nearpeak) -> None:

@@ -2,9 +2,11 @@
 """`nearpeak run`: on stand-ins, and for real where a library is installed."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,11 +16,21 @@ from types import ModuleType
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.model import CommandLine
 from nearpeak.study import mps, prepare
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+def check_two_hosts(hosts: list[str], shell: str | None) -> None:
+    """Without trying whether they answer."""
+    if len(hosts) != 2:
+        CHECK_HOSTS(hosts, shell)
+
+
+CHECK_HOSTS = prepare.check_hosts
 
 
 def test_run_prints_its_line_and_the_programs_exit_status(
@@ -35,7 +47,13 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("latncy", "--mpi", "one"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
+        (("latncy", "--mpi", "three"), "unknown benchmark 'latncy'; did you mean 'latency'?"),
+        (("allreduce", "--mpi", "one", "-n", "4"), "-n: the number of ranks is --ranks N, like"),
+        (("allreduce", "--mpi", "one", "-np4"), "-np4: the number of ranks is --ranks N, like"),
+        (
+            ("latency", "--mpi", "one", "--hosts", "localhost,localhost2", "--ranks", "4"),
+            "--hosts measures between two ranks, one on each host: leave out --ranks 4",
+        ),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
         (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
         (("osu_latency", "--mpi", "one"), "OMB's osu_latency is called latency here"),
@@ -59,12 +77,125 @@ def test_run_prints_its_line_and_the_programs_exit_status(
     ],
 )
 def test_bad_input_of_run_is_one_line(
-    nearpeak: Nearpeak, words: tuple[str, ...], message: str
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
+    monkeypatch.setattr(prepare, "check_hosts", check_two_hosts)
     code, _, err = nearpeak("run", *words)
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "fake", "why"),
+    [
+        ((), "misplaced", "rank 0 ran on CPUs [99], wanted [0]"),
+        ((), "misplaced and hang", "rank 0 ran on CPUs [99], wanted [0]"),
+        (("--hosts", "a,b"), "one host", "all ranks ran on host h, wanted a and b"),
+        (("--reversed", "+", "latency"), "misplaced", "rank 0 ran on CPUs [99], wanted [1]"),
+        ((), "nowhere", "it did not say where it ran"),
+    ],
+)
+def test_a_launch_that_ran_elsewhere_is_not_believed(
+    nearpeak: Nearpeak,
+    standins: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    fake: str,
+    why: str,
+) -> None:
+    if "--hosts" in words:
+        between = standins.host_path("a", "b")
+        monkeypatch.setattr(prepare, "discover_paths", lambda *_: ([between], []))
+        monkeypatch.setattr(prepare, "check_hosts", lambda *_: None)
+    line = ["run", "latency", "--mpi", "one", "--settings-env", f"NEARPEAK_FAKE={fake}"]
+    code, _, err = nearpeak(*line, "--sizes", "8", *words)
+    assert code == 1
+    assert err.splitlines()[-1] == f"nearpeak: no figure of this launch counts: {why}"
+
+
+def test_a_launch_with_another_library_is_not_believed(nearpeak: Nearpeak) -> None:
+    line = ["run", "latency", "--mpi", "one", "--sizes", "8"]
+    code, _, err = nearpeak(*line, "--settings-env", "NEARPEAK_FAKE_LIBRARY=Fake 2")
+    assert code == 1
+    assert err.endswith("counts: it ran with Fake 2, wanted Fake 1\n")
+    code, _, _ = nearpeak(*line, "--settings-env", "NEARPEAK_FAKE_LIBRARY=Fake 1")
+    assert code == 0
+
+
+def test_what_a_user_records_is_looked_at_from_where_it_begins(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.jsonl"
+    line = ["run", "latency", "--mpi", "one", "--sizes", "8", "--jsonl", str(file)]
+    code, _, _ = nearpeak(*line, "--settings-env", "NEARPEAK_FAKE=misplaced")
+    assert code == 1
+    before = len(file.read_text().splitlines())
+    code, _, _ = nearpeak(*line)
+    assert code == 0
+    assert len(file.read_text().splitlines()) > before
+
+
+@pytest.mark.parametrize("word", ["--solve", "--solve=1e-3", "--check"])
+def test_what_has_no_records_is_not_asked_where_it_ran(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """nearpeak-mpi refuses --jsonl beside --solve."""
+    asked = []
+
+    def start(line: CommandLine, places: list[object], *_: object) -> int:
+        asked.append((line.argv, places))
+        return 0
+
+    monkeypatch.setattr("nearpeak.study.foreground.run_in_foreground", start)
+    value = ["1e-3"] if word == "--solve" else []
+    code, _, _ = nearpeak("run", "latency", "--mpi", "one", word, *value)
+    assert code == 0
+    [(argv, places)] = asked
+    assert places == []
+    assert "--jsonl" not in argv
+
+
+def test_a_launch_that_never_starts_its_ranks_is_ended(
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = tmp_path / "launcher"
+    launcher.write_text("#!/bin/sh\necho 'waiting for node2: no route' >&2\nexec sleep 600\n")
+    launcher.chmod(0o755)
+    tools = dataclasses.replace(
+        prepare.TOOLS, command_line=lambda *_: CommandLine(argv=[str(launcher)], env={})
+    )
+    monkeypatch.setattr(prepare, "TOOLS", tools)
+    code, _, err = nearpeak("run", "latency", "--mpi", "one", "--launch-limit", "1s")
+    assert code == 1
+    assert err.splitlines()[-2:] == [
+        "waiting for node2: no route",
+        "nearpeak: the launch had no record and no figure for 1 s, so it was ended; the last that "
+        "it said: waiting for node2: no route (--launch-limit gives it longer)",
+    ]
+    code, _, err = nearpeak("run", "latency", "--mpi", "one", "--launch-limit", "soon")
+    assert code == 2
+    assert "--launch-limit: " in err
+
+
+def test_ctrl_c_ends_a_launch(tmp_path: Path) -> None:
+    """With all that it started, and the exit status is the shell's for it."""
+    program = tmp_path / "run.py"
+    program.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from nearpeak.libraries.model import CommandLine\n"
+        "from nearpeak.study.foreground import run_in_foreground\n"
+        "line = CommandLine(argv=['sh', '-c', 'echo begun >&2; sleep 600'], env={})\n"
+        "sys.exit(run_in_foreground(line, [], Path('none'), 600))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, program], stderr=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
 
 
 def test_a_path_with_mps_runs_under_a_daemon(
@@ -202,8 +333,11 @@ def options(axes: dict[str, str]) -> list[str]:
         (("--jsonl", "/nosuch/file"), "nearpeak-mpi: cannot write /nosuch/file"),
         (("--window", "0"), "nearpeak-mpi: --window"),
         (("--in-flight", "1e6"), "nearpeak-mpi: '1e6' is not a size: give bytes, like 8,"),
-        (("-m", "1:4M", "-W", "32"), "-m is --sizes LOW:HIGH, -W is --window N; see nearpeak-mpi"),
-        (("-d", "cuda", "D", "D"), "-d is not needed, D D is --buffers D,D; see nearpeak-mpi"),
+        (
+            ("-m", "1:4M", "-W", "32"),
+            "-m is --sizes LOW:HIGH, -W is --window N; see nearpeak run latency --help",
+        ),
+        (("-d", "cuda", "D", "D"), "-d is not needed, D D is --buffers D,D; see nearpeak run lat"),
     ],
 )
 def test_bad_input_of_the_program_ends_with_status_2(

@@ -95,7 +95,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
     ("words", "message"),
     [
         (("--mpi", "three"), "unknown MPI library 'three'"),
-        (("--benchmark", "latncy"), "unknown benchmark 'latncy': choose one of allreduce, bibw"),
+        (("--benchmark", "latncy"), "unknown benchmark 'latncy'; did you mean 'latency'?"),
         (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
         (("--sizes", "8,x"), "--sizes: 'x' is not a size"),
         (("--budget", "5"), "--budget: '5' is not a time"),

@@ -436,6 +436,25 @@ def test_header_that_belongs_to_a_library(
     assert build.own_header(library) == header
 
 
+def test_it_says_that_a_library_is_installed_for_its_header(
+    mpich: Library, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = msgspec.structs.replace(mpich, name="mine", prefix=Path("/nowhere"))
+    build.kit_for(other)
+    assert capsys.readouterr().err == ""
+
+    def refuse(name: str) -> None:
+        raise UserError(f"no {name}")
+
+    monkeypatch.setenv("NEARPEAK_CACHE", "/nosuch")
+    monkeypatch.setattr(catalogue, "add", refuse)
+    with pytest.raises(UserError, match="no mpich"):
+        build.kit_for(other)
+    said = capsys.readouterr().err
+    assert said.startswith("mine in /nowhere has no mpi.h (install its development package")
+    assert "mpich is installed from the package index, for its header alone" in said
+
+
 def test_a_run_time_of_another_name_keeps_its_own_library(mpich: Library) -> None:
     prefix = Path("/nowhere")
     other = msgspec.structs.replace(

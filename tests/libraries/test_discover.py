@@ -157,6 +157,49 @@ def test_srun_starts_what_has_no_launcher(
     assert (library.family, library.launcher) == ("cray", srun / "srun")
 
 
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'libevent.so.5: cannot open' >&2; exit 127", "libevent.so.5: cannot open"),
+        ("exit 3", "exit status 3"),
+    ],
+)
+def test_a_launcher_that_does_not_start_becomes_srun_in_a_job_alone(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch, script: str, why: str
+) -> None:
+    prefix = fake_library(bare / "ompi", OPEN_MPI, says=ORTE)
+    (prefix / "bin/mpirun").write_text(f"#!/bin/sh\n{script}\n")
+    srun = fake_library(bare / "slurm", MPICH, says="slurm 23.11", launcher="srun") / "bin"
+    on_path(monkeypatch, srun)
+    in_prefixes(monkeypatch, prefix)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    reason = f"({prefix / 'bin/mpirun'} does not start: {why})"
+    found = discover()
+    assert found.libraries == []
+    assert found.problems[0].endswith(f"Open MPI 4.1.6, but no launcher for it {reason}")
+    with pytest.raises(UserError, match=why):
+        resolve(str(prefix))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    found = discover()
+    assert [one.launcher for one in found.libraries] == [srun / "srun"]
+    assert found.notes[0].endswith(f"Open MPI 4.1.6 is started by srun {reason}")
+
+
+def test_other_libraries_in_ld_library_path_do_not_come_before_a_wheels_own(
+    shared_object: Callable[[str], Path],
+    library: Library,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As modules put them there."""
+    for name in ("libfabric.so.1", "libucp.so.0", "libpmix.so.2"):
+        (tmp_path / name).write_bytes(shared_object("int nothing;").read_bytes())
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    found = resolve(library.name)
+    assert found.version_text == library.version_text
+    assert environment(found)["LD_LIBRARY_PATH"].endswith(f":{tmp_path}")
+
+
 def test_from_a_module(
     bare: Path,
     fake_library: Fake,
@@ -208,6 +251,17 @@ def test_a_broken_installation_says_how_to_mend_it(bare: Path) -> None:
     with pytest.raises(UserError, match=r"does not work .* remove that folder and run") as error:
         resolve("openmpi")
     assert str(bare) in str(error.value)
+
+
+def test_ld_library_path_is_named_before_a_folder_is_to_be_removed(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lib = catalogue.entry("openmpi").prefix / "lib"
+    lib.mkdir(parents=True)
+    (lib / "libmpi.so.40").write_text("half a library")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(bare / "fabric"))
+    with pytest.raises(UserError, match=f": unset LD_LIBRARY_PATH, which is {bare}/fabric; else"):
+        resolve("openmpi")
 
 
 def test_unknown_name_lists_the_known_ones(

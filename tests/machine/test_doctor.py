@@ -185,8 +185,19 @@ def test_where_settings_files_are_read() -> None:
 def test_load_of_others(recorded: Recorded, put: Put) -> None:
     root = recorded("one-socket")  # 8 cores
     for load, severity in (("5.9", "ok"), ("6.5", "warn"), ("7.5", "bad")):
-        put(root, "proc/loadavg", f"{load} 0.1 0.1 1/900 4242")
+        put(root, "proc/loadavg", f"{load} 0.1 0.1 9/900 4242")
         assert find(root, "load").severity == severity
+
+
+def test_load_of_what_has_ended_is_nobodys(recorded: Recorded, put: Put) -> None:
+    """The mean of a minute remembers the runs just before."""
+    root = recorded("one-socket")
+    put(root, "proc/loadavg", "7.5 0.1 0.1 1/900 4242")
+    found = find(root, "load")
+    assert found.severity == "ok"
+    assert found.message.endswith(": 7.5 on 8 cores, of what has ended: besides this none run now")
+    put(root, "proc/loadavg", "7.5 0.1 0.1 8/900 4242")
+    assert find(root, "load").severity == "bad"
 
 
 def test_steal_time(recorded: Recorded, put: Put) -> None:

@@ -245,7 +245,7 @@ class Study:
                 launch=number,
                 program="invented",
                 version="0",
-                library_version=library or None,
+                library_version=make_library(library).version_text if library else None,
                 ranks=[{"rank": rank, "cpus": [rank]} for rank in (0, 1)],
                 clock={"tick_ns": 1.0, "read_ns": 20.0},
                 env=environment or {},

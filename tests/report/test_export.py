@@ -131,6 +131,13 @@ def test_latex_tables_are_well_formed(results: Results) -> None:
                 assert len(re.findall(r"(?<!\\)&", line)) + 1 + spans == columns, line
 
 
+def test_latex_says_that_the_intervals_of_its_captions_are_elsewhere(results: Results) -> None:
+    for table in to_latex(results).split(r"\begin{table}")[1:]:
+        [caption] = re.findall(r"\\caption\{(.*)\}$", table, re.MULTILINE)
+        said = "Intervals and ranges are left out here; the CSV has them." in caption
+        assert said == ("interval" in caption.lower()), caption
+
+
 def test_latex_keeps_defects_and_missing_ceilings_apart(results: Results) -> None:
     for cell in results.cells:
         if (cell.who.library, cell.place.path) == ("openmpi", "host-host same-numa"):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader is told before the figures."""
 
+from pathlib import Path
+
 from nearpeak.identity import CEILING
 from nearpeak.report.notices import notices
 from nearpeak.report.sections import Notice
@@ -63,6 +65,8 @@ def test_what_is_above_a_bound_is_a_defect_of_the_bound(collective: Results) -> 
 
 def test_a_study_that_is_not_complete_says_how_to_go_on(results: Results) -> None:
     assert _one(results, "not complete").command == "nearpeak study --resume -o DIR"
+    [notice] = [one for one in notices(results, Path("a b")) if "not complete" in one.text]
+    assert notice.command == "nearpeak study --resume -o 'a b'"
 
 
 def test_few_launches_are_counted(results: Results) -> None:

@@ -7,7 +7,8 @@ data), hang, orphan (hang with a child in a session of its own), lie, wrong, wro
 record), half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
 nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END`
 lets that trial end so; `probe KINDS OPERATION END later` does where others were tried before it.
-NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run.
+NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run, NEARPEAK_FAKE_LIBRARY
+with which library.
 """
 
 import json
@@ -258,7 +259,7 @@ def measure(words: list[str]) -> int:
             "record": "environment",
             "program": "fake",
             "version": "0",
-            "library_version": None,
+            "library_version": os.environ.get("NEARPEAK_FAKE_LIBRARY"),
             "ranks": [
                 {"rank": rank, "host": host, "cpus": one, "device": device}
                 for rank, (host, one, device) in enumerate(zip(hosts, cpus, taken, strict=True))

@@ -42,6 +42,15 @@ def data_path(path_id: str = "host-host same-numa", transport: str = "memory") -
     return DataPath(id=path_id, summary="", transport=transport, ends=(ends[0], ends[1]))
 
 
+def host_path(*hosts: str) -> DataPath:
+    """Between two hosts."""
+    path = data_path("host-host two-nodes", "network")
+    ends = [
+        msgspec.structs.replace(end, host=host) for end, host in zip(path.ends, hosts, strict=True)
+    ]
+    return msgspec.structs.replace(path, ends=tuple(ends))
+
+
 def gpu_path(path_id: str = "gpu-gpu nvlink", *, mps: bool = False) -> DataPath:
     """Between two GPUs, or from the host to one."""
     ends = [

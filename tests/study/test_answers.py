@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.study.answers import NO_PLACE, Answers, Templates, launch_record
-from nearpeak.study.commands import wanted_cpus, wanted_devices
+from nearpeak.study.answers import Answers, Templates, launch_record
+from nearpeak.study.commands import wanted_place
 from nearpeak.study.model import Variant
 from nearpeak.study.options import Options
+from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import make_plan
 from nearpeak.study.records import (
     SCHEMA,
@@ -63,14 +64,22 @@ def problem(size: int, status: Any = "skipped", benchmark: str = "latency") -> P
     )
 
 
-def environment(*cpus: Any, launch: int = 0, devices: Any = ()) -> EnvironmentRecord:
+def environment(
+    *cpus: Any, launch: int = 0, devices: Any = (), library: str | None = None
+) -> EnvironmentRecord:
     ranks: list[dict[str, Any]] = [
         {"rank": rank, "host": "h", "cpus": one} for rank, one in enumerate(cpus)
     ]
     for one, uuid in zip(ranks, devices, strict=False):
         one["device"] = {"uuid": uuid}
     return EnvironmentRecord(
-        launch=launch, program="", version="", library_version=None, ranks=ranks, clock={}, env={}
+        launch=launch,
+        program="",
+        version="",
+        library_version=library,
+        ranks=ranks,
+        clock={},
+        env={},
     )
 
 
@@ -193,6 +202,16 @@ def test_where_a_launch_ran(plan: Any) -> None:
         begun(plan).take(environment([0], "all"))
 
 
+def test_which_library_a_launch_ran_with(plan: Any) -> None:
+    for library, where in (
+        ("Fake 1", ""),
+        ("Fake 2, built on monday\n", "it ran with Fake 2, built on monday, wanted Fake 1"),
+    ):
+        answers = begun(plan)
+        answers.take(environment([0], [1], library=library))
+        assert answers.misplaced == where
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -256,9 +275,8 @@ def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -
     answers = Answers(plan)
     answers.take(launch_record(plan, planned, "run", "now"))
     for group in planned.groups:
-        cpus = wanted_cpus(plan, planned, group)
-        devices = wanted_devices(plan, planned, group)
-        place = environment(*cpus, launch=planned.launch, devices=devices)
+        wanted = wanted_place(plan, planned, group)
+        place = environment(*wanted.cpus, launch=planned.launch, devices=wanted.devices)
         answers.take(place)
         assert answers.misplaced == ""
         shape = {"benchmark": "bw", "metric": "bw", "unit": "GB/s", "better": "higher"}

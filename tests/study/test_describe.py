@@ -39,7 +39,8 @@ def test_a_variant_has_a_value_for_every_axis(description: Description) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("latncy", "unknown benchmark 'latncy': choose one of allreduce, bibw"),
+        ("latncy", "unknown benchmark 'latncy'; did you mean 'latency'?"),
+        ("nothing", "unknown benchmark 'nothing'; there are: allreduce, bibw"),
         ("bw:cals=blocking", "benchmark bw has no axis 'cals'; did you mean 'calls'?"),
         ("bw:calls=fast", "calls cannot be 'fast': choose one of blocking, nonblocking"),
         ("bw:calls", "write 'calls' as AXIS=VALUE"),

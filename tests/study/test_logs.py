@@ -67,6 +67,18 @@ def test_the_line_that_says_most_is_quoted(tmp_path: Path) -> None:
     assert crash_words(6, log) == "ended by SIGABRT: nearpeak-mpi: rank 1: no memory"
 
 
+def test_what_open_mpi_says_of_ucx_whatever_happens_is_no_reason(tmp_path: Path) -> None:
+    noise = (
+        "[vm:1] ../../../../../ompi/mca/osc/ucx/osc_ucx_component.c:375  Error: OSC UCX component "
+        "priority set inside component query failed\n"
+    )
+    log = tmp_path / "log"
+    log.write_text("MPI_Win_create: no memory left\nthe window was not made\n" + noise)
+    assert crash_words(14, log) == "exit status 14: the window was not made"
+    log.write_text("nothing is said\n" + noise.replace("query", "select"))
+    assert last_words(log) == "nothing is said"
+
+
 # What launches of Open MPI 5.0.11, MPICH 5.0.2 and Intel MPI 2021.19.0 said, of a program of a few
 # lines whose rank 1 ends in this way; what it ended with was the launcher's exit status.
 REAL = {

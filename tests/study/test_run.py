@@ -369,12 +369,7 @@ def test_a_launch_measures_its_benchmarks_one_after_the_other(
 
 
 def test_ranks_of_two_hosts_on_one_are_a_failed_launch(study: Any, standins: ModuleType) -> None:
-    path = standins.data_path("host-host two-nodes", "network")
-    ends = tuple(
-        standins.msgspec.structs.replace(end, host=host)
-        for end, host in zip(path.ends, "ab", strict=True)
-    )
-    paths = (standins.msgspec.structs.replace(path, ends=ends),)
+    paths = (standins.host_path("a", "b"),)
     good, bad = standins.contender("good"), standins.contender("bad", "one host")
     tools = study.tools
     study.tools = standins.Tools(

@@ -14,7 +14,7 @@ from nearpeak.libraries.model import CommandLine, Launch
 from nearpeak.machine.model import Endpoint
 from nearpeak.machine.model import Path as DataPath
 from nearpeak.study import prepare
-from nearpeak.study.commands import Tools, make_command, wanted_devices
+from nearpeak.study.commands import Tools, make_command, wanted_place
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
 from nearpeak.study.model import Plan, PlannedLaunch, Variant
@@ -142,7 +142,7 @@ def test_the_command_line(
         f"--adapter mlx5_0:1 {words} fixed --touch none --metrics latency,bw --sizes 8,100 " in line
     )
     assert [rank.host for rank in launches[0].ranks] == list(hosts)
-    assert wanted_devices(plan, verbs, verbs.groups[0]) == [None, None]
+    assert wanted_place(plan, verbs, verbs.groups[0]).devices == [None, None]
 
 
 def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_path: Path) -> None:

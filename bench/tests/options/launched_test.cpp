@@ -17,7 +17,8 @@ class NoLauncher {
     for (const char* name :
          {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
           "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-          "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"})
+          "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID",
+          "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
       unsetenv(name);
   }
 };
@@ -42,6 +43,17 @@ TEST_CASE("a rank is what its launcher says, and a launcher inside a Slurm job i
     const Variable rank(name, "1");
     CHECK(launched_local_rank() == 1);
   }
+}
+
+TEST_CASE("a rank has others where no launcher says that it is the only one") {
+  const NoLauncher none;
+  CHECK(!launched_with_others());
+  const Variable job("SLURM_NTASKS", "4");  // of a batch script too
+  CHECK(!launched_with_others());
+  const Variable two("PMI_SIZE", "2");
+  CHECK(launched_with_others());
+  const Variable inner("OMPI_COMM_WORLD_SIZE", "1");
+  CHECK(!launched_with_others());
 }
 
 TEST_CASE("what is not a rank is refused with the variable's name") {

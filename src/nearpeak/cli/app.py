@@ -62,7 +62,10 @@ def application(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --tolerance: draw the solution (.html, .png)."),
+        typer.Option(
+            metavar="FILE",
+            help="With --tolerance: draw the solution (.html; .png and others need matplotlib).",
+        ),
     ] = None,
     solution: Annotated[
         Path | None,

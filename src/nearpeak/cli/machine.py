@@ -53,11 +53,16 @@ def machine(
     nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt |
     nearpeak machine --picture my-machine.svg
     """
+    from nearpeak.errors import UserError
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
     from nearpeak.study.options import split_list
     from nearpeak.study.prepare import check_hosts
 
+    if picture is not None and picture.suffix != ".svg":
+        raise UserError(
+            f"--picture {picture}: it draws SVG alone, so name it {picture.with_suffix('.svg')}"
+        )
     names = split_list(hosts) if hosts else []
     check_hosts(names, remote_shell)
     here = discover()

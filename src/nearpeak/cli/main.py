@@ -2,6 +2,7 @@
 """The `nearpeak` command: each command is one file of this folder with a `register(app)`."""
 
 import importlib
+import io
 import pkgutil
 import sys
 from typing import Annotated
@@ -45,14 +46,31 @@ def _common(
     """What all commands have in common."""
 
 
+def _hint(command: str, option: str) -> str:
+    """Where an option that a command lacks is to be had, if anywhere."""
+    from nearpeak.study.options import KEYS
+
+    key = option.lstrip("-").replace("-", "_")
+    if command != "nearpeak study" or key not in KEYS:
+        return ""
+    return f"a study file has it as {key} = ... (docs/study.md); "
+
+
 def main() -> None:
-    """Runs one command; bad input ends with one line and exit status 2, a full disk with 1."""
+    """Runs one command; bad input ends with one line and exit status 2, a full disk with 1.
+
+    A character that the output's encoding lacks is written as a ? and stops nothing.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         status = build_app()(prog_name="nearpeak", standalone_mode=False)
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "nearpeak"
         if message := error.format_message().rstrip("."):  # none where help was printed instead
-            print(f"nearpeak: {printable(message)}; see {command} --help", file=sys.stderr)
+            hint = _hint(command, getattr(error, "option_name", ""))
+            print(f"nearpeak: {printable(message)}; {hint}see {command} --help", file=sys.stderr)
         sys.exit(2)
     except UserError as error:
         print(f"nearpeak: {printable(str(error))}", file=sys.stderr)

@@ -162,6 +162,8 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
         console.print(table)
     for problem in found.problems:
         console.print(f"Left out: {problem}")
+    for note in found.notes:
+        console.print(f"Note: {note}")
 
 
 def _short(path: Path) -> str:
@@ -199,6 +201,7 @@ def _print_json(found: Discovery, beside: list[Library]) -> None:
             for one in natives().values()
         ],
         "problems": found.problems,
+        "notes": found.notes,
     }
     typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
 

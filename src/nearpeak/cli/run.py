@@ -3,9 +3,12 @@
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,10 +17,18 @@ from nearpeak.cli import Hosts, RemoteShell
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
+LAUNCH_LIMIT = "2m"
+# Options of a program that then measures nothing and has no records. To solve may take long.
+NO_FIGURES = {"--check", "--describe", "--version", "--solve"}
+SOLVE_SECONDS = 3600.0
+
 HELP = """Run one benchmark with one MPI library and print its table.
 
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
 `nearpeak run latency --help` shows those of one benchmark.
+
+Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures, and the
+exit status is 1.
 
 Examples:
 
@@ -85,6 +96,13 @@ def run(
     settings_env: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
     ] = None,
+    launch_limit: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="A launch without a record or a figure for so long is ended, like 30s or 10m.",
+        ),
+    ] = LAUNCH_LIMIT,
     show_help: Annotated[
         bool, typer.Option("--help", "-h", help="Show this, and the options of BENCHMARK.")
     ] = False,
@@ -107,6 +125,7 @@ def run(
         hosts=hosts,
         remote_shell=remote_shell,
         settings_env=settings_env or [],
+        launch_limit=launch_limit,
     )
     raise typer.Exit(status)
 
@@ -123,6 +142,7 @@ def launch(
     hosts: str | None = None,
     remote_shell: str | None = None,
     settings_env: Sequence[str] = (),
+    launch_limit: str = LAUNCH_LIMIT,
 ) -> int:
     """One launch in the foreground, with `words` for the measuring program; its exit status.
 
@@ -132,19 +152,24 @@ def launch(
 
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_ceiling, mode_of
+    from nearpeak.libraries.model import CommandLine
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps, prepare
-    from nearpeak.study.benchmarks import named
+    from nearpeak.study.benchmarks import check_name, named
     from nearpeak.study.buffers import parse_buffers
     from nearpeak.study.commands import (
         device_options,
+        joined,
         library_of_ceilings,
         loaded_by_native,
+        parts_of,
         rank_launch,
     )
+    from nearpeak.study.foreground import run_in_foreground
     from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
+    from nearpeak.study.places import wanted_at
     from nearpeak.study.plan import between_gpus
 
     if not mpi:
@@ -152,7 +177,11 @@ def launch(
             "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
             f"`nearpeak run {benchmark} --mpi openmpi`"
         )
+    check_name(benchmark)
+    if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
+        raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
     env = _settings(settings_env)
+    limit = _seconds(launch_limit)
     names = split_list(hosts) if hosts else []
     prepare.check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
@@ -167,47 +196,75 @@ def launch(
     chosen, ends = prepare.fitting_path(paths, described, kinds)
     study = new_study()
     given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})
-    if mode_of(library):
-        if not between_gpus(chosen, kinds):
-            raise UserError(
-                f"{library.name} is measured between GPUs of this host, one of each rank: give it "
-                "--buffers D,D and a --path between two GPUs"
+    native = bool(mode_of(library)) or is_ceiling(library)
+    if mode_of(library) and not between_gpus(chosen, kinds):
+        raise UserError(
+            f"{library.name} is measured between GPUs of this host, one of each rank: give it "
+            "--buffers D,D and a --path between two GPUs"
+        )
+
+    def line_of(words: list[str]) -> CommandLine:
+        where = (chosen, ends, kinds)
+        if mode_of(library):
+            return loaded_by_native(
+                prepare.TOOLS, library, *where, [benchmark, *words], given, study
             )
-        line = loaded_by_native(
-            prepare.TOOLS, library, chosen, ends, kinds, [benchmark, *words], given, study
-        )
-    elif is_ceiling(library):
-        line = library_of_ceilings(
-            prepare.TOOLS, chosen, ends, kinds, [benchmark], list(words), given, study
-        )
-    else:
+        if is_ceiling(library):
+            return library_of_ceilings(prepare.TOOLS, *where, [benchmark], words, given, study)
         program = str(prepare.TOOLS.mpi_program(library))
-        all_words = [benchmark, "--buffers", kinds, *device_options(ends, kinds), *words]
-        _check([program, "--check", *all_words], prepare.environment(library))
-        started = rank_launch(
-            [program, *all_words], chosen, ends, kinds, given, study, remote_shell
+        started = rank_launch([program, *with_devices(words)], *where, given, study, remote_shell)
+        return prepare.TOOLS.command_line(library, started)
+
+    def with_devices(words: Sequence[str]) -> list[str]:
+        return [benchmark, "--buffers", kinds, *device_options(ends, kinds), *words]
+
+    if not native:
+        checked = [str(prepare.TOOLS.mpi_program(library)), "--check", *with_devices(words)]
+        _check(checked, prepare.environment(library), benchmark)
+    parts = parts_of(words)
+    places = [
+        wanted_at(
+            ends[::-1] if "--reversed" in part else ends,
+            two_hosts=chosen.two_hosts,
+            ceiling=is_ceiling(library),
+            library=None if is_ceiling(library) else library.version_text,
         )
-        line = prepare.TOOLS.command_line(library, started)
+        for part in (parts[:1] if native else parts)
+    ]
+    if any(word.partition("=")[0] in NO_FIGURES for word in words):
+        places, limit = [], max(limit, SOLVE_SECONDS)
     print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
-    print(prepare.shell_line(line), file=sys.stderr, flush=True)
-    try:
-        with mps.daemon(study) if chosen.mps else contextlib.nullcontext():
-            return _start(line.argv, {**os.environ, **line.env})
-    except mps.MpsError as error:
-        raise UserError(str(error)) from None
+    print(prepare.shell_line(line_of(list(words))), file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
+        jsonl = _jsonl(parts[0])
+        if jsonl is None:
+            jsonl = Path(folder) / "records.jsonl"
+            parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]
+        line = line_of(joined(parts))
+        try:
+            with mps.daemon(study) if chosen.mps else contextlib.nullcontext():
+                return run_in_foreground(line, places, jsonl, limit)
+        except mps.MpsError as error:
+            raise UserError(str(error)) from None
 
 
-def _start(argv: list[str], env: dict[str, str]) -> int:
-    """Runs the launch in the foreground; its exit status, as a shell would say it."""
+def _jsonl(words: Sequence[str]) -> Path | None:
+    """The file for records that the user names, if any."""
+    for word, following in zip(words, [*words, ""][1:], strict=True):
+        if word == "--jsonl":
+            return Path(following)
+        if word.startswith("--jsonl="):
+            return Path(word.partition("=")[2])
+    return None
+
+
+def _seconds(text: str) -> float:
+    from nearpeak.study.sizes import parse_seconds
+
     try:
-        process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
-    except OSError as error:
-        raise UserError(f"{argv[0]} cannot be started: {error.strerror}") from None
-    try:
-        code = process.wait()
-    except KeyboardInterrupt:
-        code = process.wait()  # the terminal told the launcher too: it ends its ranks
-    return code if code >= 0 else 128 - code
+        return parse_seconds(text)
+    except UserError as error:
+        raise UserError(f"--launch-limit: {error}") from None
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:
@@ -220,8 +277,9 @@ def _settings(words: Sequence[str]) -> dict[str, str]:
     return env
 
 
-def _check(argv: list[str], env: Mapping[str, str]) -> None:
-    """Lets the program look at its command line, before a launcher wraps its answer in its own."""
+def _check(argv: list[str], env: Mapping[str, str], benchmark: str) -> None:
+    """Lets the program look at its command line, before a launcher wraps its answer in its own.
+    Where that says how to learn more, it is by what is on PATH."""
     done = subprocess.run(
         argv,
         env={**os.environ, **env},
@@ -230,7 +288,9 @@ def _check(argv: list[str], env: Mapping[str, str]) -> None:
         check=False,
     )
     if done.returncode:
-        sys.stderr.write(done.stderr.decode(errors="replace"))
+        said = done.stderr.decode(errors="replace")
+        own = rf"see nearpeak-mpi(?: {benchmark})? --help"
+        sys.stderr.write(re.sub(own, f"see nearpeak run {benchmark} --help", said))
         raise typer.Exit(done.returncode)
 
 
@@ -240,8 +300,9 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_ceiling, mode_of, natives
     from nearpeak.study import prepare
-    from nearpeak.study.benchmarks import named
+    from nearpeak.study.benchmarks import check_name, named
 
+    check_name(benchmark)
     if mpi:
         spec, _ = settings.split(mpi)
         library = prepare.resolve(spec)

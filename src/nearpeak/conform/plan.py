@@ -10,7 +10,8 @@ import msgspec
 
 from nearpeak.conform.model import Memory, Operation
 from nearpeak.errors import UserError
-from nearpeak.study.describe import Allocator, Description, closest
+from nearpeak.study.benchmarks import closest
+from nearpeak.study.describe import Allocator, Description
 from nearpeak.study.trials import CHURN, DATA, GOOD, LEAK, PLAIN, Case, Outcome
 
 RANKS = 2

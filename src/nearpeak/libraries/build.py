@@ -204,6 +204,14 @@ def kit_for(library: Library) -> Kit:
     header = own_header(library)
     if header:
         return Kit(header, library.libmpi)
+    if not catalogue.entry(library.abi).installed:
+        print(
+            f"{library.name} in {library.prefix} has no mpi.h (install its development package, as "
+            f"libopenmpi-dev or mpich-devel): to build for it, {library.abi} is installed from the "
+            "package index, for its header alone",
+            file=sys.stderr,
+            flush=True,
+        )
     catalogue.add(library.abi)  # the catalogue's libraries of these names have these ABIs
     lender = resolve(library.abi)
     header = own_header(lender)

@@ -138,5 +138,6 @@ def _install(wanted: Entry, prefix: Path) -> None:
         errors = [line for line in said if line.startswith("ERROR")] or said or ["pip said nothing"]
         raise UserError(
             f"cannot install {wanted.wheel} {wanted.version}: make sure that a package index can "
-            f"be reached (pip said: {errors[-1].removeprefix('ERROR: ')})"
+            f"be reached (pip said: {errors[-1].removeprefix('ERROR: ')}), or bring everything "
+            "from a machine where one is, with `nearpeak bundle`"
         )

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue, modules, nccl
 from nearpeak.libraries.families import Family, natives, recognise
-from nearpeak.libraries.identify import CannotIdentify, version_text
+from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.model import Library, Settings
 
@@ -36,10 +36,12 @@ LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
 
 @dataclass
 class Discovery:
-    """What was found, and one line for each that looked like a library but could not be used."""
+    """What was found, one line for each that looked like a library but could not be used, and one
+    for each that is not used as one would expect."""
 
     libraries: list[Library] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def find_libraries() -> list[Library]:
@@ -93,9 +95,11 @@ def resolve(spec: str) -> Library:
         found = Discovery()
         _look_at_entry(entry, found)
         if not found.libraries:
+            searched = os.environ.get("LD_LIBRARY_PATH")
+            first = f"unset LD_LIBRARY_PATH, which is {searched}; else " if searched else ""
             raise UserError(
                 f"{spec} in {entry.prefix} does not work ({'; '.join(found.problems)}): "
-                f"remove that folder and run `nearpeak mpi add {spec}`"
+                f"{first}remove that folder and run `nearpeak mpi add {spec}`"
             )
         return found.libraries[0]
     libraries = find_libraries()
@@ -201,10 +205,15 @@ def _look(
             found.problems.append(f"{libmpi}: of no known family (it says {first!r})")
             continue
         family, version = recognised
-        launcher = next(_launchers(prefix, family, asked), None)
+        launcher, broken = _launcher(prefix, family, asked)
+        why = f" ({'; '.join(broken)})" if broken else ""
         if launcher is None:
-            found.problems.append(f"{libmpi}: {family.title} {version}, but no launcher for it")
+            found.problems.append(
+                f"{libmpi}: {family.title} {version}, but no launcher for it{why}"
+            )
             continue
+        if why:
+            found.notes.append(f"{libmpi}: {family.title} {version} is started by srun{why}")
         found.libraries.append(
             Library(
                 name=_unique(name or f"{family.name}-{version}", found.libraries),
@@ -222,21 +231,27 @@ def _look(
         )
 
 
-def _launchers(prefix: Path, family: Family, env: dict[str, str]) -> Iterator[Path]:
-    """The launchers of a prefix that say they are the family's, then srun where there is one."""
-    said: dict[Path, bool] = {}
+def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path | None, list[str]]:
+    """The first launcher of a prefix that says it is the family's; else srun where there is one,
+    and why those of the prefix do not start. In the place of these srun is taken in a job alone."""
+    said: dict[Path, str] = {}
+    broken: list[str] = []
     for pattern in LAUNCHERS:
         for file in sorted((prefix / "bin").glob(pattern)):
             program = file.resolve()
             if program not in said:
-                said[program] = _says(file, family.launcher_mark, env)
-            if said[program] and os.access(file, os.X_OK):
-                yield file
-    if srun := shutil.which("srun"):
-        yield Path(srun)
+                said[program], why = _says(file, env)
+                broken += [f"{file} does not start: {why}"] if why else []
+            if re.search(family.launcher_mark, said[program]) and os.access(file, os.X_OK):
+                return file, []
+    srun = shutil.which("srun")
+    if srun and (not broken or family.launcher == "srun" or "SLURM_JOB_ID" in os.environ):
+        return Path(srun), broken
+    return None, broken
 
 
-def _says(launcher: Path, mark: str, env: dict[str, str]) -> bool:
+def _says(launcher: Path, env: dict[str, str]) -> tuple[str, str]:
+    """What a launcher says of its version, and why it does not, in a line."""
     try:
         done = subprocess.run(
             [str(launcher), "--version"],
@@ -244,12 +259,16 @@ def _says(launcher: Path, mark: str, env: dict[str, str]) -> bool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=20,
+            timeout=LIMIT_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return re.search(mark, done.stdout.decode(errors="replace")) is not None
+    except OSError as error:
+        return "", str(error.strerror)
+    except subprocess.TimeoutExpired:
+        return "", f"no answer within {LIMIT_SECONDS:.0f} s"
+    text = done.stdout.decode(errors="replace")
+    lines = text.strip().splitlines() or [f"exit status {done.returncode}"]
+    return text, lines[-1] if done.returncode else ""
 
 
 def _same_launcher(library: Library, path: Path) -> bool:

@@ -29,8 +29,9 @@ from nearpeak.observations.model import (
     Summary,
 )
 from nearpeak.study import journal, model, records
-from nearpeak.study.answers import NO_PLACE, Answers, asked, believes
+from nearpeak.study.answers import Answers, asked, believes
 from nearpeak.study.benchmarks import named
+from nearpeak.study.places import NO_PLACE
 
 T = TypeVar("T")
 

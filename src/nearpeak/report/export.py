@@ -312,13 +312,15 @@ def escape(text: str) -> str:
 def _latex(section: Table) -> str:
     """A table with its caption; a value without its interval, which no column has room for."""
     columns = section.columns
+    left_out = " Intervals and ranges are left out here; the CSV has them."
+    promised = "interval" in section.caption
     heads = [section.head] if _untitled(section) else ["Path", section.head]
     empty = [""] * len(heads)
     over = [rf"\multicolumn{{{span}}}{{c}}{{{escape(text)}}}" for text, span in section.spans]
     titles = [escape(column.title) for column in columns]
     units = [escape(f"({column.unit})" if column.unit else "") for column in columns]
     return _latex_table(
-        caption=escape(f"{section.title} {section.caption}"),
+        caption=escape(f"{section.title} {section.caption}{left_out if promised else ''}"),
         columns="l" * len(heads) + "".join("r" if column.figure else "l" for column in columns),
         heads=[
             *([[*empty, *over]] if any(column.over for column in columns) else []),

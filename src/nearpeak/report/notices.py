@@ -2,6 +2,7 @@
 """What a reader must know before the figures are believed; terminal and page show the same."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from nearpeak.libraries.families import all_families
 from nearpeak.numbers import count, percent, size
@@ -12,18 +13,22 @@ from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case, reference
 from nearpeak.study import awareness
+from nearpeak.study.journal import resume_command
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what
 # is said in any case.
 _SEVERITY: tuple[Tone, ...] = ("bad", "note", "")
 
 
-def notices(results: Results) -> list[Notice]:
-    """The most serious first; of one severity, what concerns most of the study."""
+def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
+    """The most serious first; of one severity, what concerns most of the study.
+
+    `folder`: where the study is.
+    """
     found = [
         *_failed(results),
         *_defects(results),
-        *_incomplete(results),
+        *_incomplete(results, folder),
         *_unaware(results),
         *(Notice(text, tone="note") for text in wording.missing_methods(results)),
         *_drift(results),
@@ -60,11 +65,11 @@ def _defect(cell: Cell) -> str:
     )
 
 
-def _incomplete(results: Results) -> Iterator[Notice]:
+def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
     if not results.complete:
         why = f": {results.ended}" if results.ended else ""
         text = f"This study is not complete{why}. To go on with it:"
-        yield Notice(text, tone="note", command="nearpeak study --resume -o DIR")
+        yield Notice(text, tone="note", command=resume_command(folder))
 
 
 def _unaware(results: Results) -> Iterator[Notice]:

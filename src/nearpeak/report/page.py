@@ -89,12 +89,12 @@ def write_page(results: Results, folder: Path, machines: Sequence[Published] = (
     `machines`: those whose published figures stand beside the study's.
     """
     target = folder / "report.html"
-    write_whole(target, render(results, machines))
+    write_whole(target, render(results, machines, folder))
     return target
 
 
-def render(results: Results, machines: Sequence[Published] = ()) -> str:
-    """The page, whole."""
+def render(results: Results, machines: Sequence[Published] = (), folder: Path = Path("DIR")) -> str:
+    """The page, whole, of a study in `folder`."""
     plotly = get_plotlyjs().replace("\r\n", "\n")
     script = (_HERE / "report.js").read_text(encoding="utf-8")
     environment = templates.environment(_HERE)
@@ -122,7 +122,7 @@ def render(results: Results, machines: Sequence[Published] = ()) -> str:
         verdicts=verdicts.tables(results),
         fits=fits.table(results),
         ending=wording.ending(results),
-        notices=notices.notices(results),
+        notices=notices.notices(results, folder),
         left_out=left_out.table(results),
         flags=summary.flags(results),
         failures=failures.table(results),

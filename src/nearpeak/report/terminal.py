@@ -82,7 +82,10 @@ def print_summary(
     for machine in machines:
         _print_beside(results, machine, console)
     _print_left_out(results, console)
-    for notice in reversed(notices(results)):  # the most serious is read last, above the prompt
+    where = [page.parent] if page is not None else []
+    for notice in reversed(
+        notices(results, *where)
+    ):  # the most serious is read last, above the prompt
         _print_notice(notice, console)
     if page is not None:
         console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)

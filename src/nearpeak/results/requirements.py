@@ -20,8 +20,7 @@ from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case, loses, reference, status
 from nearpeak.results.subjects import Subject
-from nearpeak.study.benchmarks import QUOTED_BYTES
-from nearpeak.study.describe import closest
+from nearpeak.study.benchmarks import QUOTED_BYTES, closest
 from nearpeak.study.model import staging
 from nearpeak.study.sizes import format_sizes, parse_bytes
 

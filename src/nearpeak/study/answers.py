@@ -8,8 +8,9 @@ import msgspec
 
 from nearpeak.identity import Axes, Who
 from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.commands import wanted_cpus, wanted_devices, wanted_hosts
+from nearpeak.study.commands import wanted_place
 from nearpeak.study.model import Group, Plan, PlannedLaunch, Template
+from nearpeak.study.places import NO_PLACE, misplaced
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
@@ -27,22 +28,8 @@ from nearpeak.study.records import (
     case_of,
 )
 
-NO_PLACE = "it did not say where it ran"
 _OfCase = CaseRecord | SamplesRecord | ProblemRecord
 Name = tuple[int, str, int]  # variant (its index), metric, size in bytes
-
-
-class _Device(msgspec.Struct):
-    uuid: str | None = None
-
-
-class _Rank(msgspec.Struct):
-    """What is looked at of where a rank ran."""
-
-    rank: int
-    host: str | None = None
-    cpus: list[int] = []
-    device: _Device | None = None
 
 
 def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str) -> LaunchRecord:
@@ -227,7 +214,7 @@ class Answers:
         before = self.misplaced if self._places else ""
         group = launch.groups[self._places]
         self._places += 1
-        self.misplaced = before or _misplaced(self._plan, launch, group, record)
+        self.misplaced = before or misplaced(wanted_place(self._plan, launch, group), record)
 
     def _take_samples(self, launch: Template, record: SamplesRecord) -> None:
         if launch.variants:
@@ -302,28 +289,3 @@ def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
         for metric in benchmark.metrics
         for size_bytes in plan.sizes_of(benchmark)
     ]
-
-
-def _misplaced(plan: Plan, planned: Template, group: Group, environment: EnvironmentRecord) -> str:
-    """Which rank did not run on the host, CPUs and device asked for; "" when all did."""
-    said = {one.rank: one for one in msgspec.convert(environment.ranks, list[_Rank])}
-    hosts = wanted_hosts(plan, planned, group)
-    ranks = [said.get(rank, _Rank(rank)) for rank in range(len(hosts))]
-    firsts: dict[str | None, _Rank] = {}  # of each host of the plan
-    for one, host in zip(ranks, hosts, strict=True):
-        first = firsts.setdefault(host, one)
-        if one.host != first.host:
-            return (
-                f"rank {one.rank} ran on host {one.host}, "
-                f"wanted that of rank {first.rank}, {first.host}"
-            )
-    if len({first.host for first in firsts.values()}) < len(firsts):
-        return f"all ranks ran on host {ranks[0].host}, wanted {' and '.join(map(str, firsts))}"
-    for one, cpus in zip(ranks, wanted_cpus(plan, planned, group), strict=True):
-        if sorted(one.cpus) != sorted(cpus):
-            return f"rank {one.rank} ran on CPUs {one.cpus}, wanted {cpus}"
-    for one, uuid in zip(ranks, wanted_devices(plan, planned, group), strict=False):
-        device = one.device.uuid if one.device else None
-        if uuid is not None and device != uuid:
-            return f"rank {one.rank} ran on device {device}, wanted {uuid}"
-    return ""

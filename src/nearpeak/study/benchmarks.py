@@ -5,8 +5,11 @@ Nothing in Python knows a benchmark by its name: how it is planned, judged and s
 these facts.
 """
 
+import difflib
 import math
+import os
 from collections.abc import Collection, Iterable
+from importlib import resources
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -228,10 +231,28 @@ def x_unit(benchmarks: Iterable[Benchmark], name: str) -> str:
 
 
 def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
-    """The benchmark called `name`; UserError with those that there are."""
+    """The benchmark called `name`; UserError with what is like it, or with those that there are."""
     known = {benchmark.name: benchmark for benchmark in benchmarks}
-    if name.removeprefix("osu_") in known and name not in known:
-        raise UserError(f"OMB's {name} is called {name.removeprefix('osu_')} here")
-    if name not in known:
-        raise UserError(f"unknown benchmark {name!r}: choose one of {', '.join(known)}")
+    _check(name, list(known))
     return known[name]
+
+
+def check_name(name: str) -> None:
+    """UserError as of `named` for what no program has, before one is built to be asked. Benchmarks
+    of the user's own only a program knows."""
+    if not os.environ.get("NEARPEAK_BENCHMARKS"):
+        _check(name, resources.files("nearpeak.study").joinpath("names.txt").read_text().split())
+
+
+def closest(wrong: str, right: list[str]) -> str:
+    """`; did you mean 'x'?` when there is something alike, else a list of what there is."""
+    alike = difflib.get_close_matches(wrong, right, n=1)
+    return f"; did you mean {alike[0]!r}?" if alike else f"; there are: {', '.join(right)}"
+
+
+def _check(name: str, known: list[str]) -> None:
+    plain = name.removeprefix("osu_")
+    if name not in known and plain in known:
+        raise UserError(f"OMB's {name} is called {plain} here")
+    if name not in known:
+        raise UserError(f"unknown benchmark {name!r}{closest(plain, known)}")

@@ -32,6 +32,7 @@ from nearpeak.study.model import (
     Template,
     new_study,
 )
+from nearpeak.study.places import Wanted, wanted_at
 from nearpeak.study.sizes import format_bytes, format_sizes
 
 # Of the buffers of a rank, where nobody said what to measure: blocks of 4 MiB for each of many
@@ -112,9 +113,9 @@ def _sampling(plan: Plan, planned: PlannedLaunch, group: Group, jsonl: Path | No
 
 def _in_turn(lines: Sequence[CommandLine]) -> CommandLine:
     """Those of nearpeak-native as one."""
-    first, *others = lines
-    more = [word for one in others for word in (PART, *one.argv[1:])]
-    return CommandLine(argv=[*first.argv, *more], env=first.env)
+    first = lines[0]
+    argv = [first.argv[0], *joined([line.argv[1:] for line in lines])]
+    return CommandLine(argv=argv, env=first.env)
 
 
 def _memory_limit(plan: Plan, planned: PlannedLaunch) -> list[str]:
@@ -190,30 +191,19 @@ def group_ends(path: machine.Path, group: Group) -> Ends:
     return rank_ends(path, group.buffers) or path.ends
 
 
-def wanted_cpus(plan: Plan, launch: Template, group: Group) -> list[list[int]]:
-    """The logical CPUs that each rank of a group must run on."""
+def wanted_place(plan: Plan, launch: Template, group: Group) -> Wanted:
+    """Where the ranks of a group must run, and with which library."""
     path = plan.find_path(launch.path)
-    ends = group_ends(path, group)
     if path.transport == "local":
-        return [path.ends[0].cpus]
-    if launch.role == "ceiling" and not path.two_hosts:
-        return [end.cpus[:1] for end in ends]
-    return [end.cpus for end in ends]
-
-
-def wanted_hosts(plan: Plan, launch: Template, group: Group) -> list[str | None]:
-    """The host of each rank of a group, as the plan names it; those of one name are one host."""
-    path = plan.find_path(launch.path)
-    ends = path.ends[:1] if path.transport == "local" else group_ends(path, group)
-    return [end.host for end in ends]
-
-
-def wanted_devices(plan: Plan, launch: Template, group: Group) -> list[str | None]:
-    """The UUID of the device that each rank of a group must have taken; None: any, or none."""
-    path = plan.find_path(launch.path)
-    if path.transport == "local" or path.two_hosts:
-        return [None for _ in path.ends]
-    return [end.gpu for end in group_ends(path, group)]
+        end = path.ends[0]
+        return Wanted(hosts=[end.host], cpus=[end.cpus], devices=[])
+    named = None if launch.contender is None else plan.contenders[launch.contender].library
+    return wanted_at(
+        group_ends(path, group),
+        two_hosts=path.two_hosts,
+        ceiling=launch.role == "ceiling",
+        library=named.version_text if named and not is_ceiling(named) else None,
+    )
 
 
 def _local(path: machine.Path, tools: Tools, common: list[str]) -> CommandLine:
@@ -366,6 +356,23 @@ def _within_host(path: machine.Path, ends: Ends, buffers: str) -> list[str]:
     if path.transport == "network":
         return ["tcp", *cpus, "--address", "127.0.0.1"]
     return ["pair", *cpus]
+
+
+def parts_of(words: Sequence[str]) -> list[list[str]]:
+    """The command lines that a + parts."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == PART:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def joined(parts: Sequence[Sequence[str]]) -> list[str]:
+    """The command lines as one, with a + between them."""
+    first, *others = parts
+    return [*first, *(word for part in others for word in (PART, *part))]
 
 
 def _options(axes: Mapping[str, str]) -> list[str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program can measure, in its own words (`--describe`), and variants checked by it."""
 
-import difflib
 import itertools
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.benchmarks import Benchmark, closest, named
 from nearpeak.study.model import Variant
 
 SCHEMA = 3
@@ -126,12 +125,6 @@ def joined(descriptions: Sequence[Description]) -> Description:
         ]
         known[benchmark.name] = msgspec.structs.replace(mine, axes=axes)
     return msgspec.structs.replace(first, benchmarks=list(known.values()))
-
-
-def closest(wrong: str, right: list[str]) -> str:
-    """`; did you mean 'x'?` when there is something alike, else a list of what there is."""
-    alike = difflib.get_close_matches(wrong, right, n=1)
-    return f"; did you mean {alike[0]!r}?" if alike else f"; there are: {', '.join(right)}"
 
 
 def check_axis(benchmark: Benchmark, name: str, value: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from nearpeak.numbers import count, percent
 from nearpeak.statistics.intervals import (
@@ -30,7 +29,7 @@ class Forecast(NamedTuple):
     half_width: float | None  # None: too few launches for an interval
     more_seconds: float
     more_launches: int
-    then: float | None  # its half width by then
+    then: float | None  # its half width by then; None where now there is none to go by
 
 
 def forecast(
@@ -82,8 +81,12 @@ def sentence(found: Forecast, command: str) -> str:
     if found.more_launches == 0:
         return f"{words} {time} not hold one launch more of each."
     brought = f"{words} {time} bring {count(found.more_launches, 'launch')} more of each"
+    if found.half_width is None:
+        if expected_half_width(1.0, found.launches + found.more_launches) is None:
+            return f"{brought}, still too few for an interval: {command}"
+        return f"{brought}, enough for one; so few do not say how narrow it will be: {command}"
     if found.then is None:
-        return f"{brought}, still too few for an interval: {command}"
+        return f"{brought}: {command}"
     return f"{brought}, and the one in the middle to about +- {percent(found.then)} %: {command}"
 
 
@@ -110,16 +113,10 @@ def promise(deviation: float, launches: int) -> str:
 
 
 def _later(values: Sequence[float], width: float | None, launches: int) -> float | None:
-    """The half width with so many launches."""
-    if width is None:
-        if len(values) < 2 or min(values) <= 0:
-            return None
-        freedom = len(values) - 1
-        # Made so that its median over cells, not its mean, is the variance.
-        variance = float(np.var(np.log(values))) * len(values) / float(special.chdtri(freedom, 0.5))
-        return expected_half_width(variance**0.5, launches)
+    """The half width with so many launches. None where there is none now: the scatter of few
+    launches says too little of that of more."""
     now, then = expected_half_width(1.0, len(values)), expected_half_width(1.0, launches)
-    return width * then / now if now and then else None
+    return width * then / now if width is not None and now and then else None
 
 
 def _middle(values: Sequence[float | None]) -> float | None:

@@ -21,6 +21,7 @@ FAULTS = (
     signal.SIGFPE,
     signal.SIGSEGV,
 )
+NOTHING_SAID = "it did not say why"
 _BY = "ended by "
 # What launchers and their libraries say whatever has ended a rank, and the frames of a stack.
 _OF_ANY_END = re.compile(
@@ -28,6 +29,7 @@ _OF_ANY_END = re.compile(
     | YOUR\ APPLICATION\ TERMINATED | This\ typically\ refers | Please\ see\ the\ FAQ
     | (prterun|prte|mpirun|mpiexec|orterun)\S*\ (noticed|detected|has\ exited)        # Open MPI
     | Primary\ job\ +terminated
+    | .*\ OSC\ UCX\ component\ priority\ set       # said whenever UCX finds no device of its own
     | \[\S+:\d+\]\ (\[\ ?\d+\]|Signal|Failing\ at|\*\*\*\ (
         Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI))
     | (srun|slurmstepd):\ (error:\ )?(\S+:\ task|Job\ step\ aborted|\*\*\*\ STEP)    # Slurm
@@ -100,7 +102,7 @@ def last_words(log: Path) -> str:
     words = _told(log)
     own = [line for line in words if line.startswith(OWN)]
     wrong = [line for line in words if _WRONG.search(line)]
-    return (own or wrong or words or ["it did not say why"])[-1][:300]
+    return (own or wrong or words or [NOTHING_SAID])[-1][:300]
 
 
 def _told(log: Path) -> list[str]:

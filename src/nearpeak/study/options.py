@@ -12,8 +12,8 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.model import Settings
+from nearpeak.study.benchmarks import closest
 from nearpeak.study.buffers import parse_buffers
-from nearpeak.study.describe import closest
 from nearpeak.study.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes
 
 MOST_LAUNCHES = 1000
@@ -159,6 +159,9 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     remote_shell: Word | None = None
     output: Word | None = None
     require: list[Word] = []
+
+
+KEYS = [field.encode_name for field in msgspec.structs.fields(_StudyFile)]
 
 
 def read_study_file(file: Path) -> Options:

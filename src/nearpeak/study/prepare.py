@@ -26,10 +26,10 @@ from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
 from nearpeak.numbers import printable
-from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.study.benchmarks import Benchmark, check_name, closest, named
 from nearpeak.study.buffers import Ends, in_gpu, rank_ends
 from nearpeak.study.commands import Tools
-from nearpeak.study.describe import Description, closest, describe, joined
+from nearpeak.study.describe import Description, describe, joined
 from nearpeak.study.gate import Gate
 from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
@@ -73,6 +73,8 @@ def prepare(
 
     UserError for everything that the user can mend.
     """
+    for benchmark in options.benchmarks:
+        check_name(benchmark.partition(":")[0].strip())
     check_hosts(options.hosts, options.remote_shell)
     contenders = choose_contenders(options)
     machine = discover()
@@ -276,6 +278,11 @@ def select_paths(
     those of so many ranks.
     UserError names one that is not there, and why.
     """
+    if hosts and set(ranks.counts) - {2}:
+        raise UserError(
+            "--hosts measures between two ranks, one on each host: leave out --ranks "
+            f"{','.join(map(str, ranks.counts))}"
+        )
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
     if any(one not in known for one in wanted):  # one of all pairs, or of a number of ranks

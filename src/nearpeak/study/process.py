@@ -45,10 +45,12 @@ def run_tree(
     env: dict[str, str],
     log: Path,
     limit_seconds: float,
+    errors: Path | None = None,
     tick: Callable[[], bool] = lambda: False,
     stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """Runs `argv` with `env` to its end, its output going to `log`.
+    """Runs `argv` with `env` to its end, its output going to `log`, and that on stderr to `errors`
+    if that is given.
 
     `tick` is called a few times a second and says whether there was progress; when it raises, the
     tree is ended first. The tree is ended after `limit_seconds` without progress ("hung"), or when
@@ -56,14 +58,14 @@ def run_tree(
     """
     started = time.monotonic()
     before = set(psutil.Process().children(recursive=True))
-    with log.open("ab") as output, _reaping_orphans():
+    with log.open("ab") as output, (errors or log).open("ab") as second, _reaping_orphans():
         try:
             process = subprocess.Popen(
                 argv,
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=second,
                 start_new_session=True,
                 preexec_fn=end_with_parent,
             )

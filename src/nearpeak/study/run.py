@@ -19,7 +19,7 @@ from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
 from nearpeak.study import mps
-from nearpeak.study.answers import NO_PLACE, Answers, launch_record
+from nearpeak.study.answers import Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
@@ -27,6 +27,7 @@ from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
 from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
+from nearpeak.study.places import NO_PLACE
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,

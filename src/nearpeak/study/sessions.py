@@ -26,7 +26,7 @@ from nearpeak.machine.model import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
-from nearpeak.study.commands import Tools, launch_ends, wanted_cpus, wanted_hosts
+from nearpeak.study.commands import Tools, launch_ends, wanted_place
 from nearpeak.study.fingerprints import NOTHING, PROGRAM, changes
 from nearpeak.study.model import Contender, Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
@@ -81,14 +81,12 @@ def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> Sta
     """The state of what a launch uses of this host."""
     here = (None, "localhost", socket.gethostname())
     first = planned.groups[0]
-    hosts = wanted_hosts(plan, planned, first)
-    ranks = [
-        cpus
-        for cpus, host in zip(wanted_cpus(plan, planned, first), hosts, strict=True)
-        if host in here
-    ]
+    wanted = wanted_place(plan, planned, first)
+    ranks = [cpus for cpus, host in zip(wanted.cpus, wanted.hosts, strict=True) if host in here]
     in_turn = chain.from_iterable(zip_longest(*ranks))  # each rank's first, each one's second, ...
-    ends = plan.find_path(planned.path).ends if len(hosts) == 1 else launch_ends(plan, planned)
+    ends = (
+        plan.find_path(planned.path).ends if len(wanted.hosts) == 1 else launch_ends(plan, planned)
+    )
     return reader.read(
         dict.fromkeys(cpu for cpu in in_turn if cpu is not None),
         dict.fromkeys(end.gpu for end in ends if end.gpu and end.host in here),

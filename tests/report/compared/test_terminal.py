@@ -56,7 +56,7 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
         "Cannot judge: one session of each side tells no change from the scatter of sessions;"
         " measure 3 of each."
     )
-    assert words.count("undecided") == 1  # once for all, and in no line
+    assert words.count("undecided") > 1  # in each line: a blank is no answer
 
 
 def test_what_one_session_can_tell_it_says(make_sides: MakeSides) -> None:

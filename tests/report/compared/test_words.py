@@ -38,12 +38,12 @@ def test_what_a_verdict_lacks_is_said(make_sides: MakeSides) -> None:
     old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2, factor=0.1)])
     found = compare(old, new, 0.05)
     [ceiling] = found.ceilings
-    assert words.verdict(ceiling.change, found) == "one session"
+    assert words.verdict(ceiling.change) == "one session"
     assert "a ceiling gets no verdict" in words.sessions(found)
     assert "No control" not in words.sessions(found)
     change = found.libraries[0].change
     change.verdict, change.lacks = "undecided", "control"
-    assert words.verdict(change, found) == "no control"
+    assert words.verdict(change) == "no control"
     assert words.sentence(change).startswith("undecided (no control), new/old ")
     assert "No control: " in words.sessions(found)
 

@@ -30,7 +30,7 @@ def render(compared: Compared) -> str:
         "interval": numbers.interval,
         "curve_detail": names.detail,
         "drawn": drawn,
-        "verdict": lambda change: words.verdict(change, compared),
+        "verdict": words.verdict,
     }
     return environment.get_template("compare.html.j2").render(
         compared=compared,

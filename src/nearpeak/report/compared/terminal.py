@@ -99,7 +99,7 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
                 f"  {count(rest, 'other curve')}",
                 "",
                 "",
-                _verdicts(others, compared),
+                _verdicts(others),
                 "",
                 style="dim",
             )
@@ -121,8 +121,8 @@ def _worth_a_line(curve: CurveChange) -> bool:
     )
 
 
-def _verdicts(curves: Iterable[CurveChange], compared: Compared) -> str:
-    kinds = [words.verdict(curve.change, compared) for curve in curves]
+def _verdicts(curves: Iterable[CurveChange]) -> str:
+    kinds = [words.verdict(curve.change) for curve in curves]
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds) if kind)
 
 
@@ -130,7 +130,7 @@ def _row(table: Table, name: str, found: PlaceChange | CurveChange, compared: Co
     change = found.change
     style = {SLOWER: "red", FASTER: "green"}.get(change.verdict, "")
     fraction = "" if found.of_ceiling is None else number(found.of_ceiling.ratio)
-    verdict = Text(words.verdict(change, compared) + ("!" if change.regressed else ""), style=style)
+    verdict = Text(words.verdict(change) + ("!" if change.regressed else ""), style=style)
     table.add_row(name, words.ratio(change), fraction, verdict, history(change, compared))
 
 

@@ -91,12 +91,9 @@ def single(compared: Compared) -> bool:
     return compared.count("old") == compared.count("new") == 1
 
 
-def verdict(change: Change, compared: Compared) -> str:
-    """In a line of a table: what a verdict lacks, where it is known. Undecided is not said where
-    single sessions leave most of it so."""
-    if change.lacks:
-        return _LACKS[change.lacks]
-    return "" if change.verdict == UNDECIDED and single(compared) else change.verdict
+def verdict(change: Change) -> str:
+    """In a line of a table; what a verdict lacks, where it is known."""
+    return _LACKS[change.lacks] if change.lacks else change.verdict
 
 
 def missing(compared: Compared) -> list[str]:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One launch in the foreground: what it says is passed on as it comes, its figures once it has said
+that it runs where it should and with which library."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from nearpeak.libraries.model import CommandLine
+from nearpeak.study.logs import NOTHING_SAID, last_words
+from nearpeak.study.places import NO_PLACE, Wanted, misplaced
+from nearpeak.study.process import run_tree
+from nearpeak.study.records import EnvironmentRecord
+from nearpeak.study.run import Interrupt
+
+FAILED = 1  # exit status
+
+
+class _Record(msgspec.Struct):
+    record: str = ""
+
+
+class _Places:
+    """Follows the records of a launch for what they say of where it runs."""
+
+    def __init__(self, file: Path, wanted: Sequence[Wanted]) -> None:
+        self._file = file
+        self._wanted = wanted
+        self._offset = file.stat().st_size if file.exists() else 0  # others' records come before
+        self._known = 0
+        self.wrong = ""  # why its figures cannot be believed
+
+    @property
+    def told(self) -> bool:
+        """Whether every part of the launch has said where it runs."""
+        return self._known >= len(self._wanted)
+
+    def read(self) -> bool:
+        """Takes in the whole lines that are new; whether there were any."""
+        if not self._file.exists():
+            return False
+        with self._file.open("rb") as lines:
+            lines.seek(self._offset)
+            whole = lines.read().rpartition(b"\n")[0]
+        self._offset += len(whole) + 1 if whole else 0
+        for line in whole.splitlines():
+            self._take(line)
+        return bool(whole)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            if msgspec.json.decode(line, type=_Record).record != "environment" or self.told:
+                return
+            record = msgspec.json.decode(line, type=EnvironmentRecord)
+            wrong = misplaced(self._wanted[self._known], record)
+        except msgspec.MsgspecError as error:
+            wrong = f"its records were not understood: {error}"
+        self._known += 1
+        self.wrong = self.wrong or wrong
+
+
+class _Stream:
+    """Passes on what a file gets."""
+
+    def __init__(self, file: Path, to: BinaryIO) -> None:
+        self._file = file
+        self._to = to
+        self._passed = 0
+
+    def waiting(self) -> bytes:
+        """What was not passed on yet."""
+        with self._file.open("rb") as file:
+            file.seek(self._passed)
+            return file.read()
+
+    def pass_on(self, data: bytes) -> None:
+        """`data`: what is waiting, or the beginning of it."""
+        self._passed += len(data)
+        if data:
+            self._to.write(data)
+            self._to.flush()
+
+
+def run_in_foreground(
+    line: CommandLine, wanted: Sequence[Wanted], jsonl: Path, limit_seconds: float
+) -> int:
+    """Runs a launch whose program appends its records to `jsonl`; its exit status, as of a shell.
+
+    `wanted`: where each part of its command line is to run, empty where it is none that measures.
+    One that runs elsewhere, and one without a record or a row of its table for `limit_seconds`, is
+    ended: a line says so, and the status is 1. UserError where MPS does not start.
+    """
+    places, interrupt = _Places(jsonl, wanted), Interrupt()
+    with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        for file in (out, err):
+            file.touch()
+        table = _Stream(out, sys.stdout.buffer)
+        said = _Stream(err, sys.stderr.buffer)
+        grown = 0
+
+        def tick() -> bool:
+            nonlocal grown
+            rows = table.waiting()  # before the records, which are written before their rows
+            more = places.read()
+            if places.told and not places.wrong:
+                table.pass_on(rows)
+            said.pass_on(said.waiting())
+            before, grown = grown, out.stat().st_size
+            return more or grown > before
+
+        with interrupt.listening():
+            ended = run_tree(
+                line.argv,
+                env={**os.environ, **line.env},
+                log=out,
+                errors=err,
+                limit_seconds=limit_seconds,
+                tick=tick,
+                stop=lambda: bool(places.wrong) or interrupt.signal is not None,
+            )
+        tick()
+        if interrupt.signal is not None:
+            return 128 + interrupt.signal
+        if places.wrong or (ended.exit_status == 0 and not places.told):
+            return _fail(f"no figure of this launch counts: {places.wrong or NO_PLACE}")
+        table.pass_on(table.waiting())  # what a launch says that did not come to measure
+        if ended.end == "not started":
+            return _fail(ended.reason)
+        if ended.end == "hung":
+            return _fail(_hung(limit_seconds, err, out))
+    code = ended.exit_status or 0
+    return code if code >= 0 else 128 - code
+
+
+def _fail(why: str) -> int:
+    print(f"nearpeak: {why}", file=sys.stderr, flush=True)
+    return FAILED
+
+
+def _hung(limit_seconds: float, *logs: Path) -> str:
+    words = [said for said in map(last_words, logs) if said != NOTHING_SAID]
+    last = f"the last that it said: {words[0]}" if words else "it said nothing"
+    return (
+        f"the launch had no record and no figure for {limit_seconds:g} s, so it was ended; {last} "
+        "(--launch-limit gives it longer)"
+    )

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a launch was to run and with which library, and where its program says that it ran.
+
+A study and `nearpeak run` believe no figure of a launch that ran elsewhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from nearpeak.study.buffers import Ends
+from nearpeak.study.records import EnvironmentRecord
+
+NO_PLACE = "it did not say where it ran"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Where each rank was to run; None of a device or of the library: whichever."""
+
+    hosts: Sequence[str | None]  # those of one name, or of none, are one host
+    cpus: Sequence[Sequence[int]]
+    devices: Sequence[str | None]  # UUIDs
+    library: str | None = None  # MPI_Get_library_version, whole
+
+
+class _Device(msgspec.Struct):
+    uuid: str | None = None
+
+
+class _Rank(msgspec.Struct):
+    """What is looked at of where a rank ran."""
+
+    rank: int
+    host: str | None = None
+    cpus: list[int] = []
+    device: _Device | None = None
+
+
+def wanted_at(
+    ends: Ends, *, two_hosts: bool, ceiling: bool = False, library: str | None = None
+) -> Wanted:
+    """Ranks at these ends of a path. A ceiling within a host has one CPU at each. Between two hosts
+    devices are not known by UUID."""
+    return Wanted(
+        hosts=[end.host for end in ends],
+        cpus=[end.cpus[:1] if ceiling and not two_hosts else end.cpus for end in ends],
+        devices=[None if two_hosts else end.gpu for end in ends],
+        library=library,
+    )
+
+
+def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
+    """Which rank did not run on the host, CPUs and device asked for, or that all ran with another
+    library; "" when all is as it was to be."""
+    said = {one.rank: one for one in msgspec.convert(environment.ranks, list[_Rank])}
+    ranks = [said.get(rank, _Rank(rank)) for rank in range(len(wanted.hosts))]
+    firsts: dict[str | None, _Rank] = {}  # of each host that was wanted
+    for one, host in zip(ranks, wanted.hosts, strict=True):
+        first = firsts.setdefault(host, one)
+        if one.host != first.host:
+            return (
+                f"rank {one.rank} ran on host {one.host}, "
+                f"wanted that of rank {first.rank}, {first.host}"
+            )
+    if len({first.host for first in firsts.values()}) < len(firsts):
+        return f"all ranks ran on host {ranks[0].host}, wanted {' and '.join(map(str, firsts))}"
+    for one, cpus in zip(ranks, wanted.cpus, strict=True):
+        if sorted(one.cpus) != sorted(cpus):
+            return f"rank {one.rank} ran on CPUs {one.cpus}, wanted {list(cpus)}"
+    for one, uuid in zip(ranks, wanted.devices, strict=False):
+        device = one.device.uuid if one.device else None
+        if uuid is not None and device != uuid:
+            return f"rank {one.rank} ran on device {device}, wanted {uuid}"
+    loaded = environment.library_version
+    if wanted.library is not None and loaded is not None and loaded != wanted.library:
+        return f"it ran with {_short(loaded)}, wanted {_short(wanted.library)}"
+    return ""
+
+
+def _short(version_text: str) -> str:
+    """The first line of it, which may be long."""
+    return version_text.strip().partition("\n")[0][:80]
