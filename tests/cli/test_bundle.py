@@ -12,10 +12,14 @@ Nearpeak = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("bundle", "-o", "a", "--mpi", "openmpi", "--python", "3"), "write a version like 3.12"),
-        (("bundle", "-o", "a", "--mpi", "nompi"), "cannot bundle 'nompi': choose of "),
-        (("bundle", "-o", "a"), "--mpi"),
-        (("bundle", "-o", "no/a", "--mpi", "openmpi"), "no/a: there is no folder "),
+        (
+            ("bundle", "-o", "a.tar.xz", "--mpi", "openmpi", "--python", "3"),
+            "write a version like 3.12",
+        ),
+        (("bundle", "-o", "a.tar.xz", "--mpi", "nompi"), "cannot bundle 'nompi': choose of "),
+        (("bundle", "-o", "a.tar.xz"), "--mpi"),
+        (("bundle", "-o", "no/a.tar.xz", "--mpi", "openmpi"), "no/a.tar.xz: there is no folder "),
+        (("bundle", "-o", "a.tar.gz", "--mpi", "openmpi"), "a bundle is a tar.xz"),
         (("unbundle", "missing"), "cannot unpack missing"),
         (("unbundle", "."), "is not a bundle"),
     ],

@@ -24,6 +24,7 @@ def notices(results: Results) -> list[Notice]:
         *_failed(results),
         *_defects(results),
         *_incomplete(results),
+        *_lacking(results),
         *_unaware(results),
         *(Notice(text, tone="note") for text in wording.missing_methods(results)),
         *_drift(results),
@@ -65,6 +66,13 @@ def _incomplete(results: Results) -> Iterator[Notice]:
         why = f": {results.ended}" if results.ended else ""
         text = f"This study is not complete{why}. To go on with it:"
         yield Notice(text, tone="note", command="nearpeak study --resume -o DIR")
+
+
+def _lacking(results: Results) -> Iterator[Notice]:
+    for library in results.libraries:
+        if library.lacks:
+            text = f"{library.name} is not as its makers ship it: it lacks {library.lacks}."
+            yield Notice(text, tone="note")
 
 
 def _unaware(results: Results) -> Iterator[Notice]:
