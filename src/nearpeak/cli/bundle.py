@@ -53,7 +53,9 @@ def bundle(
     made = make(mpi, python, output.absolute(), imb=imb, processor=processor)
     for name, size in made.parts.items():
         typer.echo(f"{size / 1e6:8.1f} MB  {name}")
-    needs = f"Python {made.manifest.python}, glibc {made.manifest.glibc} or later"
+    newest = [part for part, needed in made.manifest.parts.items() if needed == made.manifest.glibc]
+    glibc = f"glibc {made.manifest.glibc} or later ({', '.join(newest)})"
+    needs = f"Python {made.manifest.python}, {glibc}"
     typer.echo(f"{output}: {made.size_bytes / 1e6:.1f} MB, for {made.manifest.machine}, {needs}")
     for name, what in made.manifest.lacks.items():
         typer.echo(f"{name} is not as its makers ship it: it lacks {what}")
