@@ -31,8 +31,9 @@ constexpr std::size_t kRows = 4;
 template <std::size_t kBytes, bool kPastCaches>
 [[gnu::always_inline]] inline void update_vectors(double* now, const double* here,
                                                   std::size_t pitch, std::size_t count) {
-  using Vector = typename VectorOf<double, kBytes>::Type;
-  constexpr auto kCells = static_cast<std::int64_t>(VectorOf<double, kBytes>::kCells);
+  using All = VectorOf<double, kBytes>;
+  using Vector = typename All::Type;
+  constexpr auto kCells = static_cast<std::int64_t>(All::kCells);
   std::size_t i = 0;
   for (; i + kCells <= count; i += kCells) {
     Vector column[kRows + 2 * kHalo];
@@ -44,25 +45,22 @@ template <std::size_t kBytes, bool kPastCaches>
       const Vector before = *reinterpret_cast<const Vector*>(at - kCells);
       const Vector centre = column[row + kHalo];
       const Vector after = *reinterpret_cast<const Vector*>(at + kCells);
-      using All = VectorOf<double, kBytes>;
-      const Vector left1 =
-          __builtin_shuffle(before, centre, All::template From<kCells - 1>::kPlaces);
-      const Vector left2 =
-          __builtin_shuffle(before, centre, All::template From<kCells - 2>::kPlaces);
-      const Vector left3 =
-          __builtin_shuffle(before, centre, All::template From<kCells - 3>::kPlaces);
-      const Vector right1 = __builtin_shuffle(centre, after, All::template From<1>::kPlaces);
-      const Vector right2 = __builtin_shuffle(centre, after, All::template From<2>::kPlaces);
-      const Vector right3 = __builtin_shuffle(centre, after, All::template From<3>::kPlaces);
+      Vector left1, left2, left3, right1, right2, right3;
+      All::template take<kCells - 1>(left1, before, centre);
+      All::template take<kCells - 2>(left2, before, centre);
+      All::template take<kCells - 3>(left3, before, centre);
+      All::template take<1>(right1, centre, after);
+      All::template take<2>(right2, centre, after);
+      All::template take<3>(right3, centre, after);
       const Vector value =
           0.125 * (centre + ((left1 + right1) + (column[row + 2] + column[row + 4]))) +
           0.0625 * ((left2 + right2) + (column[row + 1] + column[row + 5])) +
           0.03125 * ((left3 + right3) + (column[row] + column[row + 6]));
       auto* const to = reinterpret_cast<Vector*>(now + i + row * pitch);
-      if constexpr (!kPastCaches)
-        *to = value;
+      if constexpr (kPastCaches)
+        All::put_past_caches(to, value);
       else
-        asm volatile("vmovntpd %1, %0" : "=m"(*to) : "v"(value));
+        *to = value;
     }
   }
   for (std::size_t row = 0; row < kRows && i < count; ++row)

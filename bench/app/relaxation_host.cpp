@@ -48,8 +48,6 @@ template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount
                                                  std::size_t count, Sums* sums) {
   using Vectors = VectorOf<Real, kBytes>;
   using Vector = typename Vectors::Type;
-  using Left = typename Vectors::template From<Vectors::kCells - 1>;
-  using Right = typename Vectors::template From<1>;
   constexpr std::size_t kCells = Vectors::kCells;
   std::size_t i = 0;
   while (i < count && reinterpret_cast<std::uintptr_t>(here + i) % kBytes != 0) ++i;
@@ -81,20 +79,16 @@ template <std::size_t kBytes, bool kPastCaches, bool kSummed, std::size_t kCount
         left = *reinterpret_cast<const typename Vectors::Loose*>(at - 1);
         right = *reinterpret_cast<const typename Vectors::Loose*>(at + 1);
       } else {
-        left = __builtin_shuffle(before[row], centre[row], Left::kPlaces);
-        right = __builtin_shuffle(centre[row], after, Right::kPlaces);
+        Vectors::template take<kCells - 1>(left, before[row], centre[row]);
+        Vectors::template take<1>(right, centre[row], after);
       }
       const Vector below = row + 1 < kCount ? centre[(row + 1) % kCount] : last;
       const Vector value = static_cast<Real>(0.25) * ((left + right) + (above + below));
       auto* const to = reinterpret_cast<Vector*>(now + row * pitch + i);
-      if constexpr (!kPastCaches)
-        *to = value;
-      else if constexpr (kBytes == 64)
-        asm volatile("vmovntps %1, %0" : "=m"(*to) : "v"(value));
-      else if constexpr (kBytes == 32)
-        asm volatile("vmovntps %1, %0" : "=m"(*to) : "x"(value));
+      if constexpr (kPastCaches)
+        Vectors::put_past_caches(to, value);
       else
-        asm volatile("movntps %1, %0" : "=m"(*to) : "x"(value));
+        *to = value;
       if constexpr (kSummed) {
         const Vector change = value - centre[row];
         squares += change * change;

@@ -64,13 +64,36 @@ struct VectorOf {
   typedef Real Part __attribute__((vector_size(kBytes / kParts)));
   typedef double Doubles __attribute__((vector_size(kBytes)));
 
-  // Of two vectors that follow each other, as many places from the one at kFirst on.
-  template <Index kFirst, class All = std::make_integer_sequence<Index, kCells>>
-  struct From;
+  // Written past the caches. As `take`, it is compiled for what its caller is compiled for.
+  [[gnu::always_inline]] static void put_past_caches(Type* to, const Type& value) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, to);
+#elif defined(__x86_64__)
+    if constexpr (kBytes == 64)
+      asm volatile("vmovntps %1, %0" : "=m"(*to) : "v"(value));
+    else if constexpr (kBytes == 32)
+      asm volatile("vmovntps %1, %0" : "=m"(*to) : "x"(value));
+    else
+      asm volatile("movntps %1, %0" : "=m"(*to) : "x"(value));
+#endif
+  }
+
+  // `to`: of two vectors that follow each other, as many places from the one at kFirst on.
+  template <Index kFirst>
+  [[gnu::always_inline]] static void take(Type& to, const Type& one, const Type& next) {
+    take<kFirst>(to, one, next, std::make_integer_sequence<Index, kCells>());
+  }
+
+ private:
   template <Index kFirst, Index... kPlace>
-  struct From<kFirst, std::integer_sequence<Index, kPlace...>> {
-    static constexpr Places kPlaces{(kFirst + kPlace)...};
-  };
+  [[gnu::always_inline]] static void take(Type& to, const Type& one, const Type& next,
+                                          std::integer_sequence<Index, kPlace...>) {
+#if defined(__clang__)
+    to = __builtin_shufflevector(one, next, (kFirst + kPlace)...);
+#else
+    to = __builtin_shuffle(one, next, Places{(kFirst + kPlace)...});
+#endif
+  }
 };
 
 }  // namespace nearpeak

@@ -41,7 +41,7 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path) -> None:
         pytest.skip(str(error))
     archive = tmp_path / "nearpeak.tar.xz"
     made = make.make(["openmpi-cuda"], HERE, archive)
-    assert made.size_bytes == archive.stat().st_size < make.LIMIT_BYTES
+    assert made.size_bytes == archive.stat().st_size
     assert set(made.manifest.libraries) == {"openmpi-cuda", "openmpi", "ucx-cuda"}
     place = tmp_path / "elsewhere"
     place.mkdir()
@@ -90,16 +90,31 @@ def test_the_script_refuses_another_python_and_another_machine(tmp_path: Path) -
     assert "this bundle is for m68k, not " in done.stderr
 
 
-def test_too_large_names_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parts_are_measured(tmp_path: Path) -> None:
     folder = tmp_path / make.FOLDER
     (folder / "cache/mpi/big").mkdir(parents=True)
     (folder / "cache/build").mkdir()
     (folder / "cache/mpi/big/file").write_bytes(os.urandom(2_000_000))
-    monkeypatch.setattr(make, "LIMIT_BYTES", 1_000_000)
-    archive = tmp_path / "a.tar.xz"
-    with pytest.raises(UserError, match=r"would be 2\.0 MB, more than 1: .*cache/mpi/big [12]\."):
-        make._pack(folder, archive)
-    assert [one.name for one in tmp_path.iterdir()] == [make.FOLDER]
+    parts = make._pack(folder, tmp_path / "a.tar.xz")
+    assert 1.9e6 < parts["cache/mpi/big"] < 2.1e6
+
+
+def test_only_an_archive_that_is_called_what_it_is(tmp_path: Path) -> None:
+    for name in ("a", "a.tar.gz", "a.tar", "a.zip"):
+        with pytest.raises(UserError, match=r"a bundle is a tar\.xz, name it NAME\.tar\.xz"):
+            make.make(["mpich"], HERE, tmp_path / name)
+
+
+def test_a_processor_that_no_library_has_tables_for(tmp_path: Path) -> None:
+    tables = tmp_path / "mpi/opt/mpi/etc"
+    tables.mkdir(parents=True)
+    make._check(None, [tmp_path])
+    with pytest.raises(UserError, match=r"the processor 'emr': leave the option out"):
+        make._check("emr", [tmp_path])
+    (tables / "tuning_spr_shm.dat").touch()
+    make._check("spr", [tmp_path, tmp_path / "mpi"])
+    with pytest.raises(UserError, match=r"the processor 'emr': choose spr"):
+        make._check("emr", [tmp_path / "mpi"])
 
 
 def test_only_the_catalogues_libraries(tmp_path: Path) -> None:

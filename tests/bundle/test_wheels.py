@@ -55,6 +55,13 @@ def test_the_projects_own_files_are_understood() -> None:
     assert {"numpy", "scipy", "typer", "packaging"} <= set(locked)
 
 
+def test_wheels_that_need_a_newer_glibc_are_not_asked_for() -> None:
+    tags = wheels._platforms("x86_64")
+    assert tags[0] == "manylinux_2_28_x86_64"
+    assert tags[-2:] == ["manylinux_2_5_x86_64", "manylinux1_x86_64"]
+    assert "manylinux2014_x86_64" in tags
+
+
 def test_unpacked_as_installed(tmp_path: Path) -> None:
     file = wheel(
         tmp_path,

@@ -6,16 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.bundle import make
+from nearpeak.bundle.manifest import SCHEMA, Manifest
+
 Nearpeak = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("bundle", "-o", "a", "--mpi", "openmpi", "--python", "3"), "write a version like 3.12"),
-        (("bundle", "-o", "a", "--mpi", "nompi"), "cannot bundle 'nompi': choose of "),
-        (("bundle", "-o", "a"), "--mpi"),
-        (("bundle", "-o", "no/a", "--mpi", "openmpi"), "no/a: there is no folder "),
+        (
+            ("bundle", "-o", "a.tar.xz", "--mpi", "openmpi", "--python", "3"),
+            "write a version like 3.12",
+        ),
+        (("bundle", "-o", "a.tar.xz", "--mpi", "nompi"), "cannot bundle 'nompi': choose of "),
+        (("bundle", "-o", "a.tar.xz"), "--mpi"),
+        (("bundle", "-o", "no/a.tar.xz", "--mpi", "openmpi"), "no/a.tar.xz: there is no folder "),
+        (("bundle", "-o", "a.tar.gz", "--mpi", "openmpi"), "a bundle is a tar.xz"),
         (("unbundle", "missing"), "cannot unpack missing"),
         (("unbundle", "."), "is not a bundle"),
     ],
@@ -29,3 +36,29 @@ def test_bad_input_is_one_line(
     assert message in err
     assert err.count("\n") == 1
     assert set(tmp_path.iterdir()) == before
+
+
+def test_what_a_bundle_needs_and_lacks_is_said(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Manifest(
+        schema=SCHEMA,
+        nearpeak="1",
+        python="3.12",
+        machine="x86_64",
+        glibc="2.36",
+        parts={"python": "2.27", "cache/build": "2.36"},
+        libraries={"intel": "1"},
+        lacks={"intel": "a table"},
+        packages={},
+        files={},
+    )
+    sizes = {"python": 1_500_000}
+    monkeypatch.setattr(make, "make", lambda *_, **__: make.Made(2_000_000, sizes, made))
+    code, out, _ = nearpeak("bundle", "-o", "a.tar.xz", "--mpi", "intel")
+    assert code == 0
+    assert out.splitlines() == [
+        "     1.5 MB  python",
+        "a.tar.xz: 2.0 MB, for x86_64, Python 3.12, glibc 2.36 or later (cache/build)",
+        "intel is not as its makers ship it: it lacks a table",
+    ]

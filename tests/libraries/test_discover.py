@@ -9,7 +9,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.discover import discover, find_libraries, resolve, usual_prefixes
+from nearpeak.libraries.discover import LACKS, discover, find_libraries, resolve, usual_prefixes
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.model import Library
@@ -51,6 +51,13 @@ def test_on_path(bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
         launcher=prefix / "bin/mpirun",
         libmpi=prefix / "lib/libmpi.so.12",
     )
+
+
+def test_what_a_bundle_left_out_of_it(bare: Path, fake_library: Fake) -> None:
+    prefix = fake_library(bare / "mpi", MPICH, says=HYDRA)
+    assert resolve(str(prefix)).lacks == ""
+    (prefix / LACKS).write_text("a table\n")
+    assert resolve(str(prefix)).lacks == "a table"
 
 
 def test_the_name_of_a_folder_means_nothing(

@@ -17,5 +17,10 @@ def test_the_newest_symbol_counts(tmp_path: Path) -> None:
     assert glibc.text((2, 34)) == "2.34"
 
 
+def test_relocations_that_an_old_loader_does_not_know_count(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\x7fELF\0GLIBC_2.4\0GLIBC_ABI_DT_RELR\0")
+    assert glibc.needed([tmp_path / "a"]) == (2, 36)
+
+
 def test_what_runs_here_needs_no_newer_one() -> None:
     assert (2, 0) < glibc.needed([Path(sys.executable).resolve()]) <= glibc.here()

@@ -162,6 +162,7 @@ class Study:
         self.folder = folder
         self.libraries = libraries
         self.families: dict[str, str] = {}  # of libraries that are not MPICH's
+        self.lacks: dict[str, str] = {}  # of libraries that are not as they are shipped
         self.sizes: list[int] = []  # else those of the records
         self.planned: list[PlannedLaunch] = []
         self.variants = [
@@ -347,7 +348,11 @@ class Study:
         """The plan that fits what was launched."""
         contenders = [
             Contender(
-                library=make_library(name, self.families.get(name, "mpich")), settings=Settings()
+                library=msgspec.structs.replace(
+                    make_library(name, self.families.get(name, "mpich")),
+                    lacks=self.lacks.get(name, ""),
+                ),
+                settings=Settings(),
             )
             for name in self.libraries
         ]

@@ -69,6 +69,16 @@ def test_a_study_that_is_not_complete_says_how_to_go_on(results: Results) -> Non
     assert notice.command == "nearpeak study --resume -o 'a b'"
 
 
+def test_what_a_library_lacks_is_told(results: Results) -> None:
+    results.libraries[0].lacks = "a table"
+    found = _one(results, "lacks")
+    name = results.libraries[0].name
+    assert (found.tone, found.text) == (
+        "note",
+        f"{name} is not as its makers ship it: it lacks a table.",
+    )
+
+
 def test_few_launches_are_counted(results: Results) -> None:
     assert _one(results, "fewer than 6 launches").text.startswith("192 of ")
 

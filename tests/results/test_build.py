@@ -37,6 +37,13 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
     ]
 
 
+def test_what_a_library_lacks_stands_with_it(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    study.lacks["alpha"] = "a table"
+    study.launch(0, "alpha", "bw", {1024: 5.0})
+    assert [one.lacks for one in study.results().libraries] == ["a table", ""]
+
+
 def test_the_ceiling_in_the_place_of_a_library_is_compared_with_none(make_study: MakeStudy) -> None:
     study = make_study("alpha", "ceiling", "beta")
     study.families["ceiling"] = "ceiling"

@@ -126,6 +126,19 @@ def test_a_fingerprint_of_every_recorded_machine(
     assert made == fingerprint(machine, standins.small_plan().contenders, tools)
 
 
+def test_a_library_that_lacks_something_is_another(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    (one,) = standins.small_plan().contenders
+    less = msgspec.structs.replace(
+        one, library=msgspec.structs.replace(one.library, lacks="a table")
+    )
+    machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
+    before, now = (fingerprint(machine, [which], tools) for which in (one, less))
+    assert differences(before, now) == ["library fake lacks: none -> a table"]
+
+
 def test_what_sysfs_tells_of_clocks_and_adapters(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import platform
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,8 +19,8 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import build, catalogue
 from nearpeak.libraries.discover import resolve
 
-LIMIT_BYTES = 60_000_000
-PRESET = 4  # of xz: higher ones take much longer and are not needed for the limit
+SUFFIX = ".tar.xz"
+PRESET = 4  # of xz: higher ones take much longer for little
 ENTRY = "from nearpeak.cli.main import main\n\nmain()\n"
 
 
@@ -33,35 +33,58 @@ class Made:
     manifest: manifest.Manifest
 
 
-def make(names: Sequence[str], python: str, archive: Path, *, imb: bool = False) -> Made:
+def make(
+    names: Sequence[str],
+    python: str,
+    archive: Path,
+    *,
+    imb: bool = False,
+    processor: str | None = None,
+) -> Made:
     """Writes the archive for these libraries of the catalogue and this Python (like 3.12).
 
-    UserError when something cannot be had, or the archive would be larger than LIMIT_BYTES.
+    With `processor`, of tables for single processors those for others are left out.
+    UserError when something cannot be had.
     """
+    if not archive.name.endswith(SUFFIX):
+        raise UserError(f"cannot write {archive}: a bundle is a {SUFFIX[1:]}, name it NAME{SUFFIX}")
     if not archive.parent.is_dir():
         raise UserError(f"cannot write {archive}: there is no folder {archive.parent}")
-    wanted = _closure(names)
+    wanted = closure(names)
     checkout = build.sources().parent
     if not (checkout / "requirements.lock").is_file():
         raise UserError(f"a bundle is made from a checkout, and {checkout} is not one")
     with tempfile.TemporaryDirectory(prefix="nearpeak-bundle-") as temporary:
         folder = Path(temporary) / FOLDER
-        packages = wheels.lay_out(checkout, python, folder / "python")
-        _program(folder, python)
         for name in names:
             catalogue.add(name)
+        prefixes = {entry.prefix for entry in wanted}
+        _check(processor, prefixes)
+        packages = wheels.lay_out(checkout, python, folder / "python")
+        _program(folder, python)
         build.copy_programs([resolve(name) for name in names], folder / "cache")
-        for prefix in {entry.prefix for entry in wanted}:
-            trim.copy(prefix, folder / "cache/mpi" / prefix.name, imb=imb)
+        lacks = {}
+        for prefix in prefixes:
+            there = folder / "cache/mpi" / prefix.name
+            lacks[prefix] = trim.copy(prefix, there, imb=imb, processor=processor)
         versions = {entry.name: entry.version for entry in wanted}
-        made = manifest.make(folder, python, versions, packages)
+        lacking = {entry.name: lacks[entry.prefix] for entry in wanted if lacks[entry.prefix]}
+        made = manifest.make(folder, python, versions, packages, lacking)
         text = msgspec.json.format(msgspec.json.encode(made))
         (folder / manifest.NAME).write_bytes(text)
         parts = _pack(folder, archive)
     return Made(archive.stat().st_size, parts, made)
 
 
-def _closure(names: Sequence[str]) -> list[catalogue.Entry]:
+def _check(processor: str | None, prefixes: Iterable[Path]) -> None:
+    """UserError for a processor that no library has tables for."""
+    known = sorted(set().union(*map(trim.processors, prefixes)))
+    if processor and processor not in known:
+        there = f"choose {', '.join(known)}" if known else "leave the option out"
+        raise UserError(f"no library here has tables for the processor {processor!r}: {there}")
+
+
+def closure(names: Sequence[str]) -> list[catalogue.Entry]:
     """The entries of these libraries and of what they need; UserError for one that is none."""
     found: dict[str, catalogue.Entry] = {}
     for name in names:
@@ -97,23 +120,16 @@ def _pack(folder: Path, archive: Path) -> dict[str, int]:
     places += [one for one in sorted(folder.iterdir()) if one.name != "cache"]
     temporary = archive.with_name(f".{archive.name}.part")
     try:
-        with temporary.open("wb") as raw:
-            with (
-                lzma.LZMAFile(raw, "wb", preset=PRESET) as packed,
-                tarfile.open(fileobj=packed, mode="w") as tar,
-            ):
-                for place in places:
-                    before = raw.tell()
-                    name = str(place.relative_to(folder))
-                    tar.add(place, f"{FOLDER}/{name}", filter=_anonymous)
-                    parts[name] = raw.tell() - before
-            size = raw.tell()
-        if size > LIMIT_BYTES:
-            sizes = ", ".join(f"{name} {bytes_ / 1e6:.1f}" for name, bytes_ in parts.items())
-            raise UserError(
-                f"the bundle would be {size / 1e6:.1f} MB, more than {LIMIT_BYTES / 1e6:.0f}: "
-                f"leave a library out (MB: {sizes})"
-            )
+        with (
+            temporary.open("wb") as raw,
+            lzma.LZMAFile(raw, "wb", preset=PRESET) as packed,
+            tarfile.open(fileobj=packed, mode="w") as tar,
+        ):
+            for place in places:
+                before = raw.tell()
+                name = str(place.relative_to(folder))
+                tar.add(place, f"{FOLDER}/{name}", filter=_anonymous)
+                parts[name] = raw.tell() - before
         temporary.replace(archive)
     except OSError as error:
         raise UserError(f"cannot write {archive}: {error.strerror}") from None

@@ -18,7 +18,7 @@ from nearpeak.numbers import printable
 
 FOLDER = "nearpeak-bundle"  # what the archive unpacks to
 NAME = "manifest.json"
-SCHEMA = 1
+SCHEMA = 2
 Version = Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\d+)*$")]
 
 
@@ -29,25 +29,37 @@ class Manifest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     nearpeak: str  # version
     python: Version  # that it needs, like 3.12
     machine: str  # as `uname -m` names it
-    glibc: Version  # the oldest that it runs with
+    glibc: Version  # the oldest that all of it runs with
+    parts: dict[str, Version]  # of these each part alone, like python -> 2.27
     libraries: dict[str, str]  # name -> version
+    lacks: dict[str, str]  # name -> what was left out of a library, that its makers ship
     packages: dict[str, str]  # Python packages: name -> version
     files: dict[str, str]  # path in the bundle -> SHA-256; of a link, of what it points to
 
 
 def make(
-    folder: Path, python: str, libraries: dict[str, str], packages: dict[str, str]
+    folder: Path,
+    python: str,
+    libraries: dict[str, str],
+    packages: dict[str, str],
+    lacks: dict[str, str],
 ) -> Manifest:
     """The manifest of a folder that is complete but for its manifest."""
     files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-    needed = glibc.needed(file for file in files if not file.is_symlink())
+    needed: dict[str, glibc.Version] = {}
+    for file in files:
+        if not file.is_symlink() and (asked := glibc.needed([file])) > (0, 0):
+            part = _part(file.relative_to(folder))
+            needed[part] = max(asked, needed.get(part, (0, 0)))
     return Manifest(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         python=python,
         machine=platform.machine(),
-        glibc=glibc.text(needed),
+        glibc=glibc.text(max(needed.values(), default=(0, 0))),
+        parts={part: glibc.text(version) for part, version in needed.items()},
         libraries=libraries,
+        lacks=lacks,
         packages=packages,
         files={str(file.relative_to(folder)): _hash(file) for file in files},
     )
@@ -100,6 +112,12 @@ def python_for(version: str) -> str | None:
         if program and _version(program) == version:
             return program
     return None
+
+
+def _part(file: Path) -> str:
+    """The part of a bundle that a file belongs to: `python`, `cache/build`, `cache/mpi/NAME`."""
+    depth = {"cache/mpi": 3, "cache/build": 2}.get("/".join(file.parts[:2]), 1)
+    return "/".join(file.parts[:depth])
 
 
 def _version(python: str) -> str:

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed library reduced to what a launch needs."""
+"""An installed library reduced to what a launch needs.
+
+A library is measured as its makers ship it: nothing may be missing that it opens, on any machine
+(tests/bundle/test_opened.py). What it opens on other processors alone is left out where that is
+asked for; then the library is said to lack it, wherever its figures are shown.
+"""
 
 import fnmatch
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
-# Patterns of paths in a prefix. Bindings for other languages, the library of the standard ABI (no
-# program here is built for it), what compiles and links, and tools that no launch calls.
+from nearpeak.libraries.discover import LACKS
+
+# Patterns of paths in a prefix that no launch opens. Bindings for other languages, the library of
+# the standard ABI (no program here is built for it), what compiles and links, and tools.
 LEFT_OUT = (
     *("*.a", "*.la", "*.jar", "*.mod", "*/cmake/*", "*/pkgconfig/*", "*/man/*", "*/examples/*"),
     *("lib/python*", "*/__pycache__/*", "requirements.txt", "etc/conda/*", "include/*/*"),
@@ -17,26 +25,36 @@ LEFT_OUT = (
     *("bin/mpic*", "bin/mpif*", "bin/opal_wrapper", "bin/mpivars"),
     # NVIDIA's UCX
     *("libucx/bin/*", "libucx/include/*", "libucx/share/*", "*libucx_perftest*"),
-    # Intel MPI: another way to start ranks, which is not the default; its tuning program; the
-    # tables of collectives for single processors, which do not compress (the generic stay).
+    # Intel MPI: another way to start ranks, that I_MPI_MPCP asks for; its tuning program.
     *("lib/libmpcp*", "opt/mpi/tune_fast/*", "bin/mpitune_fast", "bin/*cpuinfo"),
-    *("*/tuning_[!g]*.dat", "*/tuning_gnr_*.dat"),
 )
 IMB = "bin/IMB-*"  # the Intel MPI Benchmarks
+# Intel MPI's tables of collectives: each for a processor, or for all that have none.
+TABLE = re.compile(r"opt/mpi/etc/tuning_([a-z-]+?)_.*\.dat")
+GENERIC = "generic"
 FIRST_LINK = 1 << 12  # bytes: smaller files are not worth a link
 
 
-def copy(prefix: Path, target: Path, *, imb: bool) -> None:
-    """Copies a prefix without what is left out; strips programs; equal files become links."""
+def processors(prefix: Path) -> set[str]:
+    """The processors, as its makers call them, for which a library has tables of its own."""
+    found = filter(None, (TABLE.fullmatch(name) for name in _names(prefix)))
+    return {one[1] for one in found} - {GENERIC}
+
+
+def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None) -> str:
+    """Copies a prefix without what is left out; strips programs; equal files become links.
+
+    With `processor`, tables for other processors are left out too. Returns, and writes to LACKS,
+    what the library lacks then of what it may open; "": nothing.
+    """
     left_out = LEFT_OUT if imb else (*LEFT_OUT, IMB)
+    others = processors(prefix) - {processor} if processor else set()
     kept: dict[str, Path] = {}
-    for file in sorted(prefix.rglob("*")):
-        name = str(file.relative_to(prefix))
-        if not (file.is_file() or file.is_symlink()):
+    for name in _names(prefix):
+        table = TABLE.fullmatch(name)
+        if (table and table[1] in others) or any(fnmatch.fnmatch(name, one) for one in left_out):
             continue
-        if any(fnmatch.fnmatch(name, one) for one in left_out):
-            continue
-        there = target / name
+        file, there = prefix / name, target / name
         there.parent.mkdir(parents=True, exist_ok=True)
         if file.is_symlink():
             if not file.readlink().is_absolute() and file.exists():
@@ -49,6 +67,17 @@ def copy(prefix: Path, target: Path, *, imb: bool) -> None:
         kept[mark] = there
         shutil.copy2(file, there)
         _strip(there)
+    if not others:
+        return ""
+    lacks = f"the tables of collectives for processors other than {processor}"
+    (target / LACKS).write_text(f"{lacks}\n", "utf-8")
+    return lacks
+
+
+def _names(prefix: Path) -> list[str]:
+    """The files and links of a prefix, in order."""
+    files = (one for one in sorted(prefix.rglob("*")) if one.is_file() or one.is_symlink())
+    return [str(one.relative_to(prefix)) for one in files]
 
 
 def _strip(file: Path) -> None:

@@ -3,6 +3,7 @@
 
 import fnmatch
 import hashlib
+import platform
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import glibc
 
 BUILD_TOOLS = ("cmake", "ninja")  # a bundle's programs are built
 # Not needed to run: tests, and what plotly brings for notebooks.
@@ -86,6 +88,16 @@ def unpack(wheel: Path, folder: Path) -> None:
             target.write_bytes(archive.read(name))
 
 
+def _platforms(machine: str) -> list[str]:
+    """The tags of wheels that run with glibc.PORTABLE, the best first (PEP 600)."""
+    major, newest = glibc.PORTABLE
+    old = {17: ["manylinux2014"], 12: ["manylinux2010"], 5: ["manylinux1"]}
+    names = []
+    for minor in range(newest, 4, -1):
+        names += [f"manylinux_{major}_{minor}", *old.get(minor, [])]
+    return [f"{name}_{machine}" for name in names]
+
+
 def _download(
     wanted: list[str], locked: dict[str, tuple[str, set[str]]], python: str, folder: Path
 ) -> list[Path]:
@@ -94,6 +106,7 @@ def _download(
     command = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--no-input"),
         *("--disable-pip-version-check", "--only-binary", ":all:", "--python-version", python),
+        *(word for tag in _platforms(platform.machine()) for word in ("--platform", tag)),
         *("--constraint", str(constraints), "--dest", str(folder), *wanted),
     ]
     done = subprocess.run(

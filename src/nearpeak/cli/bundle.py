@@ -27,6 +27,15 @@ def bundle(
     imb: Annotated[
         bool, typer.Option("--imb", help="With the benchmark programs in Intel MPI's wheel.")
     ] = False,
+    processor: Annotated[
+        str | None,
+        typer.Option(
+            "--for-processor",
+            metavar="NAME",
+            help="Smaller: of Intel MPI's tables of collectives only those for this processor, as "
+            "emr, and those for any. On another processor Intel MPI is not as it is shipped.",
+        ),
+    ] = None,
 ) -> None:
     """Pack Nearpeak, its packages, built programs and MPI libraries into one archive.
 
@@ -41,11 +50,15 @@ def bundle(
 
     if not re.fullmatch(r"3\.\d+", python):
         raise UserError(f"--python {python!r}: write a version like 3.12")
-    made = make(mpi, python, output.absolute(), imb=imb)
+    made = make(mpi, python, output.absolute(), imb=imb, processor=processor)
     for name, size in made.parts.items():
         typer.echo(f"{size / 1e6:8.1f} MB  {name}")
-    needs = f"Python {made.manifest.python}, glibc {made.manifest.glibc} or later"
+    newest = [part for part, needed in made.manifest.parts.items() if needed == made.manifest.glibc]
+    glibc = f"glibc {made.manifest.glibc} or later ({', '.join(newest)})"
+    needs = f"Python {made.manifest.python}, {glibc}"
     typer.echo(f"{output}: {made.size_bytes / 1e6:.1f} MB, for {made.manifest.machine}, {needs}")
+    for name, what in made.manifest.lacks.items():
+        typer.echo(f"{name} is not as its makers ship it: it lacks {what}")
 
 
 def unbundle(

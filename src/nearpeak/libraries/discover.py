@@ -31,6 +31,7 @@ SONAME = re.compile(r"lib(mpi|mpich|mpi_ibm)\.so\.\d+")
 NEEDED_VARIABLES = re.compile(
     r"^(LD_LIBRARY_PATH|(OMPI|OPAL|PMIX|PRTE|UCX|UCC|HCOLL|FI|I_MPI|MPICH|MPIR|MV2|MVP|PSM[23])_.*)$"
 )
+LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
 
 
@@ -227,8 +228,16 @@ def _look(
                 libmpi=libmpi,
                 env={key: extra[key] for key in sorted(extra) if NEEDED_VARIABLES.match(key)},
                 network_only=network,
+                lacks=_lacks(prefix),
             )
         )
+
+
+def _lacks(prefix: Path) -> str:
+    try:
+        return (prefix / LACKS).read_text("utf-8", errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path | None, list[str]]:

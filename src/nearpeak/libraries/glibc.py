@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 Version = tuple[int, int]
+PORTABLE: Version = (2, 28)  # packages that are taken to other machines run with it, RHEL 8's
 
 
 def here() -> Version:
@@ -27,6 +28,8 @@ def needed(files: Iterable[Path]) -> Version:
         if data[:4] == b"\x7fELF":
             asked = re.findall(rb"GLIBC_(\d+)\.(\d+)(?:\.\d+)?\0", data)
             newest = max([newest, *((int(major), int(minor)) for major, minor in asked)])
+            if b"GLIBC_ABI_DT_RELR\0" in data:  # how it is loaded, and no symbol
+                newest = max(newest, (2, 36))
     return newest
 
 

@@ -30,6 +30,7 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     # What it needs in the environment beyond its family's: its module's, its catalogue entry's.
     env: dict[str, str] = {}
     network_only: Settings | None = None  # in place of its family's
+    lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
 
 
 class Rank(msgspec.Struct, kw_only=True, frozen=True):

@@ -51,6 +51,7 @@ class Library:
     env: dict[str, str]
     given: Settings
     native: bool  # the ceiling in the place of a library, which is none
+    lacks: str = ""  # what was left out of it, that its makers ship
 
 
 @dataclass

@@ -217,6 +217,7 @@ def _library(contender: model.Contender) -> Library:
         env=library.env,
         given=contender.settings,
         native=is_ceiling(library),
+        lacks=library.lacks,
     )
 
 

@@ -29,6 +29,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_failed(results),
         *_defects(results),
         *_incomplete(results, folder),
+        *_lacking(results),
         *_unaware(results),
         *(Notice(text, tone="note") for text in wording.missing_methods(results)),
         *_drift(results),
@@ -70,6 +71,13 @@ def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
         why = f": {results.ended}" if results.ended else ""
         text = f"This study is not complete{why}. To go on with it:"
         yield Notice(text, tone="note", command=resume_command(folder))
+
+
+def _lacking(results: Results) -> Iterator[Notice]:
+    for library in results.libraries:
+        if library.lacks:
+            text = f"{library.name} is not as its makers ship it: it lacks {library.lacks}."
+            yield Notice(text, tone="note")
 
 
 def _unaware(results: Results) -> Iterator[Notice]:

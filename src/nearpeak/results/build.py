@@ -124,6 +124,7 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
                 env=library.env,
                 settings=[],
                 native=library.native,
+                lacks=library.lacks,
             ),
         )
         info.settings.append(library.given)

@@ -373,6 +373,7 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     env: dict[str, str] = {}  # what it gets as it is, in its catalogue's entry or its module
     settings: list[Settings]  # those that were measured, with what each gives to it
     native: bool = False  # the ceiling in the place of a library, which is none
+    lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
 
 
 class Finding(msgspec.Struct, kw_only=True):

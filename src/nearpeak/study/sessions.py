@@ -159,6 +159,8 @@ def _library(contenders: Sequence[Contender]) -> dict[str, str]:
     for library in _libraries(contenders):
         found[f"{library.name} version"] = _version(library)
         found[f"{library.name} path"] = str(library.libmpi.resolve())
+        if library.lacks:
+            found[f"{library.name} lacks"] = library.lacks
     for contender in contenders:
         text = msgspec.json.encode(contender.settings, order="sorted")
         name = f"{contender.library.name}@{contender.settings.name} settings"
