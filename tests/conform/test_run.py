@@ -308,6 +308,8 @@ def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
     ]
     devices = [shlex.split(one.command)[-1] for one in tried.outcomes]
     assert devices == ["GPU-0,GPU-1", "GPU-0,GPU-1,GPU-0", "GPU-0,GPU-1,GPU-0,GPU-1"]
+    sizes = [one.command.split("--sizes ")[1].split()[0] for one in tried.outcomes]
+    assert sizes == ["8,64K,4M", "8,64K", "8,64K"]  # they share cores
     jsonschema.validate(json.loads(to_json(found)), schema())
 
 

@@ -37,6 +37,9 @@ from nearpeak.study.prepare import gpu_path
 from nearpeak.study.trials import NOT_TRIED, Case, Job, Outcome, cases_text
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
+# Where ranks share a core: libraries wait without leaving it to others, and larger messages take
+# minutes (MPICH's allreduce of 4 MiB), which would be taken for hanging.
+MOST_BYTES_SHARED = 64 << 10
 Tell = Callable[[Contender, Outcome], None]
 
 
@@ -245,7 +248,11 @@ class Run:
         return probe_launch(self._tools, contender, words, place.path, ends, place.buffers)
 
     def _sizes(self, case: Case) -> list[int]:
-        return plan.sizes_of(case, self._chosen)
+        sizes = plan.sizes_of(case, self._chosen)
+        cpus = [tuple(end.cpus) for end in self._where[case.buffers].seats(case.ranks)]
+        if len(set(cpus)) == len(cpus):
+            return sizes
+        return [one for one in sizes if one <= MOST_BYTES_SHARED]
 
     def _repeating(self, contender: Contender, cases: Sequence[Case], suffix: str = "") -> str:
         """The shell line that tries these cases in one job, from a file in the folder."""
