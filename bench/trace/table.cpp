@@ -67,10 +67,6 @@ const bool counter = steady();
 
 Instant instant() { return {ticks(), nanoseconds()}; }
 
-void complain(const char* what, const char* name) {
-  std::fprintf(stderr, "nearpeak trace: %s %s: %s\n", what, name, std::strerror(errno));
-}
-
 // What the file has from here on: its space is taken at once, as a full disk would end the program
 // where it is written to later.
 void* map(std::size_t bytes) {
