@@ -216,7 +216,6 @@ def make_finding(cell: Cell, sentence: str) -> Finding:
         loss=2.1,
         ci95=(1.9, 2.4),
         sure=True,
-        p_adjusted=0.01,
         lost_us=12.34,
         cases=5,
         sentence=sentence,

@@ -22,7 +22,7 @@ def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None
             assert source.fraction(("0", "1")) == 1.0
     text = pairs.sentences([bw])[0]
     assert text.startswith("gpu-gpu pairs, bw D,D at 128 MiB, ")
-    assert "no pair is slower beyond doubt; the lowest figure is 0-2's, " in text
+    assert "no pair is proven to be slower; the worst figure is 0-2's, " in text
     assert "of the median pair" in text
 
 

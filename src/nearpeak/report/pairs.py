@@ -108,7 +108,7 @@ class Matrix:
         pair = "-".join(source.slowest)
         if source.doubt < flips.LEVEL:
             return f"{head} slowest is {pair} with {values}."
-        return f"{head} no pair is slower beyond doubt; the lowest figure is {pair}'s, {values}."
+        return f"{head} no pair is proven to be slower; the worst figure is {pair}'s, {values}."
 
 
 def matrices(results: Results) -> list[Matrix]:
