@@ -252,7 +252,7 @@ def study(
         if file is not None or line != more:
             raise UserError(
                 "--resume takes every option from the study that it completes: give only -o DIR, "
-                "--budget or --launches to add to the study, and --require"
+                "--budget or --launches to add to it, and --require"
             )
         if retry:
             raise UserError(

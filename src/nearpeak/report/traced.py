@@ -12,8 +12,7 @@ from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
 WAITING = (
-    "All times are added up over all ranks. The time of a call holds what it waited for the other"
-    " rank."
+    "All times are sums over all ranks. The time of a call includes waiting for the other rank."
 )
 
 
