@@ -62,7 +62,7 @@ def test_no_distribution_is_assumed(make_study: MakeStudy) -> None:
     (rule,) = [rule for rule in study.results().checklist if rule.number == 6]
     assert rule.state == "met"
     (rule,) = [rule for rule in study.results().checklist if rule.number == 7]
-    assert "1 of cells with two modes have no verdict" in rule.how
+    assert "1 comparisons of cells with two modes have no verdict" in rule.how
 
 
 def test_one_library_has_nothing_to_compare(make_study: MakeStudy) -> None:
