@@ -320,7 +320,7 @@ def test_a_library_that_crashes_everywhere_ends_with_status_1(
     code, out, _ = nearpeak("study", "--resume", "-o", "there")
     assert (code, out.splitlines()[-1]) == (1, last)
     page = (tmp_path / "there" / "report.html").read_text()
-    assert "2 of 2 figures could not be measured: all 2 blocks were run; 2 launches failed" in page
+    assert "2 of 2 figures could not be measured; all 2 blocks were run; 2 launches failed" in page
     assert "and 1 more</small>" in page
 
 

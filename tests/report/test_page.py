@@ -136,7 +136,7 @@ def test_collective_operations_are_drawn_beside_a_bound(collective: Results) -> 
     assert [data["bandwidths"][str(number)] for number in own] == [[10.4858, 5.24288]] * 2
     assert len(data["bandwidths"]) == 4  # of no barrier, and of no message
     assert page.count("fraction of the bound</span>") == 1  # of a barrier there is one point
-    assert "Compared with a bound" in page
+    assert "ompared with a bound: the least time" in page
     assert page.index('id="path-0"') < page.index('id="family-1"') < page.index('id="comparison"')
     # A study of nothing else has them on its first sheet.
     collective.cells = [cell for cell in collective.cells if cell.ceiling.kind == "bound"]  # type: ignore[union-attr]

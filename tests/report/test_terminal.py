@@ -54,7 +54,7 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
     assert "host-memory node0: Ceiling only" in text
     assert re.search(r"\d+ of \d+ cells have fewer than 6 launches: they have a range", text)
     assert text.startswith(
-        "Study 2026-01-02T03-04-05 on node<1>&co, all measured: every cell is precise"
+        "Study 2026-01-02T03-04-05 on node<1>&co, all measured; every cell is precise"
         " host-host same-numa"
     )
     assert "intervals (95 %) are +- 2.50 % or narrower. The aim is" in text
