@@ -366,7 +366,7 @@ def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
     page = render(plain)
     assert "this method holds the GPU between messages; a library can attain 12.3 (ce)" in page
     assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
-    assert "which method or pace is the best is not sure" in page
+    assert "not certain which method or pace is best" in page
 
 
 def _of_mean(case: Case) -> Case:
