@@ -27,7 +27,7 @@ constexpr const char* kExamples =
 std::unique_ptr<Mode> parse(int argc, char** argv) {
   CLI::App app(
       "Measures what data paths can carry without MPI: the ceilings. A + begins another command "
-      "line, which is measured behind the one before.",
+      "line, which is measured after the one before it.",
       "nearpeak-native");
   app.add_flag_callback(
       "--describe",

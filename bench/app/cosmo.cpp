@@ -231,7 +231,7 @@ const Register entry(Benchmark{
                    "sync: exchanged, then the next is computed; async: others are computed "
                    "meanwhile, and it is finished before the next exchange begins; deferred: after "
                    "that; nocomm: computed alone; nocomp: exchanged alone"},
-                  {"fields", {"4", "8", "16"}, "that are updated together"},
+                  {"fields", {"4", "8", "16"}, "fields that are updated together"},
                   {"updates", {"1", "2"}, "exchanges that go on while another update is computed"}},
          .x = {.name = "side", .unit = "cells", .usual = {128}},
          .staged = true,

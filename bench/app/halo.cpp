@@ -319,29 +319,32 @@ Benchmark halo(bool plane) {
   const std::string domain = plane ? "plane" : "volume";
   std::vector<Axis> axes{
       {"radius", {"1", "2", "3"}, "cells of the halo on each side of the block"},
-      {"fields", {"1", "3", "8"}, "numbers that each cell has, in an array each"},
+      {"fields", {"1", "3", "8"}, "numbers of each cell; each number has its own array"},
       {"neighbours",
        plane ? std::vector<std::string>{"4", "8"} : std::vector<std::string>{"6", "26"},
-       plane ? "across edges alone, or across corners too"
-             : "across faces alone, or across edges and corners too"},
+       plane ? "4: across edges; 8: across corners too"
+             : "6: across faces; 26: across edges and corners too"},
       {"pack",
        {"kernel", kFused, kDirect, kByMpi, kMock},
-       "who gathers cells into messages: a kernel for each message, on the host a loop; one for "
-       "all "
-       "of them; MPI, which is given datatypes; MPI_Pack and MPI_Unpack; nobody: messages of the "
-       "same bytes alone"},
+       "what gathers cells into messages; kernel: a kernel (on the host, a loop) for each message; "
+       "fused: one kernel for all messages; direct: MPI, which gets datatypes; mpi: MPI_Pack and "
+       "MPI_Unpack; mock: nothing, only messages of the same bytes are sent"},
       {"exchange",
        {kIsend, "persistent", "neighbor"},
-       "MPI_Irecv, MPI_Isend and MPI_Waitall; persistent requests; MPI_Neighbor_alltoallw"},
-      {"messages", {"aggregated", "each"}, "one to each neighbour, or one for each field"},
+       "isend: MPI_Irecv, MPI_Isend and MPI_Waitall; persistent: persistent requests; neighbor: "
+       "MPI_Neighbor_alltoallw"},
+      {"messages",
+       {"aggregated", "each"},
+       "aggregated: one message to each neighbour; each: one message for each field"},
       {"type", {"double", "float"}, "the type of the cells"}};
   if (!plane)
     axes.push_back({"block",
                     {"cube", "flat"},
-                    "a rank's cells: as many along each side, or 3/4 and 1/2 along two of them"});
+                    "a rank's cells; cube: as many along each side; flat: along two sides only 3/4 "
+                    "and 1/2 of them"});
   return {.info = {.name = name,
                    .summary = "time of a halo exchange of a periodic " + domain +
-                              ", a block of which is each rank's; the rate counts the bytes that a "
+                              ", of which each rank has a block; the rate counts the bytes that a "
                               "rank sends",
                    .metrics = {{name, "us", "lower"}, {name + "_rate", "GB/s", "higher"}},
                    .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},

@@ -411,18 +411,20 @@ int solve(const CaseContext& context, const Solve& wanted) {
 const Register entry(Benchmark{
     .info =
         {.name = "jacobi2d",
-         .summary = "time of an iteration of Jacobi's method on a plane of cells, a tile of "
-                    "which is each rank's",
+         .summary = "time of an iteration of Jacobi's method on a plane of cells, of which each "
+                    "rank has a tile",
          .metrics = {{"jacobi2d", "us", "lower"}, {"jacobi2d_rate", "GLUP/s", "higher"}},
          .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 1},
          .smallest = 1,
          .largest = 65536,
-         .axes = {{"tiles", {"square", "rows"}, "near to square, or whole rows"},
+         .axes = {{"tiles", {"square", "rows"}, "square: nearly square; rows: whole rows"},
                   {"scaling",
                    {"weak", "strong"},
-                   "whether the size is the side of each rank's tile or of the whole"},
+                   "the size is the side of; weak: each rank's tile; strong: the whole plane"},
                   {"type", {"double", "float"}, "the type of the cells"},
-                  {"overlap", {"no", "yes"}, "whether cells inside are computed meanwhile"},
+                  {"overlap",
+                   {"no", "yes"},
+                   "yes: inner cells are computed while messages are on their way"},
                   {"norm", {"1", "100", "never"}, "after how many iterations the norm is taken"}},
          .x = {.name = "side", .unit = "cells", .usual = {1024, 4096}},
          .staged = true,

@@ -381,13 +381,13 @@ const Register entry(Benchmark{
              .largest = std::size_t{64} << 20,
              .axes = {{"exchange",
                        {"isend", "alltoallv", "neighbor_alltoallv"},
-                       "of their numbers and then of themselves"},
-                      {"share", {"1", "0.1", "10"}, "of the particles that move, in percent"},
+                       "the calls that exchange first the counts, then the particles"},
+                      {"share", {"1", "0.1", "10"}, "percent of the particles that move"},
                       {"record", {"32", "192", "336"}, "bytes of a particle"},
                       {"skew",
                        {"uniform", "10to1"},
-                       "whether as many move in each of the 26 directions, or ten times as many in "
-                       "every second one"}},
+                       "uniform: as many particles move in each of the 26 directions; 10to1: ten "
+                       "times as many in every second direction"}},
              .x = {.name = "particles", .unit = "particles", .usual = {100000}},
              .staged = true,
              .reduce = Reduce::kMaximum},

@@ -9,7 +9,7 @@ constexpr const char* kType = "type";
 }  // namespace
 
 Axis type_axis(const std::function<bool(const std::string& type)>& wanted) {
-  Axis axis{kType, {}, "of the numbers that are added up"};
+  Axis axis{kType, {}, "type of the numbers that are added up"};
   for (const NumberType& type : number_types())
     if (wanted(type.name)) axis.values.push_back(type.name);
   return axis;

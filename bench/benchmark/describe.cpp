@@ -90,9 +90,10 @@ void add(Json& out, const char* name, const std::vector<Entry>& entries) {
 
 std::vector<Axis> common_axes(const CommonOptions& options) {
   return {{kReuse, options.reuses,
-           "which buffers the messages of a window are in: one for each; a single one for all; "
-           "more than the caches hold, in turn"},
-          {kTouch, options.touches, "whether the sender writes what it sends, within the time"}};
+           "buffers of the messages of a window; fixed: one for each; single: one for all; "
+           "rotating: more than the caches hold, in turn"},
+          {kTouch, options.touches,
+           "sender: the sender writes to its data before it sends, within the measured time"}};
 }
 
 std::string to_json(const Description& description) {

@@ -17,7 +17,8 @@ Way way_of(const CaseContext& context) {
 Axis calls_of_collectives() {
   return {kCalls,
           {"blocking", "nonblocking", "persistent"},
-          "the operation itself; begun and waited for at once; made ready before (MPI 4)"};
+          "blocking: the call; nonblocking: begun, then waited for; persistent: set up before "
+          "(MPI 4)"};
 }
 
 }  // namespace nearpeak

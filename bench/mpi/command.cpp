@@ -22,9 +22,9 @@ namespace {
 constexpr const char* kProbe = "probe";
 constexpr std::size_t kSolved = 64;  // the size of a problem that is solved, unless one is given
 constexpr const char* kUsage =
-    "Measures one MPI library: one benchmark, or several one after the other, with options of "
-    "their own after each name and the others shared. A + begins another command line, which is "
-    "measured in the same launch behind the one before.";
+    "Measures one MPI library: one benchmark, or several one after the other. Options of a single "
+    "benchmark follow its name; all others are shared. A + begins another command line, which is "
+    "measured in the same launch after the one before it.";
 constexpr const char* kExamples =
     "  mpirun -n 2 nearpeak-mpi latency\n"
     "  mpirun -n 2 nearpeak-mpi bw --sizes 1M:64M --reuse rotating --jsonl bw.jsonl\n"
@@ -78,10 +78,9 @@ void check_name(int argc, char** argv) {
 void add_devices(CLI::App& command, Given& given) {
   command.add_option(
       "--devices", given.devices,
-      "device of each rank, or of all: index, UUID, - for none, with a backend as in opencl:0, for "
-      "several ranks in a row as in 0*16; "
-      "default: of all that a rank sees, the one of its number on its host, if its buffers need "
-      "one");
+      "device of each rank, or one for all: an index, a UUID, or - for none; opencl:0 names a "
+      "backend; 0*16 gives a device to 16 ranks in a row. Default, for ranks whose buffers need a "
+      "device: among the devices that a rank sees, the one with the rank's number on its host");
 }
 
 // For CLI11 nan and inf are positive numbers.
@@ -101,9 +100,9 @@ void add_solve(CLI::App& command, Given& given) {
   CLI::Option* const tolerance =
       command
           .add_option("--solve", given.solve.tolerance,
-                      "measure nothing, but iterate until the cells are no farther than this from "
-                      "the solution (root of the mean square, as the residue bounds it), and "
-                      "print how it goes; of one of --sizes [" +
+                      "solve instead of measuring: iterate until the distance from the solution is "
+                      "at most this (root of the mean square, as bounded by the residue), and "
+                      "print the progress; takes one size of --sizes [" +
                           std::to_string(kSolved) + "]")
           ->check(is_tolerance);
   command.add_option("--most", given.solve.most, "iterations at most, with --solve")
@@ -135,14 +134,15 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
   command.common.add_to(*sub);
   add_axes(*sub, axes_of(benchmark), given.axes[&benchmark]);
   sub->add_option("--buffers", given.buffers,
-                  "kind of the ranks' buffers: H host, P pinned host, D device, M managed; one for "
-                  "all, one for each half of the ranks, like H,D, or one for each")
+                  "memory of the ranks' buffers: H host, P pinned host, D device, M managed; one "
+                  "letter for all ranks, or one for each half of the ranks, like H,D, or one for "
+                  "each rank")
       ->capture_default_str();
   add_devices(*sub, given);
   sub->add_flag("--reversed", command.reversed,
                 "number the ranks from the last to the first: --buffers D,H sends from the last");
   sub->add_option("--offset", command.offset,
-                  "bytes from a page boundary to the first buffer; malloc's large blocks: 16")
+                  "bytes from a page boundary to the first buffer; large blocks of malloc have 16")
       ->check(CLI::Range(0, 4095))
       ->capture_default_str();
   if (benchmark.solve)
@@ -155,28 +155,27 @@ void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, 
 void add_probe(CLI::App& app, Command& command, Given& given) {
   CLI::App* sub = app.add_subcommand(
       kProbe,
-      "which operations the library can do on which buffers, tried one by one and verified; it "
-      "measures nothing");
+      "tries which operations the library can do on which buffers, one by one, and verifies the "
+      "data; it measures nothing");
   sub->add_option("--buffers", given.probed,
-                  "kind of the ranks' buffers (H, P, D, M), like D; give it several times to try "
-                  "several");
+                  "memory of the ranks' buffers (H, P, D, M), like D; may be given several times");
   sub->add_option(
       "--operations", given.operations,
       "only these, like latency,put: benchmarks, and operations of --describe; default: "
       "all");
   sub->add_option("--allocators", given.allocators,
-                  "where the buffers are from, each in turn: those of --describe that give such "
-                  "buffers, and plain, the usual one of every kind")
+                  "allocators of the buffers, one after the other: plain (the usual one of every "
+                  "kind), and those of --describe that give such buffers")
       ->capture_default_str();
   sub->add_option("--offsets", given.offsets,
-                  "bytes from where an allocation begins to the first buffer, each in turn")
+                  "bytes from the start of an allocation to the first buffer, one after the other")
       ->capture_default_str();
   sub->add_option("--sizes", given.sizes, "bytes of a message")->capture_default_str();
   sub->add_option("--checks", given.checks, probe_checks_text())->capture_default_str();
   sub->add_option(
       "--cases", given.cases,
-      "what to try, in place of these options: a file with a line for each case, BUFFERS "
-      "ALLOCATOR OPERATION OFFSET CHECK SIZES, like D,D async put 0 data 8,64K");
+      "a file that replaces these options, with a line for each case: BUFFERS ALLOCATOR OPERATION "
+      "OFFSET CHECK SIZES, like D,D async put 0 data 8,64K");
   add_devices(*sub, given);
   sub->add_option("--jsonl", command.common.jsonl,
                   "append records to this file (docs/records.md), one before each operation");
@@ -206,8 +205,7 @@ void check_threads(const Command& command) {
   for (const Selected& each : command.selected)
     if (!each.benchmark->info.threads)
       throw BadInput(each.benchmark->info.name +
-                     " would not be measured as usual where MPI is begun for several threads: give "
-                     "it a launch of its own");
+                     " needs MPI as it is begun for one thread: give it a launch of its own");
 }
 
 // Throws BadInput.
@@ -231,8 +229,8 @@ std::vector<Trial> chosen_trials(const Given& given) {
   for (const std::string& one : allocators)
     if (std::none_of(kinds.begin(), kinds.end(),
                      [&](const Kinds& each) { return gives_some(one, each); }))
-      throw BadInput("no allocator '" + one + "' in --allocators is of such buffers: " +
-                     "nearpeak-mpi --describe tells which there are");
+      throw BadInput("the allocator '" + one + "' of --allocators has no such buffers: " +
+                     "nearpeak-mpi --describe lists the allocators");
   const auto operations = parse_operations(given.operations);
   const auto checks = parse_checks(given.checks);
   const auto sizes = parse_sizes(given.sizes);
@@ -278,10 +276,12 @@ void check_solve(Command& command, const Given& given) {
     throw BadInput("one problem is solved: give one size, like --sizes " + std::to_string(kSolved));
   const auto norm = selected.axes.find("norm");
   if (norm != selected.axes.end() && norm->second == "never")
-    throw BadInput("--norm never leaves no residue to solve by: give --norm 1 or --norm 100");
+    throw BadInput(
+        "solving needs the residue, which --norm never leaves out: give --norm 1 or "
+        "--norm 100");
   if (!command.common.jsonl.empty())
     throw BadInput(
-        "solving measures nothing, so that --jsonl would stay empty: leave it out, "
+        "--jsonl would stay empty, as solving measures nothing: leave it out; "
         "--solution FILE writes the solution");
   command.solve = given.solve;
 }
@@ -390,17 +390,15 @@ void check_together(const std::vector<Command>& parts) {
   const Command& first = parts.front();
   for (const Command& each : parts) {
     if (parts.size() > 1 && (!each.trials.empty() || each.solve))
-      throw BadInput(
-          "what is measured behind a + cannot be tried or solved: give those launches "
-          "of their own");
+      throw BadInput("probe and --solve do not go with a +: give each a launch of its own");
     if (each.devices != first.devices || each.common.jsonl != first.common.jsonl)
       throw BadInput(
-          "--devices and --jsonl are one for the whole launch: give them alike before "
-          "and behind a +");
+          "--devices and --jsonl are for the whole launch: give the same ones before and "
+          "after a +");
     if (each.calls_from_threads() != first.calls_from_threads())
       throw BadInput(
-          "benchmarks with several threads need launches of their own: MPI is begun "
-          "otherwise for them");
+          "benchmarks with several threads need launches of their own, as MPI is begun "
+          "differently for them");
   }
 }
 

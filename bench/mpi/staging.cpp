@@ -257,9 +257,9 @@ Memory& memory_for_mpi(const CaseContext& context) {
 Axis staging_axis() {
   return {kStaging,
           {kNoStaging, "pageable", "pinned", "pipelined"},
-          "none: MPI is given the buffers as they are; pageable, pinned: device buffers are copied "
-          "to and from such host memory around the MPI calls; pipelined: so are their chunks of "
-          "512 KiB, copied while others are on their way"};
+          "none: MPI gets the buffers as they are; pageable, pinned: device buffers are copied to "
+          "and from such host memory around the MPI calls; pipelined: the same in chunks of "
+          "512 KiB, each copied while others are sent"};
 }
 
 std::vector<Method> mpi_methods(const CaseContext& context, const Messages& messages,

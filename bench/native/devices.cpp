@@ -22,7 +22,8 @@ class DevicesMode final : public Mode {
 
   void add_options(CLI::App& app) override {
     verbose_ = false;
-    app.add_flag("--verbose", verbose_, "say of each backend what was loaded, or why it was not");
+    app.add_flag("--verbose", verbose_,
+                 "show for each backend what was loaded, or why nothing was");
   }
 
   int run() override {

@@ -70,13 +70,13 @@ void ModeOptions::add_to(CLI::App& app, const std::string& metrics_help,
   app.add_option_function<std::string>("--methods", list(methods),
                                        "only these: see docs/ceilings.md");
   app.add_flag("--as-library", as_library,
-               "record the best method alone, as if it were a library under test");
+               "record only the best method, as if it were a library under test");
 }
 
 void ModeOptions::add_plateau(CLI::App& app) {
   app.add_option_function<std::string>(
       "--plateau", [this](const std::string& text) { plateau = parse_bytes(text); },
-      "one more size, of rates alone, beyond those of --sizes: 256M");
+      "one more size for rates only, besides those of --sizes: 256M");
 }
 
 std::vector<std::size_t> ModeOptions::sizes_of(const BenchmarkInfo& benchmark) const {

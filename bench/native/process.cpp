@@ -52,7 +52,7 @@ void check_cpus(const std::vector<int>& cpus) {
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     std::cerr << "nearpeak-native: several processes share CPU " + std::to_string(*twice) +
-                     " and take turns on it: what they reach is no ceiling\n"
+                     ": what they reach is not a ceiling\n"
               << std::flush;
 }
 

@@ -185,29 +185,30 @@ void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--sizes", sizes, "bytes of a message: 0:64M (powers of two), 8,1000,4K")
       ->capture_default_str();
   app.add_option("--reuse", reuse,
-                 "single: one buffer for all messages of a window, as OMB has it; fixed: one for "
-                 "each message, the same in every window; rotating: more of them than the caches "
+                 "fixed: a buffer for each message of a window, the same in every window; single: "
+                 "one buffer for all messages, as in OMB; rotating: more buffers than the caches "
                  "hold, in turn")
       ->check(CLI::IsMember(reuses))
       ->capture_default_str();
   app.add_option("--touch", touch,
-                 "none: nobody writes what is sent, as in OMB; sender: a byte of every cache line "
-                 "is written before it is sent, within the time, as applications do")
+                 "none: the data is not written again before it is sent, as in OMB; sender: within "
+                 "the measured time the sender first writes a byte of every cache line, as "
+                 "applications do")
       ->check(CLI::IsMember(touches))
       ->capture_default_str();
   app.add_option("--window", window, "messages in flight (bw, bibw)")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
   app.add_option("--in-flight", in_flight,
-                 std::string("most bytes in flight: shrinks the window of large messages [") +
+                 std::string("most bytes in flight: makes the window of large messages smaller [") +
                      kInFlight + ", with buffers that are not H " + kDeviceInFlight + "]");
   app.add_option_function<std::string>(
          "--memory-limit", [this](const std::string& text) { memory_limit = parse_bytes(text); },
-         "of collectives: sizes at which the buffers of a rank take more are left out")
+         "collective operations: most bytes of a rank's buffers; larger sizes are left out")
       ->default_str(bytes_text(memory_limit));
   app.add_option_function<std::string>(
          "--cache", [this](const std::string& text) { cache = parse_bytes(text); },
-         "bytes of the largest cache, which rotating buffers exceed twice")
+         "bytes of the largest cache; rotating buffers are larger than twice this")
       ->default_str("this machine's");
   app.add_option("--slot-ms", slot_ms, "milliseconds of timed samples for each size")
       ->check(CLI::Range(0.1, 1e6))
@@ -218,21 +219,21 @@ void CommonOptions::add_to(CLI::App& app) {
       ->check(is_number)
       ->capture_default_str();
   app.add_option("--budget-ms", budget_ms,
-                 "of benchmarks that may be very slow (datatypes): milliseconds that an iteration "
-                 "may take; a case that takes longer is given up")
+                 "benchmarks that may be very slow (datatypes): most milliseconds of an iteration; "
+                 "a case that takes longer is given up")
       ->check(CLI::Range(0.001, 1e6))
       ->check(is_number)
       ->capture_default_str();
   app.add_option("--least-samples", least_samples,
-                 "samples of each size, beyond the slot if need be")
+                 "fewest samples of each size, even if they take longer than the slot")
       ->check(CLI::Range(3, 1 << 20))
       ->capture_default_str();
   app.add_option("--seed", seed,
-                 "shuffle the sizes with this seed; without it they keep their order");
+                 "shuffle the sizes with this seed; default: sizes keep their order");
   app.add_option("--jsonl", jsonl, "append records to this file (docs/records.md)");
   app.add_flag("!--no-verify", verify, "do not check the received data");
   app.add_flag("--keep-ranks", keep_ranks,
-               "record the samples of every rank, not the leader's alone");
+               "record the samples of every rank, not only of the leader");
 }
 
 std::vector<std::size_t> CommonOptions::ordered_sizes(const std::vector<std::size_t>& usual) const {

@@ -157,8 +157,8 @@ Axis compute_axis() {
 Axis tests_axis() {
   return {kTests,
           {"none", "some"},
-          "whether MPI_Test is called while computing: after each 10 us of the CPU's work, and as "
-          "often as the device is asked whether it is done"};
+          "some: MPI_Test is called during the computation: after each 10 us of the CPU's work, "
+          "and each time that the device is asked whether it is done"};
 }
 
 }  // namespace nearpeak

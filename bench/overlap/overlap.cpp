@@ -108,8 +108,8 @@ Benchmark overlap_benchmark(
   return {.info = {.name = name,
                    .family = "overlap",
                    .summary = "time of " + name +
-                              " and a computation of its length at once, over "
-                              "the longer of the two alone: 1 where they overlap, 2 where not",
+                              " and a computation of the same length at once, divided by the "
+                              "longer of the two alone: 1 if they overlap, 2 if not",
                    .metrics = {{name, "ratio", "lower"}},
                    .ranks = alone.ranks,
                    .smallest = alone.smallest,

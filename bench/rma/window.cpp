@@ -80,9 +80,10 @@ std::vector<Axis> window_axes() {
            {kAllocated, kCreated}},
           {kSync,
            {"flush", "flush_local", "lock", "lock_all", "fence", "pscw"},
-           "what ends an iteration: MPI_Win_flush, or MPI_Win_flush_local (which does not wait for "
-           "the target's memory), under one lock of all; MPI_Win_lock before and MPI_Win_unlock "
-           "behind; the same of all ranks; MPI_Win_fence; post, start, complete and wait"}};
+           "what ends an iteration; flush: MPI_Win_flush, under one MPI_Win_lock_all; flush_local: "
+           "MPI_Win_flush_local, which does not wait for the target's memory; lock: MPI_Win_lock "
+           "before and MPI_Win_unlock after; lock_all: the same for all ranks; fence: "
+           "MPI_Win_fence; pscw: post, start, complete and wait"}};
 }
 
 Window::Window(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,

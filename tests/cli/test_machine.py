@@ -100,7 +100,7 @@ def test_gpus_and_their_links(
     lines = [" ".join(line.split()) for line in run().splitlines()]
     assert "3 Tesla V100-SXM2-16GB 0035:03:00.0 8 15.75 GiB 898 nvlink 50" in lines
     assert "1 nvlink 50 nvlink 50 cross-socket * cross-socket * cross-socket *" in lines
-    assert "* no peer access: copies go through host memory" in lines
+    assert "* GPUs without peer access: copies go through host memory" in lines
     assert any(line.startswith("gpu-gpu cross-socket GPUs 0 and 3") for line in lines)
 
 

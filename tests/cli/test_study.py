@@ -107,12 +107,12 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),
         (("missing.toml",), "cannot read the study file missing.toml"),
         (("--resume",), "no study to resume in study"),
-        (("--resume", "--retry"), "--retry goes with a new study"),
-        (("--force",), "--force goes with --resume alone"),
+        (("--resume", "--retry"), "--retry is for a new study"),
+        (("--force",), "--force needs --resume"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
         (("--resume", "--launches", "4", "--sizes", "8"), "--budget or --launches to add to it"),
         (("--resume", "--launches", "4"), "no study to resume in study"),
-        (("--require", "bw>=0.9"), "--require: 'bw>=0.9' is no requirement: write"),
+        (("--require", "bw>=0.9"), "--require: 'bw>=0.9' is not a requirement: write"),
         (
             ("--require", "host-host same-nuam:bw>=0.9"),
             "no path 'host-host same-nuam'; did you mean 'host-host same-numa'?",
@@ -124,7 +124,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         ),
         (
             ("--require", "host-all 4:allreduce<=9us", "--benchmarks", "allreduce"),
-            "allreduce has no ceiling to choose a size by: name one, like :8",
+            "allreduce has no ceiling that chooses the size: name a size, like :8",
         ),
         (("-o", "/proc/nowhere"), "cannot make the folder /proc/nowhere"),
     ],
@@ -190,7 +190,7 @@ def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Pa
     )
     assert "Measured in 2 sessions, on the same machine and software." in lines
     assert "Verdicts rest on 2 sessions (1 and 2), which have 6 blocks." in lines
-    assert "added blocks to a study of which was said: all 4 blocks were run." in lines
+    assert "added blocks to a study that had ended like this: all 4 blocks were run." in lines
     assert "Verdicts lack" not in out
     results = json.loads((tmp_path / "a b" / "results.json").read_text())
     assert {one["blocks"] for one in results["comparisons"]} == {6}
@@ -259,7 +259,7 @@ def test_the_ceiling_alone_is_a_study(nearpeak: Nearpeak, tmp_path: Path) -> Non
     assert fractions == {1.0}
     code, _, err = nearpeak("study", "--mpi", "ceiling", "--benchmarks", "allreduce", *words)
     assert code == 2
-    assert "ceiling can measure nothing of what was asked for" in err
+    assert "ceiling cannot measure anything of what was asked for" in err
 
 
 def test_benchmarks_of_any_number_of_ranks(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_library_that_crashes_everywhere_ends_with_status_1(
     code, out, _ = nearpeak("study", "--resume", "-o", "there")
     assert (code, out.splitlines()[-1]) == (1, last)
     page = (tmp_path / "there" / "report.html").read_text()
-    assert "2 of 2 figures could not be measured: all 2 blocks were run; 2 launches failed" in page
+    assert "2 of 2 figures could not be measured; all 2 blocks were run; 2 launches failed" in page
     assert "and 1 more</small>" in page
 
 

@@ -133,7 +133,7 @@ def test_a_recorded_study_and_its_equal_do_not_differ() -> None:
 
 def test_a_study_is_not_compared_with_itself(make_sides: MakeSides) -> None:
     one = make_sides("one")
-    with pytest.raises(UserError, match="are the same study, which compared with itself tells"):
+    with pytest.raises(UserError, match="are the same study: compare it with another one"):
         compared([one], [one])
 
 
@@ -293,5 +293,5 @@ def test_nothing_in_common_is_an_error(make_sides: MakeSides) -> None:
     old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
     for study in new:
         study.results.cells, study.results.ceilings = [], []
-    with pytest.raises(UserError, match="share nothing: compare studies of the same"):
+    with pytest.raises(UserError, match="have nothing in common: compare studies of the same"):
         compare(old, new, 0.05)

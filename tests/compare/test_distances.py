@@ -38,7 +38,7 @@ def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
             ((300.0, 300.0), 4 * CASES, 12 * CASES),
         ]
     assert not found.regressed
-    assert "mostly at another distance now on host-host same-numa" in words.sessions(found)
+    assert "now mostly at another distance on host-host same-numa" in words.sessions(found)
 
 
 def test_what_no_session_has_both_of_is_not_judged(make_sides: MakeSides) -> None:

@@ -34,7 +34,7 @@ def test_what_is_no_study_is_named(tmp_path: Path) -> None:
 def test_a_study_counts_once(make_sides: MakeSides, tmp_path: Path) -> None:
     one = make_sides("one", blocks=1)
     shutil.copytree(one, tmp_path / "copy")
-    with pytest.raises(UserError, match="are the same study: give it once"):
+    with pytest.raises(UserError, match="are the same study: give it only once"):
         load_side([one, tmp_path / "copy"])
 
 
@@ -42,7 +42,7 @@ def test_a_study_is_on_one_side_alone(make_sides: MakeSides, tmp_path: Path) -> 
     one, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
     shutil.copytree(one, tmp_path / "copy")
     check_apart(load_side([one]), load_side([other]))
-    with pytest.raises(UserError, match=f"{one} and {one} are the same study, which compared"):
+    with pytest.raises(UserError, match=f"{one} and {one} are the same study: compare it"):
         check_apart(load_side([one]), load_side([other, one]))
     with pytest.raises(UserError, match=r"/one and .*/copy are the same study"):
         check_apart(load_side([other, one]), load_side([tmp_path / "copy"]))

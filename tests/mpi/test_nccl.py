@@ -186,7 +186,7 @@ def test_a_type_that_an_old_one_lacks_is_skipped(launch: Any) -> None:
     [
         (["barrier"], "not expected: barrier"),
         ([], "name a benchmark behind the options of nccl, like allreduce"),
-        (["--buffers", "H", "bw"], "nccl measures device memory alone: give --buffers D, not H"),
+        (["--buffers", "H", "bw"], "nccl measures only device memory: give --buffers D, not H"),
         (["allreduce", "--calls", "persistent"], "--calls: persistent not in {blocking,enqueued}"),
     ],
 )

@@ -33,7 +33,7 @@ def percentages(growth: Growth) -> dict[str, dict[int, float]]:
 
 def test_charts_over_ranks_where_several_were_measured(grown: Results) -> None:
     [section] = sections(grown)
-    said = "Where a row does not say otherwise: scaling=weak, overlap=no, mode=sync."
+    said = "Unless a row says otherwise: scaling=weak, overlap=no, mode=sync."
     assert section.table.caption == said
     found = {one.measure: one for one in section.growths}
     assert list(found) == ["efficiency", "roofline", "not computing"]

@@ -34,7 +34,7 @@ def of_family(collective: Results) -> Results:
 def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None:
     (family,) = families(of_family)  # messages between two ranks have the first sheet
     assert family.title == "Dances"
-    assert family.about[0].startswith("Held against a bound, the least time")
+    assert family.about[0].startswith("Compared with a bound: the least time")
     found = rows(family.table)
     assert found["host-host same-numa", "allgather"] == {
         "unit": "µs",
@@ -60,7 +60,9 @@ def test_the_largest_size_has_its_bus_bandwidth(of_family: Results) -> None:
     assert found["allgather"][f"openmpi {1 << 20}"].notes == ("bus 5.24 GB/s",)
     assert not found["allgather"]["openmpi 8"].notes
     assert not found["barrier"]["openmpi 8"].notes
-    assert "bus bandwidth too, as nccl-tests defines it" in family.table.caption
+    assert (
+        "bus bandwidth too, at the largest size, as nccl-tests defines it" in family.table.caption
+    )
 
 
 def test_it_says_how_operations_were_measured(of_family: Results) -> None:
@@ -133,7 +135,7 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(of_family: Result
     assert "nccl-tests" not in " ".join(family.about)
     (family,) = families(of_family)
     assert "at 8 B allgather of openmpi, 30.0 % (mpich 90.0 %);" in family.sentences[0]
-    assert family.about[-1].startswith("The size of allgather is that of one rank's block")
+    assert family.about[-1].startswith("The size of allgather is the size of one rank's block")
 
 
 def test_what_is_held_against_nothing_has_its_figures(of_family: Results) -> None:

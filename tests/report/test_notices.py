@@ -45,7 +45,7 @@ def test_failures_are_told_with_their_logs(results: Results) -> None:
 
 
 def test_defects_are_the_ceilings(results: Results) -> None:
-    found = _one(results, "1 cell above the ceiling")
+    found = _one(results, "1 cell is above the ceiling")
     assert "a defect of the ceiling, not a merit of the library" in found.text
     assert found.items == (
         "openmpi, host-host same-numa, bw at 4 KiB: 120 % of the ceiling by ring copy",
@@ -55,7 +55,7 @@ def test_defects_are_the_ceilings(results: Results) -> None:
 def test_what_is_above_a_bound_is_a_defect_of_the_bound(collective: Results) -> None:
     cell = next(one for one in collective.cells if one.case.benchmark == "allgather")
     cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
-    found = _one(collective, "1 cell above the bound")
+    found = _one(collective, "1 cell is above the bound")
     assert "a defect of the bound, not a merit of the library" in found.text
     assert found.items == (
         "openmpi, host-host same-numa, allgather at 8 B: 150 % of the bound by latency 8 B,"

@@ -136,13 +136,13 @@ def test_collective_operations_are_drawn_beside_a_bound(collective: Results) -> 
     assert [data["bandwidths"][str(number)] for number in own] == [[10.4858, 5.24288]] * 2
     assert len(data["bandwidths"]) == 4  # of no barrier, and of no message
     assert page.count("fraction of the bound</span>") == 1  # of a barrier there is one point
-    assert "Held against a bound" in page
+    assert "ompared with a bound: the least time" in page
     assert page.index('id="path-0"') < page.index('id="family-1"') < page.index('id="comparison"')
     # A study of nothing else has them on its first sheet.
     collective.cells = [cell for cell in collective.cells if cell.ceiling.kind == "bound"]  # type: ignore[union-attr]
     collective.comparisons, collective.curves = [], []
     page = render(collective)
-    assert "Collective operations stand beside a bound" in page
+    assert "Collective and one-sided operations and datatypes are compared with a bound" in page
     assert page.count("fraction of the bound</span>") == 2
 
 
@@ -167,7 +167,7 @@ def test_variants_have_charts_of_their_own(results: Results) -> None:
 
 def test_a_range_is_said_to_be_no_interval(results: Results) -> None:
     words = _words(_read(results))
-    assert re.search(r"192 of \d+ cells have fewer than 6 launches: they show a range", words)
+    assert re.search(r"192 of \d+ cells have fewer than 6 launches: they have a range", words)
     assert "range 2.71 to 2.85" in words
 
 
@@ -187,7 +187,7 @@ def test_everything_that_went_wrong_is_there(results: Results) -> None:
     words = _words(_read(results))
     for part in (
         "This study is not complete",
-        "1 cell above the ceiling",
+        "1 cell is above the ceiling",
         "a defect of the ceiling, not a merit of the library",
         "2 launches failed",
         "logs/17.txt",
@@ -297,9 +297,9 @@ def test_awareness_is_a_matrix_with_its_evidence(gpu: Results) -> None:
 def test_facts_and_health_in_table_one(gpu: Results) -> None:
     words = _words(_read(gpu))
     assert "device_latency D,D, reuse=fixed" in words
-    assert "a fact, no ceiling of a benchmark" in words
-    assert words.count("worth a look") > 2
-    assert "half of the memory's traffic" in words
+    assert "fact: not the ceiling of a benchmark" in words
+    assert words.count("check it") > 2
+    assert "half of the memory's rate" in words
 
 
 def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> None:
@@ -325,7 +325,7 @@ def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results, finding: F
         msgspec.structs.replace(finding, sentence=f"Finding {number}.") for number in range(12)
     ]
     page = render(gpu)
-    assert "Finding 0. <small>Lost by one such operation: 12.3 µs. 4 more cases" in page
+    assert "Finding 0. <small>Each such operation loses 12.3 µs. 4 more cases" in page
     assert page.index("Finding 9.") < page.index("<summary>2 more</summary>")
     assert page.index("<summary>2 more</summary>") < page.index("Finding 11.")
 
@@ -364,9 +364,9 @@ def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
         ]
         point.otherwise = [point.values]
     page = render(plain)
-    assert "it holds the GPU between messages: a library can attain 12.3 (ce)" in page
+    assert "this method holds the GPU between messages; a library can attain 12.3 (ce)" in page
     assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
-    assert "which method or pace is the best is not sure" in page
+    assert "not certain which method or pace is best" in page
 
 
 def _of_mean(case: Case) -> Case:
@@ -380,7 +380,7 @@ def test_a_fraction_of_few_blocks_shows_its_range(plain: Results) -> None:
         cell.flags = ["fewer blocks"]
     page = render(plain)
     assert 'title="fewer than 6 blocks: no 95 % interval">range 82.5 to 86.7</small>' in page
-    assert "the fraction rests on fewer blocks than the median" in _words(_read(plain))
+    assert "the fraction rests on fewer than the median" in _words(_read(plain))
     cells = _data(_read(plain))["cells"]
     names = ("fractionLow", "fractionHigh", "fractionIsInterval", "fractionBlocks")
     assert [cells[name][1] for name in names] == [0.8245, 0.867, 0, 4]
@@ -416,7 +416,7 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
     assert [over.partition(",")[0] for over, _ in table.spans] == ["latency", "bw"]
     (family,) = families.families(plain)
     assert family.title == "Other operations"
-    assert "Held against nothing" in family.about[1]
+    assert "compared with nothing" in family.about[1]
     assert {row.head for rows in family.table.groups for row in rows.rows} >= {"mean rest"}
 
 

@@ -42,8 +42,8 @@ def test_which_session_the_verdicts_rest_on(results: Results) -> None:
     results.sessions[1].verdicts = True
     results.judging.blocks = 3
     assert sessions.sentence(results).endswith(
-        "Verdicts rest on session 2 alone, which has 3 blocks: too few to judge, or to say who is"
-        " first."
+        "Verdicts rest on session 2 alone, which has 3 blocks: too few for verdicts and for saying"
+        " who is first."
     )
     results.judging.blocks = 6
     assert sessions.sentence(results).endswith("session 2 alone, which has 6 blocks.")
@@ -58,5 +58,5 @@ def test_blocks_that_were_added_are_told(plain: Results) -> None:
     added = msgspec.structs.replace(plain.sessions[0], session=1, added="ended by SIGINT")
     plain.sessions.append(added)
     assert sessions.sentence(plain).endswith(
-        "Session 2 added blocks to a study of which was said: ended by SIGINT."
+        "Session 2 added blocks to a study that had ended like this: ended by SIGINT."
     )

@@ -85,7 +85,7 @@ def test_facts_are_no_ceilings_and_same_gpu_says_how_it_counts(gpu: Results) -> 
     rows = _rates(gpu)
     assert rows["gpu-gpu nvlink", "device_latency", "D,D"].best.fact
     assert not rows["gpu-gpu nvlink", "bw", "D,D"].best.fact
-    assert "half of the memory's traffic" in rows["gpu-gpu same-gpu", "bw", "D,D"].convention
+    assert "half of the memory's rate" in rows["gpu-gpu same-gpu", "bw", "D,D"].convention
     assert rows["gpu-gpu nvlink", "bw", "D,D"].convention == ""
 
 

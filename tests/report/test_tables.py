@@ -56,7 +56,7 @@ def test_collective_operations_stand_beside_a_bound(collective: Results) -> None
     rows = {row.head: row for row in table.groups[0].rows}
     assert rows["bound"].ceiling
     assert rows["bound"].values["allgather value"].text == "0.500"
-    assert "they take at least as long as the row 'bound' says" in table.caption
+    assert "the least time in which the links can carry" in table.caption
     first = {row.best.case.benchmark for row in known}
     assert first.isdisjoint({"allgather", "barrier"})
 

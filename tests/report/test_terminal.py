@@ -48,18 +48,18 @@ def test_long_ranges_stand_below_each_other(plain: Results) -> None:
 
 def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
     text = " ".join(_printed(plain).split())
-    assert "Ceiling: what the path carries without MPI at the same size" in text
-    assert "medians of the ratios of single blocks" in text
+    assert "Ceiling: what the path carries without MPI at that size" in text
+    assert "median of the ratios within single blocks" in text
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text
-    assert re.search(r"\d+ of \d+ cells have fewer than 6 launches: they show a range", text)
+    assert re.search(r"\d+ of \d+ cells have fewer than 6 launches: they have a range", text)
     assert text.startswith(
-        "Study 2026-01-02T03-04-05 on node<1>&co, all measured: every cell is precise"
+        "Study 2026-01-02T03-04-05 on node<1>&co, all measured; every cell is precise"
         " host-host same-numa"
     )
-    assert "intervals (95 %) are within +- 2.50 %; all are as precise as aimed at" in text
+    assert "intervals (95 %) are +- 2.50 % or narrower. The aim is" in text
     assert "Drift: 1 path, none changed." in text
-    assert "Worth a look: host-host same-numa carries 16.9 GB/s" in text
+    assert "Check host-host same-numa: without MPI it carries 16.9 GB/s" in text
     assert "session" not in text  # there is but one
 
 
@@ -68,7 +68,7 @@ def test_all_that_went_wrong_is_named(results: Results) -> None:
     assert "not complete" in text
     assert "2 launches failed" in text
     assert "logs/17.txt" in text
-    assert "1 cell above the ceiling" in text
+    assert "1 cell is above the ceiling" in text
     assert "bw at 4 KiB: 120 % of the ceiling by ring copy" in text
     assert "blocks 4 to 6 carried 28.0 % less than the others" in text
     assert "Changed in session 2 (forced): driver nvidia: 550.1 -> 560.2." in text
@@ -83,9 +83,9 @@ def test_the_most_serious_is_read_last(results: Results) -> None:
 
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
-    assert lines[2] == "host-host same-numa: inside node 0 openmpi 11.9 of 14.0 GB/s 85.0 %"
-    assert lines[4].startswith("host-memory node0: inside node 0 ceiling")
-    assert lines[5].startswith("bw of 64 MiB, one direction: the best library")
+    assert lines[2] == "host-host same-numa: inside node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
+    assert lines[4].startswith("host-memory node0: inside node 0 64 MiB ceiling")
+    assert lines[5].startswith("Rate in one direction at this size: the best library")
 
 
 def test_launches_that_failed_alike_are_told_once(results: Results) -> None:
@@ -142,9 +142,9 @@ def test_gpu_studies_say_what_stands_out(gpu: Results, finding: Finding) -> None
     words = " ".join(text.split())
     assert "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV" in words
     assert "(pinned)" in words
-    assert "Something stands out. Lost by one such operation: 12.3 µs." in words
-    assert "Worth a look: host-gpu near carries" in words
-    assert "without MPI at 128 MiB, 43.5 % of" in words
+    assert "Something stands out. Each such operation loses 12.3 µs." in words
+    assert "Check host-gpu near: without MPI it carries" in words
+    assert "at 128 MiB), 43.5 % of" in words
     assert "slowest is 0-2" in words
     assert "gpu-gpu pair 0-1" not in words  # a line for all pairs, not a table for each
 

@@ -39,7 +39,8 @@ def test_a_plateau_in_caches_says_so(plain: Results) -> None:
     assert "plateau 16.9 GB/s (256 KiB, in a core's caches)" in text
     (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
     assert wording.cached_plateaus([group]) == (
-        "Plateaus that are not the memory's: host-host same-numa, bw (256 KiB, in a core's caches);"
+        "These plateaus were reached in caches, not in memory: host-host same-numa, bw (256 KiB,"
+        " in a core's caches);"
         " host-host same-numa, bibw (256 KiB, in a core's caches)."
     )
     assert wording.cached_plateaus([]) == ""
@@ -49,7 +50,7 @@ def test_who_is_first_is_said_where_it_is_known(
     plain: Results, tell: Callable[[Results], None]
 ) -> None:
     told = _told(plain)
-    assert told["host-host same-numa"].first == "First: openmpi, tied with mpich, in latency, bw."
+    assert told["host-host same-numa"].first == "First: openmpi (tied with mpich) in latency, bw."
     assert told["host-host tcp-loopback"].first == ""  # too few launches
     for one in plain.comparisons:
         one.verdict = "slower"
@@ -74,7 +75,7 @@ def test_a_defect_of_the_ceiling_is_no_merit(plain: Results) -> None:
         if cell.who == Who("openmpi") and cell.case.figure == "bw":
             cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
     text = _told(plain)["host-host same-numa"].sentences[0]
-    assert "above the ceiling, which is wrong there" in text
+    assert "above the ceiling: the ceiling is wrong there" in text
 
 
 def test_headlines_without_ceilings_cells_or_launches(results: Results) -> None:
@@ -104,17 +105,17 @@ def test_where_fewer_messages_were_in_flight(results: Results) -> None:
         elif cell.case.metric == "bw" and cell.case.x == 1 << 24:
             cell.window, cell.case = 8, msgspec.structs.replace(cell.case, buffers="D,D")
     assert wording.windows(results) == (
-        "64 messages in flight, fewer of large ones: in host memory 16 of 1 MiB;"
-        " with a GPU's memory 8 of 16 MiB."
+        "64 messages are in flight. Large messages have fewer: in host memory 16 at 1 MiB;"
+        " with a GPU's memory 8 at 16 MiB."
     )
 
 
 def test_how_a_study_ended(plain: Results) -> None:
     plain.ended = "the budget is spent"
-    assert wording.ending(plain) == "all measured: the budget is spent"
+    assert wording.ending(plain) == "all measured; the budget is spent"
     plain.cells[0].median = None
     many = len(plain.cells)
-    assert wording.ending(plain).startswith(f"1 of {many} figures could not be measured: ")
+    assert wording.ending(plain).startswith(f"1 of {many} figures could not be measured; ")
     plain.complete, plain.ended = False, ""
     assert wording.ending(plain) == "not complete"
 
@@ -124,30 +125,30 @@ def test_a_bound_is_said_to_be_one(collective: Results) -> None:
     collective.cells = [one for one in collective.cells if one.case.benchmark in operations]
     told = _told(collective)["host-host same-numa"].sentences
     assert told[0] == (
-        "openmpi: allgather 8 B 1.00 µs (0.970 to 1.02), at least 0.500 µs by the links;"
-        " barrier 0 B 1.00 µs (0.970 to 1.02), at least 0.500 µs by the links."
+        "openmpi: allgather 8 B 1.00 µs (0.970 to 1.02), bound 0.500 µs;"
+        " barrier 0 B 1.00 µs (0.970 to 1.02), bound 0.500 µs."
     )
     cell = collective.cells[0]
     cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
-    assert "above the bound, which is wrong there" in " ".join(
+    assert "above the bound: the bound is wrong there" in " ".join(
         _told(collective)["host-host same-numa"].sentences
     )
 
 
 def test_how_precise_the_cells_are(results: Results) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
-    aim = "(2 % for rates, 3 % for times)"
+    aim = "The aim is +- 2 % for rates, +- 3 % for times:"
     assert wording.precision(results) == (
-        f"Half of the {sure} intervals (95 %) are within +- 2.50 %; all are as precise as aimed at"
-        f" {aim}."
+        f"Half of the {sure} intervals (95 %) are +- 2.50 % or narrower."
+        f" {aim} all intervals reach it."
     )
     for cell in results.cells[:3]:
         cell.flags = ["imprecise"]
     wide = next(cell for cell in results.cells[:3] if cell.median)
     wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
     assert wording.precision(results).endswith(
-        f"; 3 are less precise than aimed at {aim}, the widest +- 50.0 %: {wide.who.label},"
-        f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)}."
+        f" {aim} 3 intervals are wider, at most +- 50.0 % ({wide.who.label},"
+        f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)})."
     )
     for cell in results.cells:
         cell.ci95 = None
@@ -155,12 +156,12 @@ def test_how_precise_the_cells_are(results: Results) -> None:
 
 
 def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
-    more = "4 more cases lose so, by smaller factors."
-    assert wording.lost(finding) == f"Lost by one such operation: 12.3 µs. {more}"
+    more = "4 more cases lose in the same way, by smaller factors."
+    assert wording.lost(finding) == f"Each such operation loses 12.3 µs. {more}"
     finding.lost_us = 0.0
     assert wording.lost(finding) == more
     finding.cases = 2
-    assert wording.lost(finding) == "1 more case loses so, by smaller factors."
+    assert wording.lost(finding) == "1 more case loses in the same way, by smaller factors."
     finding.cases = 1
     assert wording.lost(finding) == ""
 

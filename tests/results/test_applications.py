@@ -250,7 +250,8 @@ def test_bytes_of_a_rank_to_itself_are_told_beside_a_prediction_that_is_off(
     assert results.applications[0].predicted_us == 10.0
     [section] = sections(results)
     told = (
-        "took 30.0 µs, predicted 10.0 µs; a rank also sends itself 64 KiB, which is not predicted."
+        "took 30.0 µs, predicted 10.0 µs; a rank also sends 64 KiB to itself, which is not"
+        " predicted."
     )
     assert section.sentences[-1].endswith(told)
 
@@ -263,7 +264,7 @@ def test_cells_that_no_cache_holds_are_told_beside_a_prediction_that_is_off(
     made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
     made.plane(made_applications.TWO, 1000.0)
     [section] = sections(made.results())
-    told = "its cells leave nothing in the caches of what messages use"
+    told = "its cells push its messages out of the caches"
     assert told in section.sentences[-1]
 
 
@@ -302,7 +303,7 @@ def test_a_pause_between_messages_of_device_memory_is_told_where_they_take_longe
     made.add(made_applications.SAME_GPU, "latency", "latency", predicted, 8000)
     made.plane(made_applications.SAME_GPU, us)
     [section] = sections(made.results())
-    assert ("1000 µs go by between them" in section.sentences[-1]) == told
+    assert ("1000 µs pass between its messages" in section.sentences[-1]) == told
 
 
 def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:

@@ -403,7 +403,7 @@ def test_a_cell_has_a_fraction_of_its_bound_paired_by_block(make_study: MakeStud
     fitted = {one.curve.benchmark for one in results.fits if one.who == CEILING}
     assert fitted.isdisjoint({"bcast", "barrier"})
     rule = next(rule for rule in results.checklist if "upper bound" in rule.rule)
-    assert (rule.state, "3 of them beside a bound" in rule.how) == ("met", True)
+    assert (rule.state, "3 of them with a bound" in rule.how) == ("met", True)
 
 
 def test_what_is_above_its_bound_is_a_defect(make_study: MakeStudy) -> None:

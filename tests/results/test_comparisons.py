@@ -53,7 +53,7 @@ def test_six_blocks_judge_the_first_of_three_pairs_and_say_so(make_study: MakeSt
     assert results.judging.left_out == ["gamma against alpha", "gamma against beta"]
     [rule] = [one for one in results.checklist if one.number == 7]
     assert rule.state == "not met"
-    assert rule.how.endswith("6 blocks judge 1 of 3 pairs, all of them need 7")
+    assert rule.how.endswith("6 blocks judge 1 of 3 pairs, all pairs need 7")
 
 
 def test_two_modes_have_no_verdict(make_study: MakeStudy) -> None:

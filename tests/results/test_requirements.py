@@ -67,30 +67,30 @@ def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[obje
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION'"),
-        ("bw>=0.9", "is no requirement"),
-        ("a:bw", "is no requirement"),
-        ("a:bw>0.9", "is no requirement"),
-        ("a:bw:8:9>=0.9", "is no requirement"),
-        (":bw>=0.9", "is no requirement"),
+        ("", "is not a requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION'"),
+        ("bw>=0.9", "is not a requirement"),
+        ("a:bw", "is not a requirement"),
+        ("a:bw>0.9", "is not a requirement"),
+        ("a:bw:8:9>=0.9", "is not a requirement"),
+        (":bw>=0.9", "is not a requirement"),
         ("a:bw:x>=0.9", "'x' is not a size"),
-        ("a:bw>=900%", "'900%' is no fraction and no figure: write a number above 0"),
-        ("a:bw>=90% of theory", "'90% of theory' is no fraction"),
-        ("a:bw>=90%GB/s", "'90%GB/s' is no fraction"),
-        ("a:bw>=strict", "'strict' is no fraction"),
-        ("a:bw>=11GB/s strictly", "'11GB/s strictly' is no fraction"),
-        ("a:bw<=80% of theoretical", "a fraction is to be reached: write >=80% of theoretical"),
-        ("a:bw>=1.5", "'1.5' is no fraction"),
-        ("a:bw>=0GB/s", "'0GB/s' is no fraction"),
-        ("a:bw>=340Gb/s", "'340Gb/s' is no fraction and no figure"),
-        ("a:bw>=340GiB/s", "'340GiB/s' is no fraction and no figure"),
-        ("a:bw>=GB/s", "'GB/s' is no fraction"),
-        ("a:bw>=1e3GB/s", "'1e3GB/s' is no fraction"),
-        (f"a:bw>={'9' * 400}GB/s", "is no fraction"),
-        ("a:bw=340GB/s", "is no requirement"),
-        ("a:latency<=0.9", "a fraction is to be reached: write >=0.9"),
-        ("a:bw>=0", "'0' is no fraction"),
-        ("a:bw>=nan", "'nan' is no fraction"),
+        ("a:bw>=900%", "'900%' is neither a fraction nor a figure: write a fraction above 0"),
+        ("a:bw>=90% of theory", "'90% of theory' is neither a fraction"),
+        ("a:bw>=90%GB/s", "'90%GB/s' is neither a fraction"),
+        ("a:bw>=strict", "'strict' is neither a fraction"),
+        ("a:bw>=11GB/s strictly", "'11GB/s strictly' is neither a fraction"),
+        ("a:bw<=80% of theoretical", "a fraction needs >=: write >=80% of theoretical"),
+        ("a:bw>=1.5", "'1.5' is neither a fraction"),
+        ("a:bw>=0GB/s", "'0GB/s' is neither a fraction"),
+        ("a:bw>=340Gb/s", "'340Gb/s' is neither a fraction nor a figure"),
+        ("a:bw>=340GiB/s", "'340GiB/s' is neither a fraction nor a figure"),
+        ("a:bw>=GB/s", "'GB/s' is neither a fraction"),
+        ("a:bw>=1e3GB/s", "'1e3GB/s' is neither a fraction"),
+        (f"a:bw>={'9' * 400}GB/s", "is neither a fraction"),
+        ("a:bw=340GB/s", "is not a requirement"),
+        ("a:latency<=0.9", "a fraction needs >=: write >=0.9"),
+        ("a:bw>=0", "'0' is neither a fraction"),
+        ("a:bw>=nan", "'nan' is neither a fraction"),
     ],
 )
 def test_what_is_no_requirement_is_refused(text: str, said: str) -> None:
@@ -241,8 +241,11 @@ def test_a_defect_of_the_ceiling_is_told(results: Results) -> None:
         (f"{SAME}:bw:16>=0.9", "bw is not measured at 16 B there: choose one of 8,1K,1M"),
         (f"gamma,{SAME}:bw>=0.9", "no library 'gamma'; there are: alpha, beta, ceiling"),
         (f"ceiling,{SAME}:latency:8<=1us", "'latency' is not measured of the ceiling on that path"),
-        (f"ceiling,{SAME}:bw>=0.9", "the ceiling is no fraction of itself: write >=NUMBERGB/s"),
-        (f"{SAME}:bw>=80% of theoretical", "no theoretical rate of bw is known there"),
+        (
+            f"ceiling,{SAME}:bw>=0.9",
+            "the ceiling cannot be a fraction of itself: write >=NUMBERGB/s",
+        ),
+        (f"{SAME}:bw>=80% of theoretical", "no theoretical rate of bw is known on that path"),
         (f"{SAME}:bw:8<=12us", "bw is measured in GB/s, and higher is better: write >=NUMBERGB/s"),
         (f"{SAME}:bw:8<=12GB/s", "bw is measured in GB/s, and higher is better"),
         (f"{SAME}:bw:8>=12M/s", "bw is measured in GB/s, and higher is better"),
@@ -292,7 +295,9 @@ def test_an_application_is_judged_by_its_time(made_applications: Any) -> None:
     assert missed.words.startswith("missed it: 92.0 \N{MICRO SIGN}s (")
     assert missed.words.endswith(", plane at 4096 cells")
     assert judged(results, f"alpha,{path}:plane:4K<=100us strict")["alpha"].met
-    with pytest.raises(UserError, match="plane has no ceiling to choose a size by: name one, like"):
+    with pytest.raises(
+        UserError, match="plane has no ceiling that chooses the size: name a size, like"
+    ):
         judged(results, f"{path}:plane<=100us")
 
 
@@ -376,7 +381,7 @@ def test_what_a_memory_copies_can_be_required(results: Results) -> None:
         assert list(found) == ["ceiling"]
         assert found["ceiling"].met == met
         assert found["ceiling"].words.startswith(words)
-    with pytest.raises(UserError, match="the size of copy is chosen by the program: leave it out"):
+    with pytest.raises(UserError, match="the program chooses the size of copy: leave the size out"):
         judged(known, f"{node}:copy:1G>=20GB/s")
     with pytest.raises(UserError, match="no library is measured on that path"):
         judged(known, f"alpha,{node}:copy>=20GB/s")
@@ -399,7 +404,7 @@ def test_a_share_of_the_theoretical_rate_can_be_required(results: Results) -> No
     results.benchmarks = [
         msgspec.structs.replace(one, symmetric=True) for one in results.benchmarks
     ]
-    with pytest.raises(UserError, match="no theoretical rate of bw is known there"):
+    with pytest.raises(UserError, match="no theoretical rate of bw is known on that path"):
         judged(results, text)
 
 

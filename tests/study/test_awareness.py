@@ -64,7 +64,7 @@ def test_what_fails_after_others_alone_is_measured_and_told(
     assert told.message.startswith(f"{status} after D,D send, isend")
     assert "probe --buffers D,D --operations bcast" in told.command
     [line] = awareness.sentences(found)
-    assert line.startswith(f"lib: D,D bcast is ok alone, but {status} after D,D send, isend")
+    assert line.startswith(f"lib: D,D bcast works alone, but {status} after D,D send, isend")
 
 
 def test_the_first_of_a_job_that_fails_is_not_tried_again(

@@ -102,7 +102,7 @@ def test_a_budget_too_small_for_anything_says_what_would_do(standins: ModuleType
     assert expected_blocks(plan) == 2
     assert [one.path for one in plan.launches if one.role == "mpi"] == ["host-host same-numa"] * 2
     [note] = [line for line in summary(plan) if "the budget is too small" in line]
-    assert "6 blocks of what may not be left out take --budget " in note
+    assert "6 blocks need --budget " in note
     assert "note:       fewer than 6 launches give no 95 % interval" in summary(plan)
 
 

@@ -27,11 +27,11 @@ def test_the_cell_in_the_middle_now_and_later() -> None:
     assert then is not None
     assert found.then == pytest.approx(found.half_width * then / now)
     assert sentence(found, MORE).endswith(
-        " %. Another 5m00s would bring 12 launches more of each,"
-        " and the one in the middle to about +- 4.90 %: nearpeak --more"
+        " %. Another 5m00s would add 12 launches of each"
+        " and narrow the median figure to about +- 4.90 %: nearpeak --more"
     )
     assert sentence(found, MORE).startswith(
-        "Of 101 figures with 12 launches each, the one in the middle has a 95 % interval of +- "
+        "101 figures with 12 launches each: the median figure has a 95 % interval of +- "
     )
 
 
@@ -41,7 +41,7 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
     assert few is not None
     assert (few.half_width, few.more_launches, few.then) == (None, 1, None)
     assert sentence(few, MORE).endswith(
-        "would bring 1 launch more of each, still too few for an interval: nearpeak --more"
+        "would add 1 launch of each, still too few for an interval: nearpeak --more"
     )
     enough = forecast(medians, block_seconds=30.0)
     assert enough is not None
@@ -49,7 +49,7 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
     said = sentence(enough, MORE)
     assert "have too few launches (3 launches) for an interval" in said
     assert said.endswith(
-        "10 launches more of each, enough for one; so few do not say how narrow it will be: "
+        "10 launches of each, enough for one; so few cannot predict its width: "
         "nearpeak --more"
     )
 
@@ -57,7 +57,7 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
 def test_a_block_that_takes_longer_than_the_time() -> None:
     found = forecast(cells(3, 6, 0.1), block_seconds=400.0)
     assert found is not None
-    assert sentence(found, MORE).endswith("would not hold one launch more of each.")
+    assert sentence(found, MORE).endswith("would not be enough for one more launch of each.")
 
 
 def test_of_nothing_there_is_no_forecast() -> None:
@@ -90,6 +90,6 @@ def test_what_is_not_precise_is_counted() -> None:
 
 def test_a_promise_says_what_it_assumes() -> None:
     assert promise(0.03, 20) == (
-        "20 launches of each case: a 95 % interval of about +- 1.7 %, "
-        "if launches deviate by 3 % (assumed)"
+        "a 95 % interval of about +- 1.7 % from 20 launches of each case, "
+        "assuming that launches deviate by 3 %"
     )

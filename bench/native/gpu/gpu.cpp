@@ -42,8 +42,7 @@ void check_ends(const GpuOptions& options, const Kinds& kinds, int ranks) {
       throw BadInput(end + " is host memory: give - in --devices, not " + device);
     const BufferKind peer = kinds.of((rank + ranks / 2) % ranks, ranks);
     if (!on_device(kind) && !on_device(peer))
-      throw BadInput("buffers " + options.buffers +
-                     " are both in host memory: that is mode pair's");
+      throw BadInput("buffers " + options.buffers + " are both in host memory: use mode pair");
     if (kind == BufferKind::kManaged && peer == BufferKind::kManaged)
       throw BadInput(
           "no process can open the managed memory of another: buffers M,M have no ceiling");
@@ -313,8 +312,8 @@ class GpuMode final : public Mode {
            "the device of each end, by index or UUID, - for host memory: 0,1 or -,0")
         ->required();
     app.add_option("--buffers", options_.buffers,
-                   "kind of the buffers: D device, M managed, H host, P pinned host; one for all, "
-                   "or one for each half of the processes, like H,D")
+                   "memory of the buffers: D device, M managed, H host, P pinned host; one letter "
+                   "for all, or one for each half of the processes, like H,D")
         ->default_val("D,D");
   }
   int run() override { return run_gpu(options_, gpu_methods()); }

@@ -38,8 +38,8 @@ struct Command {
 // Messages of MPI have more ways to be sent.
 Axis calls_of_messages(const Axis& axis) {
   Axis calls{axis.name, axis.values,
-             "blocking: every ncclSend and ncclRecv waited for; nonblocking: what is open at once "
-             "as one group"};
+             "blocking: each ncclSend and ncclRecv is waited for; nonblocking: all that are open "
+             "together are one group"};
   std::erase(calls.values, "persistent");
   return calls;
 }
@@ -65,7 +65,7 @@ void check(const Command& command, int ranks) {
   const Kinds kinds(command.buffers);
   if (!std::all_of(kinds.letters().begin(), kinds.letters().end(),
                    [](BufferKind kind) { return kind == BufferKind::kDevice; }))
-    throw BadInput("nccl measures device memory alone: give --buffers D, not " + command.buffers);
+    throw BadInput("nccl measures only device memory: give --buffers D, not " + command.buffers);
   kinds.check(ranks);
   if (static_cast<int>(command.devices.size()) != ranks)
     throw BadInput("--devices of nccl needs a device for each of the " + std::to_string(ranks) +

@@ -258,7 +258,7 @@ class TcpMode final : public Mode {
   void add_options(CLI::App& app) override {
     options_.add_plateau(app);
     options_.add_to(app, "latency,bw,bibw (the usual ones), mbw_mr, multi_lat",
-                    "both processes are started here, on these two CPUs: 0,1");
+                    "start both processes here, on these two CPUs: 0,1");
     app.add_option("--address", options_.address, "where they meet: an address of this host")
         ->capture_default_str();
     app.add_option("--peer", options_.peer,

@@ -325,7 +325,8 @@ class VerbsMode final : public Mode {
         ->check(CLI::Range(1, 65534))
         ->required();
     app.add_option("--adapter", options_.adapter,
-                   "of both hosts, with its port or without: mlx5_0:1; else perftest's choice");
+                   "adapter of both hosts, with or without its port: mlx5_0:1; default: perftest's "
+                   "choice");
     app.add_option("--buffers", options_.buffers, "each end's kind of buffer: H host, D device")
         ->default_val("H,H");
     app.add_option("--devices", devices_, "the index of each end's GPU, - for host memory: -,0");

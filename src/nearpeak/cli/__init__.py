@@ -22,10 +22,11 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PATH:BENCHMARK[:SIZE]>=FRACTION",
-        help="Exit with 1 unless every library reaches this fraction of the ceiling (>=0.9), of"
-        " the link's rate (>=80% of theoretical), or this figure (>=11GB/s, <=12us); with"
-        " 'LIBRARY,' before it that one, with 'ceiling,' the ceiling; with ' strict' behind it by"
-        " the whole interval. Without SIZE: where the ceiling is at its best.",
+        help="Exit with 1 unless every library reaches this: a fraction of the ceiling (>=0.9), a"
+        " fraction of the link's rate (>=80% of theoretical), or a figure (>=11GB/s, <=12us)."
+        " 'LIBRARY,' before PATH: only that library. 'ceiling,' before PATH: the ceiling itself."
+        " ' strict' at the end: the whole interval must reach it. Without SIZE: at the size where"
+        " the ceiling is best.",
     ),
 ]
 

@@ -12,17 +12,17 @@ from nearpeak.errors import UserError
 
 HELP = """Solve an application's problem and draw the solution, or predict its time.
 
-With --tolerance the application solves its problem on the ranks of a
-library, one of 64 cells along a side of each rank's tile unless --sizes
-gives another (--scaling strong: of the whole). It goes on until it is no
-farther than that from the solution. As it goes it prints a bound of that
-distance (root of the mean square) and the residue that the bound follows
-from, in the end how far it is from the closed form.
+With --tolerance, the application solves its problem until the distance
+from the solution is at most DISTANCE (root of the mean square). Meanwhile
+it prints a bound of that distance, and the residue that the bound follows
+from. At the end it prints the distance from the closed form. The default
+problem has 64 cells along a side of each rank's tile; --sizes gives
+another number, and with --scaling strong it is that of the whole problem.
 
-With --what-if it says from a study what an iteration would take with the
-messages of another library.
+With --what-if, it predicts from a study how long an iteration would take
+with the messages of another library.
 
-All other options go to nearpeak-mpi as they are: --sizes, --type, --overlap.
+All other options are passed to nearpeak-mpi: --sizes, --type, --overlap.
 
 Examples:
 
@@ -30,7 +30,7 @@ Examples:
 
     nearpeak app jacobi2d --study study --what-if openmpi-cuda@dmabuf-off
 
-Exit status: 0; 1 if it was not solved; 2 for bad input.
+Exit status: 0; 1 if the problem was not solved; 2 for bad input.
 """
 
 
@@ -47,18 +47,18 @@ def application(
         str | None, typer.Option(metavar="SPEC[@SETTINGS]", help="The library that it runs with.")
     ] = None,
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="So many ranks. Default: 2.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of ranks. Default: 2.")
     ] = None,
     oversubscribe: Annotated[
-        bool, typer.Option("--oversubscribe", help="More ranks than cores share them.")
+        bool, typer.Option("--oversubscribe", help="Let more ranks than cores share them.")
     ] = False,
     buffers: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="As of `nearpeak run`: H,H, D,D. Default: H,H."),
+        typer.Option(metavar="A,B", help="As in `nearpeak run`, like D,D. Default: H,H."),
     ] = None,
     tolerance: Annotated[
         str | None,
-        typer.Option(metavar="DISTANCE", help="Solve until the solution is no farther than this."),
+        typer.Option(metavar="DISTANCE", help="Solve until the distance is at most this."),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -72,7 +72,8 @@ def application(
         typer.Option(metavar="FILE", help="With --tolerance: write the solution as JSON."),
     ] = None,
     study: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --what-if: a study that has both.")
+        Path | None,
+        typer.Option(metavar="DIR", help="With --what-if: a study that measured both libraries."),
     ] = None,
     what_if: Annotated[
         str | None,
@@ -159,7 +160,7 @@ def _what_if(folder: Path, name: str, label: str) -> None:
     }
     if measured == {label}:
         raise UserError(
-            f"--what-if {label}: {name} was measured with the same library alone, so that it"
-            " would take what it took: name another library whose messages the study has"
+            f"--what-if {label}: the study measured {name} with this library only, so there is"
+            " nothing to predict: name another library whose messages the study has"
         )
     print_groups(what_if(results, name, label), Console(highlight=False, emoji=False, markup=False))

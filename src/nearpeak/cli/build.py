@@ -7,11 +7,12 @@ import typer
 
 HELP = (
     "Build the measuring programs for MPI libraries, and print where they are.\n\n"
-    "Every command that measures builds what it needs by itself. This one is for a login node "
-    "whose compute nodes have no compiler: they find the programs in the cache folder "
+    "Every command that measures builds what it needs. Run this command on a login node if the "
+    "compute nodes have no compiler: they find the programs in the cache folder "
     "(~/.cache/nearpeak, or $NEARPEAK_CACHE), if it is on a shared file system.\n\n"
-    "The programs run on every processor of the same architecture: newer instructions are used "
-    "only where the processor has them. Set CXXFLAGS only where all nodes have what it asks for."
+    "The programs run on every processor of the same architecture: they use newer instructions "
+    "only where the processor has them. If you set CXXFLAGS, all nodes must have the instructions "
+    "that it allows."
     "\n\n"
     "Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich"
 )
@@ -40,8 +41,8 @@ def build(
         typer.echo(f"{name:{width}}  {file}")
     if any(needs_compilers_libraries(file) for file in programs.values()):
         typer.echo(
-            "They need the libstdc++.so of this machine's compiler, as its static library is not "
-            "installed (dnf install libstdc++-static)",
+            "They need the libstdc++.so of this machine's compiler, because its static library is "
+            "not installed (dnf install libstdc++-static)",
             err=True,
         )
     if not libraries:

@@ -22,10 +22,11 @@ def bundle(
     ],
     mpi: Annotated[list[str], typer.Option(metavar="NAME", help="A library of the catalogue.")],
     python: Annotated[
-        str, typer.Option(metavar="VERSION", help="Of the other machine. Default: that of this.")
+        str,
+        typer.Option(metavar="VERSION", help="Python of the other machine. Default: of this one."),
     ] = f"{sys.version_info.major}.{sys.version_info.minor}",
     imb: Annotated[
-        bool, typer.Option("--imb", help="With the benchmark programs in Intel MPI's wheel.")
+        bool, typer.Option("--imb", help="Keep the benchmark programs of Intel MPI's wheel.")
     ] = False,
     processor: Annotated[
         str | None,
@@ -39,8 +40,8 @@ def bundle(
 ) -> None:
     """Pack Nearpeak, its packages, built programs and MPI libraries into one archive.
 
-    For a machine of the same kind that reaches no package index and has no compiler:
-    `tar xf FILE && ./nearpeak-bundle/nearpeak study`.
+    The archive is for a machine of the same architecture without a package index or compiler.
+    There: `tar xf FILE && ./nearpeak-bundle/nearpeak study`.
 
     Example: nearpeak bundle -o nearpeak.tar.xz --mpi openmpi-cuda --mpi intel --python 3.12
     """
@@ -71,7 +72,8 @@ def unbundle(
 ) -> None:
     """Unpack a bundle and check it: its files, this machine, its C library and Python.
 
-    Without Nearpeak, tar unpacks it; its own `nearpeak unbundle nearpeak-bundle` checks it.
+    A machine without Nearpeak unpacks it with tar, then checks it with the Nearpeak inside:
+    `nearpeak-bundle/nearpeak unbundle nearpeak-bundle`.
 
     Example: nearpeak unbundle nearpeak.tar.xz /opt
     """

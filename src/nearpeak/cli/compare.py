@@ -10,14 +10,20 @@ from nearpeak.errors import UserError
 
 HELP = """Judge studies against earlier ones: what became slower.
 
-OLD is the baseline, all that follow together are the new side. Each is a
-folder of `nearpeak study`, or a folder full of them. Every run of a study is
-a session: three of each side tell most changes from the scatter of sessions.
+OLD is the baseline; all folders that follow are the new side together. Each is
+a folder of `nearpeak study`, or a folder that holds such folders. Every run of
+a study is a session. Measure three sessions of each side: with fewer, most
+changes cannot be told from the scatter of sessions.
 
-Exit status: 0 nothing was proven to have regressed; 1 something is surely
-slower, by more than the tolerance, or surely fails more often, or returns
-wrong data now, or was not measured now (--allow-missing accepts that); 2 bad
-input.
+Exit status:
+
+  0  nothing is proven to have regressed
+
+  1  something is surely slower, by more than the tolerance; or surely fails
+     more often; or returns wrong data now; or was not measured now
+     (--allow-missing accepts that)
+
+  2  bad input
 
 Examples:
 

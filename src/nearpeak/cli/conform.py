@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from nearpeak.conform.model import Conformance
     from nearpeak.conform.plan import Chosen
 
-HELP = """Try every operation of an MPI library on every kind of memory, verified by bytes.
+HELP = """Try every operation of an MPI library on every kind of memory, and check every byte.
 
-Two ranks, on the host and, where there are GPUs, between two of them, and
-three and four where an operation runs among more: buffers of every kind and
-allocator, at odd addresses, of sizes around the limits where libraries change
-their protocol, 64 allocations in turn, and the growth of memory while buffers
-come and go. Crashes and hangs end one job, and the rest goes on in the next. A
-folder has conform.jsonl (all that was seen), conform.json and conform.html,
-which `nearpeak report DIR` makes again.
+Two ranks run on the host and, where there are GPUs, between two of them; three
+and four ranks too if an operation runs among more. The cases are: buffers of
+every kind and allocator; odd addresses; sizes around the limits where libraries
+change their protocol; 64 allocations in turn; the growth of memory while buffers
+are allocated and freed. A crash or hang ends one job; the next job tries the
+rest. The folder has conform.jsonl (all that was seen), conform.json and
+conform.html; `nearpeak report DIR` makes both again.
 
-Exit status: 0 all is done; 1 something crashed, hung, was refused, leaks or
-arrived wrong: the last line says how much; 2 bad input.
+Exit status: 0 all operations work; 1 something crashed, hung, was refused,
+leaks or received wrong data (the last line says how much); 2 bad input.
 
 Examples:
 
@@ -65,8 +65,8 @@ def conform(
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Of both ranks: H host, P pinned, D device, M managed. Default: all that this"
-            " machine has.",
+            help="Memory of both ranks: H host, P pinned, D device, M managed. Default: all that"
+            " this machine has.",
         ),
     ] = None,
     allocators: Annotated[
@@ -74,14 +74,17 @@ def conform(
         typer.Option(metavar="NAME,...", help="plain, async, vmm, ... (docs/conform.md)."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The data of three sizes in plain memory alone.")
+        bool, typer.Option("--quick", help="Check only the data of three sizes in plain memory.")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Every check with every allocator, whatever crashes.")
+        bool,
+        typer.Option("--full", help="Every check with every allocator, even if some crash."),
     ] = False,
     limit: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="A case without a word for so long hangs. Default: 20s."),
+        typer.Option(
+            metavar="TIME", help="A case that is silent for this time hangs. Default: 20s."
+        ),
     ] = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR", help="The folder.")
@@ -107,7 +110,7 @@ def conform(
     )
     if resume and chosen != Chosen():
         raise UserError(
-            "--resume takes every option from the run that it completes: give it -o DIR alone"
+            "--resume takes every option from the run that it completes: give only -o DIR"
         )
     if _run(Path(output), None if resume else chosen).failed:
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     ranks: Annotated[int, typer.Option(min=1, help="Ranks that will run on this host.")] = 2,
 ) -> None:
-    """Name what on this machine will spoil a measurement, and what to do about it.
+    """Show what on this machine will spoil a measurement, and what to do about it.
 
     Exit status: 0 if nothing is bad, 1 otherwise.
 

@@ -32,13 +32,13 @@ def machine(
     remote_shell: RemoteShell = None,
     all_pairs: Annotated[
         bool,
-        typer.Option("--all-pairs", help="List the path of every pair of GPUs, too."),
+        typer.Option("--all-pairs", help="Also list the path of every pair of GPUs."),
     ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
-            help="Write the files that describe this machine to FILE, to be sent to the project. "
-            "It holds no serial numbers, no addresses and no names of hosts or users.",
+            help="Write the files that describe this machine to FILE, to send it to the project. "
+            "FILE has no serial numbers, no addresses and no names of hosts or users.",
             metavar="FILE",
         ),
     ] = None,
@@ -47,7 +47,7 @@ def machine(
         typer.Option(help="Draw this machine into FILE, an SVG.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Show this machine, its data paths, and why it lacks the others.
+    """Show this machine, its data paths, and why other paths are not available.
 
     Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --all-pairs |
     nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt |
@@ -127,7 +127,7 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
     _print_table(console, _gpus(here))
     _print_table(console, _links(here))
     if any(link.peer for link in here.gpu_links):
-        console.print("* no peer access: copies go through host memory")
+        console.print("* GPUs without peer access: copies go through host memory")
     for note in here.gpu_notes:
         console.print(note, style="yellow")
     _print_table(console, _paths(paths))
@@ -135,7 +135,7 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
     if len(local) > LOCAL_ROWS:
         console.print(f"and {len(local)} local memory paths, {local[0].id} to {local[-1].id}")
     if missing:
-        console.print("Paths that are not here", style="bold")
+        console.print("Paths that are not available", style="bold")
         for reason in missing:
             console.print(f"  {reason}")
 

@@ -14,12 +14,12 @@ from nearpeak.numbers import printable
 
 HELP = """Make a study's results and report again from its records, and print the table.
 
-Writes results.json and report.html into the study folder, or where -o says;
-of the folder of `nearpeak conform` conform.json and conform.html, with its
-exit status. A folder that is read-only is shown and judged, and nothing is
-written.
+Writes results.json and report.html into the study folder, or into the folder
+of -o. For a folder of `nearpeak conform` it writes conform.json and
+conform.html, and has the exit status of that command. If the folder is
+read-only, it prints and judges, and writes nothing.
 
-Exit status: 0; 1 if a launch had failed or a requirement is missed; 2 for bad input.
+Exit status: 0; 1 if a launch failed or a requirement is not met; 2 for bad input.
 
 Examples:
 
@@ -63,15 +63,15 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Set the two tables beside those published of a machine, like lassen-2019;"
-            " may be given several times.",
+            help="Compare the two tables with those published for a machine, like lassen-2019."
+            " May be given several times.",
         ),
     ] = None,
     require: Require = None,
     as_junit: Annotated[
         Path | None,
         typer.Option(
-            "--junit", metavar="FILE", help="Write JUnit XML of what is required, for CI."
+            "--junit", metavar="FILE", help="Write the requirements as JUnit XML, for CI."
         ),
     ] = None,
 ) -> None:
@@ -82,7 +82,7 @@ def report(
         _report_study(folder, output, open_it, beside or [], require or [], as_junit)
         return
     if beside or require or as_junit:
-        raise UserError(f"{folder} is of `nearpeak conform`: it takes --open and -o alone")
+        raise UserError(f"{folder} is of `nearpeak conform`: give only --open and -o")
     records = journal.read(folder)
     target = _target(folder, output, open_it)
     failed = write(target, records).failed
@@ -152,4 +152,4 @@ def _show(page: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):
-        raise UserError(f"no browser was found to open {page}: copy it to where there is one")
+        raise UserError(f"no browser was found to open {page}: copy it to a machine that has one")

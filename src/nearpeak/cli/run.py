@@ -75,20 +75,20 @@ def run(
         typer.Option(
             metavar="N",
             min=1,
-            help="So many ranks, one for each core or GPU (1: of applications). Default: 2, or"
-            " more where the benchmark needs them.",
+            help="Number of ranks, each with a core or GPU of its own. Default: 2, or more where"
+            " the benchmark needs them. 1 rank: applications only.",
         ),
     ] = None,
     oversubscribe: Annotated[
         bool,
-        typer.Option("--oversubscribe", help="With --ranks: more ranks than cores share them."),
+        typer.Option("--oversubscribe", help="With --ranks: let more ranks than cores share them."),
     ] = False,
     buffers: Annotated[
         str,
         typer.Option(
             metavar="A,B",
-            help="Of the ranks, or of the first and the second half of them: H host, P pinned,"
-            " D device, M managed.",
+            help="Memory of the first half of the ranks and of the second (one letter: of all):"
+            " H host, P pinned, D device, M managed.",
         ),
     ] = "H,H",
     hosts: Hosts = None,

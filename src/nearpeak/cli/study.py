@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HELP = """Measure every MPI library on every data path, next to what the path can carry.
+HELP = """Measure every MPI library on every data path, and what the path carries without MPI.
 
-Shows the plan and an estimate, runs it, and ends with a table and a report in the study folder.
+Shows the plan with an estimate, runs it, prints a table and writes a report into the study folder.
 
 Examples:
 
@@ -73,11 +73,11 @@ Exit status:
     0    every launch ended well, and every requirement is met
 
     1    a launch crashed, hung, received wrong data or failed, or a
-         requirement is missed: the last line says which
+         requirement is not met: the last line says which
 
     2    bad input
 
-    130  Ctrl-C; 128 + N for another signal N
+    130  ended by Ctrl-C; 128 + N for another signal N
 """
 DEFAULT_FOLDER = "study"
 
@@ -109,8 +109,8 @@ def study(
         str | None,
         typer.Option(
             metavar="N,...",
-            help="Paths of so many ranks (1: of applications). Default: 2, 4, and one for each"
-            " core or GPU.",
+            help="Paths with these numbers of ranks. Default: 2, 4, and one rank for each core or"
+            " GPU. 1 rank: applications only.",
         ),
     ] = None,
     oversubscribe: Annotated[
@@ -120,8 +120,8 @@ def study(
         str | None,
         typer.Option(
             metavar="FAMILY,...",
-            help="All benchmarks of them: pt2pt, collective, rma, datatype, overlap, stream; all"
-            " (of these); app.",
+            help="All benchmarks of these families: pt2pt, collective, rma, datatype, overlap,"
+            " stream; all (means these six); app.",
         ),
     ] = None,
     benchmarks: Annotated[
@@ -139,8 +139,8 @@ def study(
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Of the first half of the ranks and the second: H host, P pinned, D device,"
-            " M managed. Default: by the path.",
+            help="Memory of the first half of the ranks and of the second: H host, P pinned,"
+            " D device, M managed. Default: that of the path's ends.",
         ),
     ] = None,
     sizes: Annotated[
@@ -149,21 +149,23 @@ def study(
     problem_sizes: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=SIZES", help="Of an application, like jacobi2d=4K,16K. Default: its own."
+            metavar="NAME=SIZES",
+            help="Problem sizes of an application, like jacobi2d=4K,16K. Default: its own.",
         ),
     ] = None,
     budget: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit the study to this time, like 90s or 5m. With --resume: so much more.",
+            help="Fit the study to this time, like 90s or 5m. With --resume: add this time.",
         ),
     ] = None,
     launches: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Launches of each case, with --resume: in all. Default: 6 to 12, until precise.",
+            help="Launches of each case. Default: 6 to 12, until precise. With --resume: in all,"
+            " with those that the study has.",
         ),
     ] = None,
     slot_ms: Annotated[
@@ -171,13 +173,13 @@ def study(
         typer.Option(
             metavar="MS",
             min=1,
-            help="Time for one case in one launch. Default: by how samples scatter.",
+            help="Time for one case in one launch. Default: chosen from the scatter of samples.",
         ),
     ] = None,
     launch_limit: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="After this time without a record a launch is ended as hung."
+            metavar="TIME", help="A launch that writes no record for this time is ended as hung."
         ),
     ] = None,
     require: Require = None,
@@ -194,8 +196,8 @@ def study(
         bool,
         typer.Option(
             "--resume",
-            help="Complete the study in DIR, with its own options, or add to it: --budget,"
-            " --launches.",
+            help="Complete the study in DIR with its own options; --budget or --launches add to"
+            " it.",
         ),
     ] = False,
     force: Annotated[
@@ -249,16 +251,18 @@ def study(
         more = Options(budget_seconds=line.budget_seconds, launches=line.launches)
         if file is not None or line != more:
             raise UserError(
-                "--resume takes every option from the study that it completes: give it -o DIR "
-                "alone, --budget or --launches to add to it, and --require"
+                "--resume takes every option from the study that it completes: give only -o DIR, "
+                "--budget or --launches to add to it, and --require"
             )
         if retry:
-            raise UserError("--retry goes with a new study: what this one rests on was tried")
+            raise UserError(
+                "--retry is for a new study: a resumed one keeps the outcome of its trials"
+            )
         wanted = _requirements(require or [])
         _resume(Path(output or DEFAULT_FOLDER), more, wanted, force=force, dry_run=dry_run)
         return
     if force:
-        raise UserError("--force goes with --resume alone: give both, or neither")
+        raise UserError("--force needs --resume: give both, or neither")
     options = merge(read_study_file(file), line) if file else line
     wanted = _requirements(require or options.require)
     _start(options, Path(output or options.output or DEFAULT_FOLDER), wanted, retry, dry_run)
@@ -314,8 +318,8 @@ def _start(
     journal = create(folder, machine, plan)
     if not options.libraries:
         print(
-            "These libraries are all that was found; --mpi NAME chooses (`nearpeak mpi list` shows"
-            " them).",
+            "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
+            " list` shows them).",
             file=sys.stderr,
         )
     _warn(machine)

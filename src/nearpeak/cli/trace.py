@@ -8,10 +8,10 @@ import typer
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
-A small library that is loaded into every rank counts, for each operation,
-size of messages, memory and place of the other rank: calls, bytes, time; and
-the same of each rank. The application is not changed. With --study beside it
-what messages of these sizes take on a study's path without MPI.
+A small library is loaded into every rank; the application is not changed. It
+counts calls, bytes and time for each operation, message size, memory and place
+of the other rank, and for each rank. With --study, the table also has the time
+of messages of these sizes on a path of that study without MPI.
 
 Exit status: that of the command; 2 bad input, or nothing to count.
 
@@ -39,8 +39,8 @@ def trace(
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="The MPI library of the application: its name, or a path. Default: the one that"
-            " the first program in COMMAND is linked with.",
+            help="The MPI library of the application: its name, or a path. Default: that of the"
+            " first program in COMMAND that is linked with one.",
         ),
     ] = None,
     study: Annotated[
@@ -51,7 +51,7 @@ def trace(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it all as JSON.")
     ] = None,
     show_all: Annotated[
-        bool, typer.Option("--all", help="Print every row, not the longest alone.")
+        bool, typer.Option("--all", help="Print every row, not only the longest.")
     ] = False,
 ) -> None:
     """Runs it, prints the table; exits as the command did."""

@@ -45,7 +45,7 @@ def compare(
     both, unmatched = _match(then, now, failed, missing)
     if not both and not failing:
         raise UserError(
-            f"{_named(old)} and {_named(new)} share nothing: compare studies of the same"
+            f"{_named(old)} and {_named(new)} have nothing in common: compare studies of the same"
             " libraries, paths, benchmarks and sizes"
         )
     sessions = [session for found in (before, after) for session in found.values()]

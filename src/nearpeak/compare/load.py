@@ -41,8 +41,8 @@ def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
     for study in new:
         if (folder := known.get(_identity(study))) is not None:
             raise UserError(
-                f"{folder} and {study.folder} are the same study, which compared with itself tells"
-                " nothing: give one that was measured anew"
+                f"{folder} and {study.folder} are the same study: compare it with another one,"
+                " measured at another time"
             )
 
 
@@ -73,7 +73,7 @@ def _check_different(studies: Sequence[Study]) -> None:
         name = _identity(study)
         if name in known:
             raise UserError(
-                f"{known[name]} and {study.folder} are the same study: give it once on a side"
+                f"{known[name]} and {study.folder} are the same study: give it only once"
             )
         known[name] = study.folder
 

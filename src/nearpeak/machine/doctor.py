@@ -102,7 +102,7 @@ def _cores(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="bad",
             id="cores",
-            message=f"{have}, fewer than {patient.ranks} ranks: they would take turns",
+            message=f"{have}, fewer than {patient.ranks} ranks: ranks would share cores",
             hint="use a machine with more cores, or widen the CPU affinity (taskset, cpuset, "
             "the batch job's CPUs)",
         )
@@ -121,7 +121,7 @@ def _smt(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="warn",
             id="smt",
-            message=f"SMT siblings of the usable cores belong to others (CPUs "
+            message=f"other jobs may use the SMT siblings of the usable cores (CPUs "
             f"{format_list(foreign)}): their load slows the ranks",
             hint="ask for whole cores (Slurm: --hint=nomultithread or --exclusive)",
         )
@@ -137,7 +137,7 @@ def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
     room = shm_bytes(patient.tree)
     wanted = patient.ranks * (IN_FLIGHT + SEGMENT)
     hint = (
-        f"a window of {WINDOW} large messages ({IN_FLIGHT // MIB} MiB in flight) wants "
+        f"a window of {WINDOW} large messages ({IN_FLIGHT // MIB} MiB in flight) needs "
         f"{wanted // MIB} MiB for {patient.ranks} ranks: mount -o remount,size={wanted // MIB}M "
         f"{SHM}; in a container: --shm-size={wanted // MIB}m or --ipc=host"
     )
@@ -199,9 +199,9 @@ def _quota(patient: Patient) -> Iterator[Diagnosis]:
     yield Diagnosis(
         severity="bad" if short else "warn",
         id="cpu-quota",
-        message=f"the control group may use {quota:g} CPUs' time"
-        + (f", less than {patient.ranks} ranks take" if short else "")
-        + ": it is stopped for the rest of each period",
+        message=f"the control group may use the time of {quota:g} CPUs"
+        + (f", less than {patient.ranks} ranks need" if short else "")
+        + ": when it is used up, the ranks are stopped until the next period",
         hint=hint,
     )
 
@@ -236,7 +236,7 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
             severity="warn",
             id="single-copy",
             message="single copy (process_vm_readv) works only for ranks that permit it "
-            f"(ptrace_scope {scope}): UCX does, other libraries may not, and then {slower}",
+            f"(ptrace_scope {scope}). UCX permits it; with libraries that do not, {slower}",
             hint=unlock,
         )
     else:
@@ -298,15 +298,15 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="bad",
             id="settings-file",
-            message=f"{path} changes the library's settings silently: `default` would not be so",
-            hint="move it away, and name its settings in the study instead",
+            message=f"{path} changes the settings of libraries: `default` would not be the default",
+            hint="move it away, and give its settings to the study by name instead",
         )
     if system:
         yield Diagnosis(
             severity="warn",
             id="settings-file",
             message=f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
-            hint="see what it sets; results hold for these settings only",
+            hint="look at its settings; results are valid for these settings only",
         )
     if not found and not system:
         yield Diagnosis(severity="ok", id="settings-file", message="no stray settings file")
@@ -322,9 +322,9 @@ def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="warn",
             id="settings-variables",
-            message=f"every launch inherits {', '.join(names)}: `default` would not be so",
-            hint="unset them, and name them as settings in the study instead; the records keep "
-            "their values",
+            message=f"every launch inherits {', '.join(names)}: `default` would not be the default",
+            hint="unset them, and give them to the study as named settings instead; the records "
+            "keep their values",
         )
 
 
@@ -337,7 +337,7 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="ok",
             id="memory-binding",
-            message="memory of one NUMA node: there is nothing to bind",
+            message="the machine has one NUMA node: memory need not be bound",
         )
         return
     if not patient.tree.live:
@@ -411,8 +411,8 @@ def _steal(patient: Patient) -> Iterator[Diagnosis]:
     yield Diagnosis(
         severity="bad" if share > STEAL_BAD else "warn",
         id="steal",
-        message=f"since it started, {share:.1%} of the time this virtual machine wanted to run "
-        "went to others on its host",
+        message=f"{share:.1%} of the CPU time of this virtual machine went to others on its host "
+        "(since it started)",
         hint="use a machine with dedicated CPUs, or measure when its neighbours are quiet",
     )
 

@@ -17,7 +17,10 @@ def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
     """Every finding about GPUs; none on a machine where nobody knows of one."""
     for note in patient.machine.gpu_notes:
         yield Diagnosis(
-            severity="warn", id="gpus", message=note, hint="mend it, or measure without them"
+            severity="warn",
+            id="gpus",
+            message=note,
+            hint="repair it, or measure without these GPUs",
         )
     if not patient.machine.gpus:
         return
@@ -70,7 +73,7 @@ def _clocks(patient: Patient) -> Iterator[Diagnosis]:
             severity="warn",
             id="gpu-clocks",
             message=f"GPU {gpu.index} runs slower than it can: {reasons}",
-            hint="let it rest and cool, end other programs on it, and see its power limit "
+            hint="let it cool, end other programs on it, and check its power limit "
             "(nvidia-smi -q -d PERFORMANCE,POWER)",
         )
 
@@ -93,9 +96,9 @@ def _mps(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="warn",
             id="mps",
-            message=f"an MPS daemon{whose} is there already: launches of Nearpeak do not go "
-            "through it, but programs in it use the GPUs too",
-            hint="have it ended (echo quit | nvidia-cuda-mps-control)",
+            message=f"an MPS daemon{whose} is already running: launches of Nearpeak do not use "
+            "it, but its programs use the GPUs too",
+            hint="end it (echo quit | nvidia-cuda-mps-control)",
         )
 
 
@@ -109,8 +112,8 @@ def _peers(patient: Patient) -> Iterator[Diagnosis]:
                 id="gpu-peer",
                 message=f"GPUs {pairs} are joined by {kind}, but may not reach each other's "
                 f"memory ({refused[0].peer})",
-                hint="NVSwitch wants nvidia-fabricmanager to run; PCIe wants ACS off in the "
-                "firmware",
+                hint="NVSwitch needs a running nvidia-fabricmanager; PCIe needs ACS turned off in "
+                "the firmware",
             )
 
 
@@ -132,7 +135,7 @@ def _lanes(patient: Patient) -> Iterator[Diagnosis]:
                 id="gpu-links",
                 message=f"GPU {gpu.index} has {counts.get(gpu.index, 0)} active NVLinks, others "
                 f"of its kind {most[gpu.name]}",
-                hint="see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board looked at",
+                hint="see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
             )
 
 
@@ -148,8 +151,8 @@ def _iommu(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis(
             severity="warn",
             id="iommu",
-            message=f"{_names(behind)}: the IOMMU translates addresses, so that copies between "
-            "devices go through the CPU, or are lost",
+            message=f"{_names(behind)}: the IOMMU translates addresses, so copies between "
+            "devices go through the CPU, or their data is lost",
             hint="boot with iommu=pt, or turn the IOMMU off in the firmware",
         )
 

@@ -85,8 +85,8 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
     def path(name: str, how: str) -> Path:
         return Path(
             id=name,
-            summary=f"GPU {gpu.index} ({gpu.name}) to itself, {how}; the peak is half that of its "
-            "memory, where each byte is read and written",
+            summary=f"GPU {gpu.index} ({gpu.name}) to itself, {how}; the peak is half the rate of "
+            "its memory, as each byte is read and written",
             transport="memory",
             ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
             theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,

@@ -68,7 +68,7 @@ def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing
             ends=(host_end(first), host_end(second)),
         )
     return Missing(
-        SAME_NUMA, "this process may use no two cores of one NUMA node; allow it more CPUs"
+        SAME_NUMA, "this process may not use two cores of one NUMA node; allow it more CPUs"
     )
 
 
@@ -238,7 +238,7 @@ def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[Path | Missi
             )
             continue
         if memory.index not in cores:
-            why = "this process may use none of its cores" if memory.cpus else "it has no cores"
+            why = "this process may not use its cores" if memory.cpus else "it has no cores"
             found.append(Missing(name, f"{why}; measured from other nodes"))
         found += [_local(memory, node, here) for node, here in _own_first(memory, cores)]
     return found

@@ -29,7 +29,7 @@ def _failed_words(results: Results) -> Iterator[str]:
     who = Counter(one.who.label for one in results.failures if one.who != CEILING)
     if who:
         names = ", ".join(f"{label} ({count(times, 'launch')})" for label, times in who.items())
-        yield f"Find out first why launches failed: {names}."
+        yield f"First find out why launches failed: {names}."
 
 
 def _best_remedy(results: Results) -> list[str]:
@@ -67,9 +67,10 @@ def _without_findings(found: list[Group]) -> Iterator[str]:
         yield f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
         return
     yield (
-        f"Nothing that was measured comes near the ceiling on {furthest.headline.place.path} in"
-        f" {case(furthest.case)} at {size(furthest.case.x)}: {best_words(furthest.headline)}"
-        f" reaches {percent(_reached(furthest))} % of it. Try other settings or libraries."
+        f"No library comes near the ceiling on {furthest.headline.place.path} in"
+        f" {case(furthest.case)} at {size(furthest.case.x)}: the best one,"
+        f" {best_words(furthest.headline)}, reaches {percent(_reached(furthest))} % of it."
+        " Try other settings or libraries."
     )
 
 

@@ -21,22 +21,27 @@ Times = dict[tuple[Who, Place], dict[int, float]]  # us of single messages, by t
 FAR = 0.2  # a prediction that is off by more is told, relative
 PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
 
-ABOUT = (
-    "The time of an iteration is that of the slowest rank. Roofline: the least time in which"
-    " its ranks could copy what an iteration must, by the ceiling of their memory, of a host's"
-    " by a core for each of them, of a GPU's for all ranks that share it, over the measured one."
-    " Not computing: what is left of an iteration but its computation on the rank that computes"
-    " longest; not where kernels go on beside messages (exposed compute: the CPU does nothing"
-    " but wait for them). Imbalance: the longest computation of a rank over the mean of all;"
-    " ranks that share a GPU have none and no efficiency, as one's kernels wait for the other's,"
-    " in all parts. Efficiency: against the fewest ranks, of weak scaling t / t', of strong"
-    " scaling over the ratio of the ranks. Hidden: by how much it is shorter than one after the"
-    " other, of the shorter of communication, with its packing, and computation, each measured"
-    " alone. Predicted: the time of its messages by the latency and the rate of the same"
-    " library's messages in this study, beside what they took on the rank that waits least for"
-    " others; not of what is hidden by computation or staged. Ratios are medians of those of"
-    " single blocks."
-)
+ABOUT = {
+    "Time": "of an iteration on the slowest rank",
+    "Roofline": "the least time in which the ranks could copy what an iteration must copy, divided"
+    " by the measured time. The least time follows from the ceiling of their memory: of host"
+    " memory with one core for each rank, of GPU memory for all ranks that share the GPU",
+    "Not computing": "the share of an iteration that is left after the computation of the rank that"
+    " computes longest. None where kernels run beside messages (exposed compute: there the CPU"
+    " does nothing but wait for them)",
+    "Imbalance": "the longest computation of a rank, divided by the mean over all ranks. Ranks that"
+    " share a GPU have no imbalance and no efficiency: in all parts, the kernels of one wait for"
+    " those of another",
+    "Efficiency": "compared with the fewest ranks: t / t' for weak scaling; for strong scaling the"
+    " same, divided by the ratio of the numbers of ranks",
+    "Hidden": "by how much an iteration is shorter than communication and computation one after the"
+    " other, divided by the shorter of both. Communication, with its packing, and computation are"
+    " each measured alone",
+    "Messages": "what the messages took on the rank that waits least for others",
+    "Predicted": "what the messages should take, by the latency and the rate of the same library's"
+    " messages in this study. None for messages that are staged or hidden by computation",
+    "Ratios": "medians of the ratios of single blocks",
+}
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ def _section(benchmark: Benchmark, found: Sequence[Application], times: Times) -
         summary=benchmark.summary,
         table=Table(
             title=f"{benchmark.name}.",
-            caption=f"Where a row does not say otherwise: {_words(_ways(benchmark))}.",
+            caption=f"Unless a row says otherwise: {_words(_ways(benchmark))}.",
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
@@ -359,22 +364,21 @@ def _reasons(one: Application, times: Mapping[int, float]) -> Iterator[str]:
     above = min((x for x in times if x >= largest), default=largest)
     around = [f"{size(x)} ({number(times[x])} µs)" for x in (below, above) if x in times]
     if len(around) == 2 and abs(times[below] / times[above] - 1) > FAR:
-        yield f"its {size(largest)} are between {' and '.join(around)} of the study"
+        yield f"its {size(largest)} lie between {' and '.join(around)}, which the study measured"
     if _off(one) < 0:  # the rest makes messages slower
         return
     if one.work and one.work.own_bytes:
-        yield f"a rank also sends itself {size(one.work.own_bytes)}, which is not predicted"
+        yield f"a rank also sends {size(one.work.own_bytes)} to itself, which is not predicted"
     pause = (one.cell.median or 0.0) - (one.messages_us or 0.0)
     if "gpu" in one.cell.place.ends and pause >= PAUSE_US:
         yield (
-            f"{number(pause)} µs go by between them, and those of the study follow each other at"
-            " once"
+            f"{number(pause)} µs pass between its messages; those of the study follow each other"
+            " without a pause"
         )
     # It has a roofline where no caches hold its cells.
     if one.roofline and "gpu" not in one.cell.place.ends:
         yield (
-            "its cells leave nothing in the caches of what messages use, and those of the study"
-            " find it there"
+            "its cells push its messages out of the caches; those of the study stay in the caches"
         )
 
 

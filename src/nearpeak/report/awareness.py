@@ -25,8 +25,9 @@ def table(results: Results) -> Table:
     return Table(
         title="What each library does with GPU buffers.",
         caption=(
-            "✓: done, and the data was right; ok alone: so too, but not after other operations in"
-            " one job. Buffers of each rank: H host, P pinned, D device, M managed."
+            "✓: the operation works, and its data is right. ok alone: it works in a job of its own,"
+            " but not after other operations in one job. Buffers of each rank: H host, P pinned,"
+            " D device, M managed."
         ),
         head="Library",
         columns=[

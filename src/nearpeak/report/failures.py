@@ -70,8 +70,9 @@ def table(results: Results) -> Table:
     return Table(
         title="Launches that failed.",
         caption=(
-            "Launches of one library on one path that ended alike share a row, with the message,"
-            " log and command of the first. The logs lie in the study folder, beside this page."
+            "A row stands for all launches of one library on one path that ended in the same way."
+            " Its message, log and command are those of the first. The logs are in the study"
+            " folder, beside this page."
         ),
         head="Library",
         columns=[

@@ -33,17 +33,17 @@ TITLES = {
     "nccl": "NCCL and RCCL",
 }
 AGAINST = {
-    "bound": "a bound, the least time, or the highest rate, at which their links could move what"
-    " they move: the best that can be done may be far from 100 %",
-    "ideal": "1, where the shorter of communication and computation costs no time; 2 is one after"
-    " the other. Below it stands the overlap: the share of the shorter that went on beside the"
-    " longer",
+    "bound": "a bound: the least time in which the links can carry their data, or the highest rate."
+    " Even the best possible operation may be far below 100 %",
+    "ideal": "1: the shorter of communication and computation costs no time. 2 means that they run"
+    " one after the other. The overlap below is the share of the shorter one that ran beside the"
+    " longer one",
     "measured": "the ceiling that was measured without MPI at the same size",
     "none": "nothing: what they could reach without MPI is not measured",
 }
 BUS = (
-    " Of collective operations the largest size has the bus bandwidth too, as nccl-tests defines"
-    " it: what at least one rank must send or receive, over the time."
+    " Collective operations have the bus bandwidth too, at the largest size, as nccl-tests defines"
+    " it: the bytes that at least one rank must send or receive, divided by the time."
 )
 _TOLD = 4  # operations in a sentence
 SCATTERED = 2.0  # launches that differ by more than this factor show their range
@@ -123,8 +123,8 @@ def _about(results: Results, name: str) -> Iterator[str]:
         if one.family == name and one.name in measured:
             found[one.ceiling if one.bound is None else "ideal"].append(one.name)
     for kind, operations in found.items():
-        whose = "" if len(found) == 1 else f" ({', '.join(operations)})"
-        yield f"Held against {AGAINST.get(kind, kind)}{whose}."
+        whose = "" if len(found) == 1 else f"{', '.join(operations)}: "
+        yield f"{whose}{'compared' if whose else 'Compared'} with {AGAINST.get(kind, kind)}."
 
 
 def _axes(curves: Sequence[Curve]) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _axes(curves: Sequence[Curve]) -> Iterator[str]:
     common = _common(curves)
     if words := axes_words(common):
         more = any(curve.axes.keys() - common.keys() for curve in curves)
-        rest = "; what is not the same of all stands below their names" if more else ""
+        rest = "; what differs between operations is shown below their names" if more else ""
         yield f"Measured with {', '.join(words)}{rest}."
 
 
@@ -146,8 +146,8 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
     ]
     if of_blocks and any(cell.who.library in summary.no_mpi(results) for cell in cells):
         yield (
-            f"The size of {', '.join(of_blocks)} is that of one rank's block, with NCCL too;"
-            " nccl-tests tells the whole buffer, as many times as large as there are ranks."
+            f"The size of {', '.join(of_blocks)} is the size of one rank's block, with NCCL too."
+            " nccl-tests has the size of the whole buffer: this size times the number of ranks."
         )
 
 
@@ -200,10 +200,11 @@ def _table(
     return Table(
         title=f"{title(name)}.",
         caption=(
-            "Medians at a small, a medium and a large message. The percentage below is of what it"
-            " is held against, at the same size. What failed says how in place of a figure."
-            " A range stands where launches differ by more than a factor of two; all intervals are"
-            f" in the table of all cells. {PAIRED if held else ''}{BUS if told else ''}"
+            "Medians at a small, a medium and a large message size. The percentage below a median"
+            " is its fraction of what it is compared with (above), at the same size. Where an"
+            " operation failed, the way it failed replaces the figure. A range is shown where"
+            " launches differ by more than a factor of two; the table of all cells has all"
+            f" intervals. {PAIRED if held else ''}{BUS if told else ''}"
         ),
         head="Operation",
         columns=[

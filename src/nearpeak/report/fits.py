@@ -16,9 +16,10 @@ def table(results: Results) -> Table:
     return Table(
         title="Hockney's model.",
         caption=(
-            "t(s) = latency + s / bandwidth, fitted to each curve, or to the sizes below and above"
-            " the change of its protocol. n½ is the size that reaches half of the bandwidth. Only"
-            " fits whose error is below 10 % at half of the sizes or more are shown."
+            "t(s) = latency + s / bandwidth, fitted to each curve. Where the protocol changes, the"
+            " sizes below and above the change have a fit each. n½ is the size that reaches half of"
+            " the bandwidth. A fit is shown if its error is below 10 % at half of the sizes or"
+            " more."
         ),
         head="Library",
         columns=[

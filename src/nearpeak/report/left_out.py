@@ -20,8 +20,11 @@ def table(results: Results) -> Table:
         for one in results.left_out
     ]
     return Table(
-        title=f"Left out, to have {LEAST_BLOCKS} launches of the rest in the budget.",
-        caption="Budget: --budget that keeps it. What --benchmarks or --paths name stays.",
+        title=f"Left out, so that the budget holds {LEAST_BLOCKS} launches of all else.",
+        caption=(
+            "Budget: the --budget with which it would be measured. What --benchmarks or --paths"
+            " name is always measured."
+        ),
         head="What",
         columns=[
             Column("budget", "budget", figure=False),

@@ -52,8 +52,8 @@ def _defects(results: Results) -> Iterator[Notice]:
     if found := defects(results):
         what = " or the ".join(sorted({reference(cell.ceiling) for cell in found}, reverse=True))
         text = (
-            f"{count(len(found), 'cell')} above the {what}: more than 103 % of it is a defect of"
-            f" the {what}, not a merit of the library."
+            f"{count(len(found), 'cell')} {'is' if len(found) == 1 else 'are'} above the {what}."
+            f" More than 103 % is a defect of the {what}, not a merit of the library."
         )
         yield Notice(text, tuple(map(_defect, found)), tone="bad")
 
@@ -69,7 +69,7 @@ def _defect(cell: Cell) -> str:
 def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
     if not results.complete:
         why = f": {results.ended}" if results.ended else ""
-        text = f"This study is not complete{why}. To go on with it:"
+        text = f"This study is not complete{why}. To continue it:"
         yield Notice(text, tone="note", command=resume_command(folder))
 
 
@@ -82,7 +82,10 @@ def _lacking(results: Results) -> Iterator[Notice]:
 
 def _unaware(results: Results) -> Iterator[Notice]:
     if found := awareness.sentences(results.awareness):
-        text = "Operations with GPU buffers failed, alone or after others, or were not tried."
+        text = (
+            "Some operations with GPU buffers failed (alone, or after others in one job), or were"
+            " not tried."
+        )
         yield Notice(text, tuple(found), tone="note", details="aware")
 
 
@@ -112,6 +115,6 @@ def _few_launches(results: Results) -> Iterator[Notice]:
     measured = [cell for cell in results.cells if cell.median is not None]
     if few := sum(cell.ci95 is None for cell in measured):
         yield Notice(
-            f"{few} of {count(len(measured), 'cell')} have fewer than {FEWEST} launches: they show"
-            " a range, no 95 % interval."
+            f"{few} of {count(len(measured), 'cell')} have fewer than {FEWEST} launches: they have"
+            " a range instead of a 95 % interval."
         )

@@ -109,7 +109,7 @@ class Matrix:
         if sure:
             return f"{head} slowest is {pair} with {values}."
         return (
-            f"{head} no pair is slower than all others beyond doubt;"
+            f"{head} no pair is proven to be slower than all others;"
             f" the slowest figure is {pair}'s, {values}."
         )
 

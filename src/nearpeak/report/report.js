@@ -129,7 +129,7 @@
       points.forEach((point) => places.push(place(point.size)));
       traces.push(...curveTraces(points,
         { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
-        ({ row }) => (variant.ideal ? `at best ${number(row.value)} ${variant.unit}: ` : variant.reference === "bound" ? `at least ${number(row.value)} ${variant.unit} by the links: ` : `ceiling ${number(row.value)} ${variant.unit} by `)
+        ({ row }) => (variant.ideal ? `at best ${number(row.value)} ${variant.unit}: ` : variant.reference === "bound" ? `bound ${number(row.value)} ${variant.unit} by ` : `ceiling ${number(row.value)} ${variant.unit} by `)
           + `${plain(data.methods[row.method])} ${spread(row.low, row.high, row.isInterval)}`, true));
     }
     data.contenders.forEach((contender, who) => {
@@ -507,7 +507,7 @@
 
   function comparisonTable(wantedGroup) {
     const list = element("table", undefined, "fit");
-    list.append(element("caption", "By message size; the ratio is of the second to the first, above 1 the second is better"));
+    list.append(element("caption", "By message size. Ratio: second to first; above 1, the second is better"));
     const head = element("tr");
     for (const [text, classes] of [["Size", "n"], ["Ratio", "n"], ["95 % interval", "n"], ["p, adjusted", "n"], ["Verdict", ""]]) {
       const cell = element("th", text, classes);

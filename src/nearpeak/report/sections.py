@@ -16,8 +16,8 @@ Span = tuple[float, float]
 
 # Said wherever a percentage stands beside the figures that it seems to follow from.
 PAIRED = (
-    "Percentages are medians of the ratios of single blocks, so they may differ from the ratio of"
-    " the figures beside them."
+    "Each percentage is the median of the ratios within single blocks, so it may differ from the"
+    " ratio of the two figures."
 )
 
 

@@ -54,9 +54,9 @@ def sentence(results: Results) -> str:
             else f"{len(judged)} sessions ({numbers}), which have"
         )
         words += f" Verdicts rest on {alone} {count(blocks, 'block')}"
-        words += ": too few to judge, or to say who is first." if blocks < FEWEST else "."
+        words += ": too few for verdicts and for saying who is first." if blocks < FEWEST else "."
     for one in results.sessions:
         if one.added:
-            words += f" Session {one.session + 1} added blocks to a study of which was said:"
+            words += f" Session {one.session + 1} added blocks to a study that had ended like this:"
             words += f" {one.added}."
     return words

@@ -22,14 +22,14 @@ HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a l
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
 VERDICTS = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
 FLAGS = {  # of cells: what each says
-    "few launches": "fewer than 6, so that there is a range and no interval",
+    "few launches": "fewer than 6 launches: a range instead of an interval",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",
     "few samples": "a launch took fewer samples than were asked for",
     "bimodal": "the launch medians fall into two groups",
     "held down": "a launch ran on hot or slowed hardware, or a hypervisor took its CPU time",
     "drift": "a launch ran while the path changed",
-    "fewer blocks": "the fraction rests on fewer blocks than the median: some lack the ceiling",
-    "above ceiling": "a fraction above 1.03: a defect of the ceiling, unless its interval holds 1",
+    "fewer blocks": "some blocks have no ceiling: the fraction rests on fewer than the median",
+    "above ceiling": "a fraction above 1.03: a defect of the ceiling, unless its interval has 1",
 }
 
 
@@ -57,7 +57,7 @@ class TheoryRow:
     def convention(self) -> str:
         """How the theoretical rate counts where that could be taken otherwise."""
         if self.place.shared:
-            return "half of the memory's traffic: a payload, counted once, is read and written"
+            return "half of the memory's rate, as each byte of payload is read and written once"
         return ""
 
 

@@ -15,19 +15,20 @@ from nearpeak.results.model import Attainable, CeilingPoint, Cell, Kind
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
 IDEAL = (
-    "Of communication beside computation the time of both at once over the longer alone is told: 1"
-    " is the bound, 2 says that one waited for the other. Overlap is the share of the shorter that"
-    " went on beside the longer. "
+    "Communication beside computation is shown as the time of both at once, divided by the time of"
+    " the longer one alone: 1 is the best possible, 2 means that one waited for the other. Overlap"
+    " is the share of the shorter one that ran beside the longer one. "
 )
 BOUND = (
-    "Collective operations stand beside a bound, and so do one-sided ones and datatypes: by what"
-    " the links carry none is better than the row 'bound' says, and perhaps none can be as good. "
+    "Collective and one-sided operations and datatypes are compared with a bound: the least time in"
+    " which the links can carry their data, or the highest rate. The best possible value may be"
+    " worse than the bound. "
 )
 
 # What a method takes that no library can count on.
 NEEDS = {
     "gpu": "holds the GPU between messages",
-    "window": "has all messages of a window beforehand",
+    "window": "knows all messages of a window in advance",
 }
 
 
@@ -39,13 +40,13 @@ def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
     return Table(
         title=ONE,
         caption=(
-            "The measured ceiling is the best of several methods at each message size. Rates are"
-            " its best over all sizes, times are of the smallest message that is not empty. [a, b]"
-            f" is a 95 % interval over launches, a range is of fewer than {FEWEST}. Theoretical:"
-            " the payload that the link can carry. % of theoretical tells how sound the hardware"
-            f" is: less than {percent(HEALTHY)} % is worth a look, if messages of"
-            f" {size(JUDGED_FROM)} or more were measured. Fact: no benchmark of MPI is held against"
-            " it."
+            "The measured ceiling is the best of several methods at each message size. A rate is"
+            " shown at the size where it is highest, a time at the smallest size above 0 B. [a, b]"
+            f" is a 95 % interval over launches; with fewer than {FEWEST} launches there is a range"
+            " instead. Theoretical: the payload that the link can carry. % of theoretical shows"
+            f" whether the hardware is sound: below {percent(HEALTHY)} %, check it, if messages of"
+            f" {size(JUDGED_FROM)} or more were measured. Fact: a figure that is the ceiling of no"
+            " MPI benchmark."
         ),
         head="Metric",
         columns=[
@@ -74,13 +75,13 @@ def _theory(row: TheoryRow) -> Row:
         "method": Value(best.method, "text", notes=_method_notes(best)),
     }
     if best.fact:
-        values["theoretical"] = Value("", "text", notes=("a fact, no ceiling of a benchmark",))
+        values["theoretical"] = Value("", "text", notes=("fact: not the ceiling of a benchmark",))
     elif row.one_way:
         known = row.theoretical_gbs
         notes = (row.convention,) if known and row.convention else ()
         values["theoretical"] = Value(known or "not known", notes=notes)
         if row.fraction is not None:
-            remark = "worth a look" if row.suspect else ""
+            remark = "check it" if row.suspect else ""
             values["fraction"] = Value(row.fraction, "percent", remark=remark)
     return Row(best.case.figure, values, names.detail(best.case))
 
@@ -98,12 +99,12 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
         paces = ", ".join(f"{number(one.value)} in {percent(one.share)} %" for one in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
     if best.otherwise:
-        notes.append("which method or pace is the best is not sure: the interval spans them all")
+        notes.append("not certain which method or pace is best: the interval covers all of them")
     if best.attainable is not None:
         words = " and ".join(NEEDS[one] for one in best.needs.get(best.method, ()))
         attained = f"{number(best.attainable.value)} ({best.attainable.method})"
         notes.append(
-            f"it {words}: a library can attain {attained}"
+            f"this method {words}; a library can attain {attained}"
             if words
             else f"a library can attain {attained}"
         )
@@ -124,12 +125,13 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
     return Table(
         title=TWO,
         caption=(
-            "Times are of 8 B, all else is of the largest message that all libraries were asked"
-            " for. [a, b] is a 95 % interval. The rows below the libraries have what percentages"
-            " are of. Ceiling: what the path carries without MPI at the same size, by any means."
-            " Attainable, told where it differs: what a library can reach of that, without the GPU"
-            " to itself or all messages of a window beforehand. Plateau: the best of the ceiling at"
-            f" any size. {PAIRED} "
+            "Times are those of messages of 8 B. All other figures are those of the largest message"
+            " size that all libraries were asked to send. [a, b] is a 95 % interval. The rows below"
+            " the libraries are the references of the percentages. Ceiling: what the path carries"
+            " without MPI at the same size, by any method. Attainable (shown where it differs from"
+            " the ceiling): what a library can reach, as it neither holds the GPU between messages"
+            " nor knows all messages of a window in advance. Plateau: the best value of the ceiling"
+            f" at any size. {PAIRED} "
             + (BOUND if any(map(has_bound, groups)) else "")
             + (IDEAL if any(_has(group, "ideal") for group in groups) else "")
             + about

@@ -109,14 +109,15 @@ def _print_links(results: Results, console: Console) -> None:
         return
     table = Table(box=None, pad_edge=False, padding=(0, 1), show_header=False)
     table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(_text(f"{row.name}: {row.ends}"), _text(row.figures), _text(row.share))
+        name, at = _text(f"{row.name}: {row.ends}"), _text(size(row.size_bytes))
+        table.add_row(name, at, _text(row.figures), _text(row.share))
     console.print()
     console.print(table)
-    sizes = ", ".join(size(one) for one in sorted({row.size_bytes for row in rows}))
-    said = f"bw of {sizes}, one direction: the best library, and its fraction of the ceiling"
+    said = "Rate in one direction at this size: the best library, and its fraction of the ceiling"
     console.print(_text(said, "dim"))
 
 
@@ -210,8 +211,9 @@ def _print_applications(results: Results, console: Console) -> None:
 
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
-        "Each value is of the size in its heading. Ceiling: what the path carries without MPI at"
-        " the same size. Plateau: its best at any size. [a, b]: 95 % interval."
+        "Headings have the message size of the figures below. Ceiling: what the path carries"
+        " without MPI at that size. Plateau: the best value of the ceiling at any size. [a, b]:"
+        " 95 % interval."
         f" {PAIRED}",
         "dim",
     )
@@ -236,7 +238,7 @@ def _findings(results: Results) -> Iterator[Text]:
     found = results.findings
     if not found:
         return
-    yield _text("What stands out, what surely loses most first:", "bold")
+    yield _text("What stands out, the largest certain losses first:", "bold")
     for finding in found[:_FINDINGS]:
         yield _text(f"  {finding.sentence} {wording.lost(finding)}".rstrip())
     yield from _more(len(found), _FINDINGS)

@@ -15,8 +15,8 @@ WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
 RANKS_SHOWN = 16
 WAITING = (
-    "Times of operations are added up over all ranks. The time of a call holds what it waited for"
-    " the other rank."
+    "Times of operations are sums over all ranks. The time of a call includes waiting for the other"
+    " rank."
 )
 
 

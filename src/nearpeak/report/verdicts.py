@@ -53,9 +53,9 @@ def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
     return Table(
         title="Verdicts.",
         caption=(
-            "On each curve as a whole, with its ratio and 95 % interval; the verdicts on its"
-            " message sizes are counted. A ratio above 1 means that the second library is better."
-            + judged_words(results.judging)
+            "Each row is a whole curve, with its verdict, its ratio and 95 % interval. Further"
+            " columns count the verdicts on its message sizes. A ratio above 1 means that the"
+            " second library is better." + judged_words(results.judging)
         ),
         head="Second",
         columns=[
@@ -78,8 +78,8 @@ def judged_words(judging: Judging) -> str:
     if not judging.left_out:
         return ""
     return (
-        f" {count(judging.blocks, 'block')} cannot judge {count(judging.pairs, 'pair')} of"
-        f" alternatives together, which takes {judging.blocks_needed}. Not judged:"
+        f" {count(judging.blocks, 'block')} are too few to judge {count(judging.pairs, 'pair')} of"
+        f" alternatives together: {judging.blocks_needed} are needed. Not judged:"
         f" {', '.join(judging.left_out)}."
     )
 

@@ -43,17 +43,19 @@ def what_if(results: Results, name: str, label: str) -> Table:
             )
     if not groups:
         raise UserError(
-            f"--what-if {label}: no problem of {name} with another library waits for messages whose"
-            f" sizes and path the study has, of that library and of {label}"
+            f"--what-if {label}: the study cannot predict {name}. It needs a problem that waits for"
+            f" its messages, measured with another library, and messages of these sizes on the same"
+            f" path, of that library and of {label}"
         )
     return Table(
         title=f"{name}, if its messages were those of {label}.",
         caption=(
-            "The time of an iteration, and by how much its messages are longer or shorter with the"
-            " other library, as latencies and rates of both in the same study predict them."
-            " Those of a rank to itself, and what a study does not know of messages in an"
-            " application, are taken to stay as they are. Behind a prediction stands the range of"
-            " what single blocks predict, which is no interval: the model errs too."
+            "Predicted: the measured time of an iteration, plus the difference between the times"
+            " of its messages with both libraries, from their latencies and rates in this study."
+            " Two things are taken as unchanged: messages of a rank to itself, and what a study"
+            " does not know of messages in an application. The range behind a prediction is that"
+            " of the predictions of single blocks. It is not an interval, as the model has errors"
+            " of its own."
         ),
         head="Measured with",
         columns=[

@@ -61,7 +61,7 @@ def _others(results: Results, place: Place) -> str:
     names = dict.fromkeys(cell.case.figure for cell in results.cells if cell.place == place)
     apps = (one.cell for one in results.applications)
     names |= dict.fromkeys(cell.case.benchmark for cell in apps if cell.place == place)
-    return f"Measured here, and told by family: {', '.join(names)}." if names else ""
+    return f"Measured here, shown in the sections below: {', '.join(names)}." if names else ""
 
 
 def _told(results: Results, group: Group) -> list[str]:
@@ -94,7 +94,8 @@ def _figure_words(figure: Figure, cell: Cell) -> str:
     if loss := loses(cell):
         words += f", {loss}"
     if is_defect(cell):
-        return f"{words}, above the {reference(cell.ceiling)}, which is wrong there"
+        name = reference(cell.ceiling)
+        return f"{words}, above the {name}: the {name} is wrong there"
     plateau = figure.plateau
     if cell.of_plateau is not None and plateau is not None:
         cached = f", {where}" if (where := in_cache(plateau)) else ""
@@ -103,8 +104,7 @@ def _figure_words(figure: Figure, cell: Cell) -> str:
             f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
-        most = "at least" if cell.better == "lower" else "at most"
-        return f"{words}, {most} {number(cell.ceiling.value)} {unit(cell.unit)} by the links"
+        return f"{words}, bound {number(cell.ceiling.value)} {unit(cell.unit)}"
     if cell.overlap is not None:
         return f"{what} {share(cell.overlap.hidden)}"
     if cell.fraction is not None:
@@ -113,7 +113,7 @@ def _figure_words(figure: Figure, cell: Cell) -> str:
 
 
 def _first_words(figures: list[Figure]) -> str:
-    """`First: openmpi in latency; mpich, tied with openmpi, in bw.`: where that can be told."""
+    """`First: openmpi in latency; mpich (tied with openmpi) in bw.`: where that can be told."""
     where: dict[str, list[str]] = defaultdict(list)
     for figure in figures:
         if figure.headline.standing in ("first", "tie", "undecided"):
@@ -123,12 +123,12 @@ def _first_words(figures: list[Figure]) -> str:
 
 
 def best_words(headline: Headline) -> str:
-    """`mpich`; `mpich, tied with openmpi,` where they are equivalent: who is best, empty where
+    """`mpich`; `mpich (tied with openmpi)` where they are equivalent: who is best, empty where
     nobody is."""
     who = headline.best.label if headline.best else ""
     tied = " and ".join(one.label for one in headline.tied)
-    how = "tied with" if headline.standing == "tie" else "not told apart from"
-    return f"{who}, {how} {tied}," if tied else who
+    how = "tied with" if headline.standing == "tie" else "no proven difference from"
+    return f"{who} ({how} {tied})" if tied else who
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:
@@ -147,23 +147,25 @@ def _ceiling_alone(results: Results, place: Place) -> str:
 def health(row: TheoryRow) -> str:
     """A path that carries less than it should."""
     return (
-        f"Worth a look: {row.place.path} carries {number(row.best.value)} GB/s"
-        f" ({row.best.case.figure} {row.best.case.buffers}) without MPI at"
-        f" {size(row.best.case.x)}, {percent(row.fraction)} %"
+        f"Check {row.place.path}: without MPI it carries {number(row.best.value)} GB/s"
+        f" ({row.best.case.figure} {row.best.case.buffers} at"
+        f" {size(row.best.case.x)}), {percent(row.fraction)} %"
         f" of its theoretical {number(row.theoretical_gbs)} GB/s"
         + (f" ({row.convention})." if row.convention else ".")
     )
 
 
 def lost(finding: Finding) -> str:
-    """`Lost by one such operation: 12.3 µs. 4 more cases lose so, by smaller factors.`"""
+    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
+    factors.`"""
     more = finding.cases - 1
     words = [
         ""
         if finding.sure
-        else f"Not beyond doubt: chance may do so in {count(finding.blocks, 'block')}.",
-        f"Lost by one such operation: {number(finding.lost_us)} µs." if finding.lost_us else "",
-        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} so, by smaller factors."
+        else f"Not certain: in {count(finding.blocks, 'block')} this may be chance.",
+        f"Each such operation loses {number(finding.lost_us)} µs." if finding.lost_us else "",
+        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} in the same way, by"
+        " smaller factors."
         if more
         else "",
     ]
@@ -171,15 +173,14 @@ def lost(finding: Finding) -> str:
 
 
 def ending(results: Results) -> str:
-    """How the study ended: `all measured: the budget is spent after 7 blocks`."""
+    """How the study ended: `all measured; the budget is spent after 7 blocks`."""
     missing = sum(cell.median is None for cell in results.cells)
     if not results.complete:
-        state = "not complete"
-    elif missing:
+        return f"not complete: {results.ended}" if results.ended else "not complete"
+    state = "all measured"
+    if missing:
         state = f"{missing} of {count(len(results.cells), 'figure')} could not be measured"
-    else:
-        state = "all measured"
-    return f"{state}: {results.ended}" if results.ended else state
+    return f"{state}; {results.ended}" if results.ended else state
 
 
 def precision(results: Results) -> str:
@@ -188,16 +189,19 @@ def precision(results: Results) -> str:
     if not known:
         return ""
     middle = median(width for width, _ in known)
-    text = f"Half of the {count(len(known), 'interval')} (95 %) are within +- {percent(middle)} %;"
+    aim = f"+- {100 * goal('higher'):g} % for rates, +- {100 * goal('lower'):g} % for times"
+    text = (
+        f"Half of the {count(len(known), 'interval')} (95 %) are +- {percent(middle)} % or"
+        f" narrower. The aim is {aim}:"
+    )
     missed = sum("imprecise" in cell.flags for _, cell in known)
-    aim = f"{100 * goal('higher'):g} % for rates, {100 * goal('lower'):g} % for times"
     if not missed:
-        return f"{text} all are as precise as aimed at ({aim})."
+        return f"{text} all intervals reach it."
     widest, cell = max(known, key=lambda one: one[0])
     return (
-        f"{text} {missed} {'is' if missed == 1 else 'are'} less precise than aimed at ({aim}),"
-        f" the widest +- {percent(widest)} %: {cell.who.label}, {cell.place.path},"
-        f" {case(cell.case)} at {size(cell.case.x)}."
+        f"{text} {count(missed, 'interval')} {'is' if missed == 1 else 'are'} wider, at most"
+        f" +- {percent(widest)} % ({cell.who.label}, {cell.place.path},"
+        f" {case(cell.case)} at {size(cell.case.x)})."
     )
 
 
@@ -212,13 +216,15 @@ def windows(results: Results) -> str:
     parts = []
     for gpu, where in ((False, "in host memory"), (True, "with a GPU's memory")):
         fewer = [
-            f"{window} of {size(bytes_)}"
+            f"{window} at {size(bytes_)}"
             for bytes_, window in sorted(found[gpu].items())
             if window < full
         ]
         if fewer:
             parts.append(f"{where} {', '.join(fewer)}")
-    return f"{full} messages in flight, fewer of large ones: {'; '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    return f"{full} messages are in flight. Large messages have fewer: {'; '.join(parts)}."
 
 
 def cached_plateaus(found: list[Group]) -> str:
@@ -232,7 +238,7 @@ def cached_plateaus(found: list[Group]) -> str:
     ]
     if not names:
         return ""
-    return f"Plateaus that are not the memory's: {'; '.join(names)}."
+    return f"These plateaus were reached in caches, not in memory: {'; '.join(names)}."
 
 
 def missing_methods(results: Results) -> list[str]:

@@ -29,7 +29,7 @@ def judge(
     measured = [cell for cell in cells if cell.median is not None]
     answers = [
         (
-            "Of a speed-up, name the base case and its absolute performance",
+            "For a speed-up, give the base case and its absolute performance",
             (NOT_APPLICABLE, "no speed-up over a serial run is reported"),
         ),
         ("Say why anything was left out", _left_out(data, cells, skipped)),
@@ -37,19 +37,25 @@ def judge(
             "Arithmetic means only of costs, harmonic means of rates",
             (
                 MET,
-                "medians within launches and over them; what is averaged is logarithms of ratios: "
-                "over the sizes of a curve for its verdict, and over cells for a headline",
+                "medians within and over launches; only logarithms of ratios are averaged: "
+                "over the sizes of a curve for its verdict, over cells for a headline",
             ),
         ),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
         ("Do not assume normality unchecked", _normality()),
         ("Compare what varies by sound statistics", _comparisons(comparisons, judging)),
-        ("Ask whether the centre is what matters, else give percentiles", _percentiles(measured)),
+        (
+            "Ask whether the centre is what matters; if not, give percentiles",
+            _percentiles(measured),
+        ),
         ("Document every factor and the whole set-up", _setup(data)),
         ("Say how time was taken, synchronised and summed up", _timing(data)),
         ("Show an upper bound where there can be one", _bounds(data, cells)),
-        ("Plot what is needed, and lines only where between points is meaning", _plots(measured)),
+        (
+            "Plot what is needed; draw lines only where values between points have a meaning",
+            _plots(measured),
+        ),
     ]
     return [
         Rule(number=number, rule=rule, state=state, how=how)
@@ -68,7 +74,7 @@ def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tup
     if skipped:
         how += f"; {len(skipped)} kinds of cases were skipped, each with its reason"
     if not data.complete:
-        how += "; the study was cut off before its plan was done"
+        how += "; the study was cut off before the end of its plan"
     return _state(data.complete and not unexplained), how
 
 
@@ -86,14 +92,14 @@ def _intervals(measured: list[Cell]) -> tuple[str, str]:
     sure = sum(cell.ci95 is not None for cell in measured)
     how = f"{sure} of {len(measured)} cells have a 95 % interval over at least {FEWEST} launches"
     if sure < len(measured):
-        how += "; the others show a range, which is no interval"
+        how += "; the others show a range instead of an interval"
     return _state(0 < len(measured) == sure), how
 
 
 def _normality() -> tuple[str, str]:
     return MET, (
-        "intervals are order statistics and verdicts flips of signs of whole blocks: neither"
-        " assumes a distribution"
+        "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
+        " neither assumes a distribution"
     )
 
 
@@ -103,16 +109,16 @@ def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[str, 
     sure = sum(c.ci95 is not None for c in comparisons)
     how = (
         f"{sure} of {len(comparisons)} comparisons have a 95 % interval of the ratio of launches "
-        "interleaved in blocks; at most 5 % of studies have a false verdict, whatever launches "
-        "look like"
+        "interleaved in blocks; at most 5 % of studies have a false verdict, whatever the "
+        "distribution of launches"
     )
     if modes := sum(c.verdict == TWO_MODES for c in comparisons):
-        how += f"; {modes} of cells with two modes have no verdict"
+        how += f"; {modes} comparisons of cells with two modes have no verdict"
     if judging.left_out:
         how += (
             f"; {count(judging.blocks, 'block')} judge"
             f" {judging.pairs - len(judging.left_out)} of {judging.pairs} pairs,"
-            f" all of them need {judging.blocks_needed}"
+            f" all pairs need {judging.blocks_needed}"
         )
     return _state(sure == len(comparisons) and not judging.left_out), how
 
@@ -161,22 +167,22 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
 
     wanting, others = list(filter(wants, measured)), list(filterfalse(wants, measured))
     if not wanting:
-        return NOT_APPLICABLE, "nothing was measured that a path's ceiling holds for"
+        return NOT_APPLICABLE, "nothing was measured that has a ceiling"
     bound = sum(cell.ceiling is not None for cell in wanting)
     above = sum(map(is_defect, wanting))
     noisy = sum("above ceiling" in cell.flags for cell in wanting) - above
-    how = f"{bound} of {len(wanting)} cells stand beside a ceiling measured in the same blocks"
+    how = f"{bound} of {len(wanting)} cells are compared with a ceiling of the same blocks"
     if derived := sum(c.ceiling is not None and c.ceiling.kind == "bound" for c in wanting):
-        how += f", {derived} of them beside a bound that follows from such ceilings"
+        how += f", {derived} of them with a bound that follows from such ceilings"
     if ideal := sum(c.ceiling is not None and c.ceiling.kind == "ideal" for c in wanting):
-        how += f", {ideal} beside the best that there can be"
+        how += f", {ideal} with the best possible value"
     if others:
         names = ", ".join(sorted({cell.case.benchmark for cell in others}))
-        how += f"; {count(len(others), 'other')} ({names}) stand beside none"
+        how += f"; {count(len(others), 'other')} ({names}) have none"
     if above:
-        how += f"; {above} are above it, so that those ceilings are none"
+        how += f"; {above} are above it: there the ceiling is wrong"
     if noisy:
-        how += f"; {noisy} are above it by no more than their intervals reach"
+        how += f"; {noisy} are above it, but their intervals reach down to it"
     return _state(len(wanting) == bound and not above), how
 
 

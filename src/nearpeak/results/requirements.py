@@ -94,9 +94,10 @@ def parse_requirement(text: str) -> Requirement:
     found = FORM.fullmatch(text)
     if found is None:
         raise UserError(
-            f"{text!r} is no requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION', like "
-            "'host-host same-numa:bw:16M>=0.9', or a figure, like >=11GB/s or <=12us; without SIZE "
-            "for the ceiling's best, and with 'LIBRARY,' or 'ceiling,' before it for that alone"
+            f"{text!r} is not a requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION', like "
+            "'host-host same-numa:bw:16M>=0.9', or a figure in place of FRACTION, like >=11GB/s "
+            "or <=12us; without SIZE it is for the size where the ceiling is best; 'LIBRARY,' or "
+            "'ceiling,' before PATH limits it to that one"
         )
     parts = {name: part and part.strip() for name, part in found.groupdict().items()}
     return Requirement(
@@ -119,12 +120,12 @@ def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
     most = 1.0 if written in FRACTIONS else math.inf
     if written not in known or not 0 < amount <= most or math.isinf(amount):
         raise UserError(
-            f"{text!r} is no fraction and no figure: write a number above 0 and up to 1, like 0.9 "
-            "or 90% (of the ceiling) or 80% of theoretical, or one with GB/s, M/s or us, like "
-            "11GB/s"
+            f"{text!r} is neither a fraction nor a figure: write a fraction above 0 and up to 1, "
+            "like 0.9 or 90% (of the ceiling) or 80% of theoretical; or a number with GB/s, M/s or "
+            "us, like 11GB/s"
         )
     if at_most and written in FRACTIONS:
-        raise UserError(f"a fraction is to be reached: write >={text}")
+        raise UserError(f"a fraction needs >=: write >={text}")
     return Bound(amount, known[written], at_most, strict)
 
 
@@ -180,12 +181,12 @@ def _check_bound(one: Requirement, subject: Subject) -> None:
     lower = subject.better == "lower"
     form = f"{'<=' if lower else '>='}NUMBER{subject.unit}"
     if bound.unit == OF_CEILING and not subject.has_ceiling:
-        why = "the ceiling is no fraction of itself" if subject.who == CEILING else None
+        why = "the ceiling cannot be a fraction of itself" if subject.who == CEILING else None
         raise UserError(f"{why or f'{figure} has no ceiling to be a fraction of'}: write {form}")
     if bound.unit == OF_THEORETICAL and subject.theoretical_gbs is None:
         raise UserError(
-            f"no theoretical rate of {figure} is known there (it is one of a link in one direction,"
-            f" as bw has): write {form}"
+            f"no theoretical rate of {figure} is known on that path (only rates in one direction of"
+            f" a link have one, like bw): write {form}"
         )
     if not bound.is_fraction and (bound.unit, bound.at_most) != (subject.unit, lower):
         raise UserError(
@@ -199,10 +200,10 @@ def _check_size(one: Requirement, found: Sequence[Subject]) -> None:
         if any(subject.who != CEILING and not subject.has_ceiling for subject in found):
             like = QUOTED_BYTES if QUOTED_BYTES in sizes else sizes[0]
             raise UserError(
-                f"{one.figure} has no ceiling to choose a size by: name one, like :{like}"
+                f"{one.figure} has no ceiling that chooses the size: name a size, like :{like}"
             )
     elif not sizes:
-        raise UserError(f"the size of {one.figure} is chosen by the program: leave it out")
+        raise UserError(f"the program chooses the size of {one.figure}: leave the size out")
     elif one.size not in sizes:
         raise UserError(
             f"{one.figure} is not measured at {extent(one.size, found[0].x_unit)} there: "

@@ -109,7 +109,7 @@ def sentences(found: Iterable[Awareness]) -> list[str]:
             kinds = "; ".join(dict.fromkeys(one.buffers for one in tried))
             lines.append(f"{who}: could not be tried with {kinds}: {evidence}")
         elif after_others:
-            lines.append(f"{who}: {_listed(tried)} is ok alone, but {evidence}")
+            lines.append(f"{who}: {_listed(tried)} works alone, but {evidence}")
         else:
             lines.append(f"{who}: not GPU-aware for {_listed(tried)}: {evidence}")
     return lines

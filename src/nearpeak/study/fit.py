@@ -213,7 +213,7 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     memories = [one for one in plan.paths if one.transport == "local" and not _named(one, options)]
     remote = [one for one in memories if len({end.numa_node for end in one.ends}) > 1]
     if remote:
-        why = "no library is held against it"
+        why = "no library is compared with it"
         yield Cut("memory", "from other NUMA nodes", why, paths=remote)
     yield from _families(plan, options)
     yield from _messages(plan, options)
@@ -257,7 +257,7 @@ def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
     for benchmark in sorted(free, key=lambda one: one.place, reverse=True):
         variants = [one for one in plan.variants if one.benchmark == benchmark.name]
         if variants:
-            why = "a message and one direction stand for a path"
+            why = "latency and one direction are enough to judge a path"
             yield Cut("benchmark", benchmark.name, why, variants)
 
 
@@ -296,18 +296,18 @@ def _place(path: Path, *, further: bool) -> tuple[int, str]:
     """Where it stands in the order, and why."""
     memories = {end.memory for end in path.ends}
     if path.transport == "network" and not path.two_hosts:
-        return 0, "inside a host programs use memory"
+        return 0, "inside a host, programs use memory and not TCP"
     if further:
         return 1, "a nearer, or smaller, one of its kind is kept"
     if len(path.ends) > 2:
-        return 2, "pairs of ranks come first"
+        return 2, "pairs of ranks are more important"
     if path.mps:
         return 4, "as without MPS"
     if memories == {"host"}:
-        return 3, "paths of GPUs come first"
+        return 3, "paths of GPUs are more important"
     if path.shares_gpu:
         return 5, "few programs share a GPU between ranks"
-    return (7, "") if memories == {"gpu"} else (6, "pairs of GPUs come first")
+    return (7, "") if memories == {"gpu"} else (6, "pairs of GPUs are more important")
 
 
 def _named(path: Path, options: Options) -> bool:

@@ -75,19 +75,19 @@ def sentence(found: Forecast, command: str) -> str:
         words = f"Half of the {figures} or more have too few launches ({launches}) for an interval."
     else:
         words = (
-            f"Of {figures} with {launches} each, the one in the middle has a 95 % interval of "
+            f"{figures} with {launches} each: the median figure has a 95 % interval of "
             f"+- {percent(found.half_width)} %."
         )
     if found.more_launches == 0:
-        return f"{words} {time} not hold one launch more of each."
-    brought = f"{words} {time} bring {count(found.more_launches, 'launch')} more of each"
+        return f"{words} {time} not be enough for one more launch of each."
+    brought = f"{words} {time} add {count(found.more_launches, 'launch')} of each"
     if found.half_width is None:
         if expected_half_width(1.0, found.launches + found.more_launches) is None:
             return f"{brought}, still too few for an interval: {command}"
-        return f"{brought}, enough for one; so few do not say how narrow it will be: {command}"
+        return f"{brought}, enough for one; so few cannot predict its width: {command}"
     if found.then is None:
         return f"{brought}: {command}"
-    return f"{brought}, and the one in the middle to about +- {percent(found.then)} %: {command}"
+    return f"{brought} and narrow the median figure to about +- {percent(found.then)} %: {command}"
 
 
 def imprecise(precise: Sequence[bool]) -> str:
@@ -107,8 +107,8 @@ def promise(deviation: float, launches: int) -> str:
     if width is None:
         return f"{launches} launches of each case, too few for a 95 % interval"
     return (
-        f"{launches} launches of each case: a 95 % interval of about +- {100 * width:.2g} %, "
-        f"if launches deviate by {100 * deviation:g} % (assumed)"
+        f"a 95 % interval of about +- {100 * width:.2g} % from {launches} launches of each case, "
+        f"assuming that launches deviate by {100 * deviation:g} %"
     )
 
 

@@ -65,7 +65,7 @@ def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
                 f"wanted that of rank {first.rank}, {first.host}"
             )
     if len({first.host for first in firsts.values()}) < len(firsts):
-        return f"all ranks ran on host {ranks[0].host}, wanted {' and '.join(map(str, firsts))}"
+        return f"all ranks ran on host {ranks[0].host}, not on {' and '.join(map(str, firsts))}"
     for one, cpus in zip(ranks, wanted.cpus, strict=True):
         if sorted(one.cpus) != sorted(cpus):
             return f"rank {one.rank} ran on CPUs {one.cpus}, wanted {list(cpus)}"

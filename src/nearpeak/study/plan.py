@@ -424,9 +424,9 @@ def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
 def summary(plan: Plan) -> list[str]:
     """The plan in a few lines for people."""
     ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
-    slot = f"slot {plan.slot_ms:g} ms"
+    slot = f"{plan.slot_ms:g} ms for each case of a launch"
     if not plan.slot_fixed:
-        slot += f" in the first {PILOT_BLOCKS} blocks, then what their scatter asks for"
+        slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
     lines = [
         "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
         "paths:      " + ", ".join(path.id for path in plan.paths),
@@ -436,14 +436,17 @@ def summary(plan: Plan) -> list[str]:
             f" {named(plan.benchmarks, name).x.unit}"
             for name, sizes in plan.problem_sizes.items()
         ),
-        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)}){_few_words(plan)}, {slot}",
+        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)})",
+        *(f"            {line}" for line in _other_sizes(plan)),
+        f"slot:       {slot}",
         f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
         + (
             f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
             if any(needs_gpu(variant.buffers) for variant in plan.variants)
             else ""
         ),
-        f"launches:   {len(plan.launches)} a block ({ceilings} ceilings), {_block_words(plan)}",
+        f"launches:   {len(plan.launches)} in each block ({ceilings} of them for ceilings),"
+        f" {_block_words(plan)}",
         f"estimate:   {_estimate_words(plan)}",
         f"precision:  {promise(plan.deviation, expected_blocks(plan))}",
     ]
@@ -451,7 +454,7 @@ def summary(plan: Plan) -> list[str]:
     if plan.trial_seconds:
         seconds = format_seconds(plan.trial_seconds)
         lines.append(
-            f"trials:     {seconds} of operations with GPU buffers, before the first block"
+            f"trials:     {seconds} before the first block: which operations work with GPU buffers"
         )
     families = [all_families().get(contender.library.family) for contender in plan.contenders]
     for scope in dict.fromkeys(family.scope for family in families if family):
@@ -467,8 +470,9 @@ def summary(plan: Plan) -> list[str]:
     if not is_held(plan, blocks_wanted(plan)):
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
         lines.append(
-            f"note:       the budget is too small: {blocks_wanted(plan)} blocks of what may not be "
-            f"left out take --budget {needed}; or name fewer --mpi, --paths or --benchmarks"
+            f"note:       the budget is too small: {blocks_wanted(plan)} blocks need --budget "
+            f"{needed}, though all was left out that may be; or name fewer --mpi, --paths or "
+            "--benchmarks"
         )
     return lines + left_out_lines(plan.left_out)
 
@@ -480,8 +484,8 @@ def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
     rows = [(format_seconds(one.budget_seconds), one.label, one.why) for one in left]
     wide = max(len(label) for _, label, _ in rows)
     return [
-        f"left out:   {count(len(left), 'thing')}, for {LEAST_BLOCKS} launches of the rest;"
-        " kept with --budget",
+        f"left out:   {count(len(left), 'thing')}, so that the budget holds {LEAST_BLOCKS}"
+        " launches of all else; each is measured with this --budget:",
         *(f"            {budget:>7}  {label:<{wide}}  {why}" for budget, label, why in rows),
     ]
 
@@ -493,26 +497,26 @@ def _verdict_words(plan: Plan) -> list[str]:
     if not pairs:
         return []
     needed, expected = blocks_needed(pairs), expected_blocks(plan)
-    words = f"verdicts:   {needed} blocks judge {count(pairs, 'pair')} of alternatives"
+    words = f"verdicts:   {needed} blocks are needed for {count(pairs, 'pair')} of alternatives"
     if expected < needed:
-        words += f", {expected} judge {most_families(expected)}: the first in this order"
+        words += (
+            f"; {expected} blocks judge only {most_families(expected)} of them, the first in the"
+            " order of the libraries"
+        )
     return [words]
 
 
-def _few_words(plan: Plan) -> str:
+def _other_sizes(plan: Plan) -> Iterator[str]:
     few = any(
         plan.sizes_in(one, group) != plan.sizes
         for one in plan.launches
         for group in one.groups
         if group.variants
     )
-    words = f", {format_sizes(plan.few_sizes)} of what has no measured ceiling" if few else ""
-    return words + _plateau_words(plan)
-
-
-def _plateau_words(plan: Plan) -> str:
-    sizes = sorted(set(plan.plateaus.values()))
-    return f", rates of ceilings at {format_sizes(sizes)} too" if sizes else ""
+    if few:
+        yield f"{format_sizes(plan.few_sizes)} for benchmarks without a measured ceiling"
+    if sizes := sorted(set(plan.plateaus.values())):
+        yield f"{format_sizes(sizes)} too for the rates of ceilings"
 
 
 def _block_words(plan: Plan) -> str:
@@ -525,15 +529,18 @@ def _block_words(plan: Plan) -> str:
 
 def _estimate_words(plan: Plan) -> str:
     first, later = expected_seconds(plan)
-    words = f"{format_seconds(first)} a block"
+    words = f"{format_seconds(first)} for each block"
     if not plan.slot_fixed:
-        words += f" at first, then {format_seconds(later)}"
+        words = (
+            f"{format_seconds(first)} for each of the first {PILOT_BLOCKS} blocks,"
+            f" {format_seconds(later)} for each later one"
+        )
     if plan.budget_seconds is not None:
-        return f"{words}, budget {format_seconds(plan.budget_seconds)}"
+        return f"{words}; budget {format_seconds(plan.budget_seconds)}"
     least, most = (seconds_of(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
     if least == most:
-        return f"{words}, {format_seconds(least)} in all"
-    return f"{words}, {format_seconds(least)} to {format_seconds(most)} in all"
+        return f"{words}; {format_seconds(least)} in all"
+    return f"{words}; {format_seconds(least)} to {format_seconds(most)} in all"
 
 
 def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:

@@ -119,7 +119,7 @@ def prepare(
     plan = gate.settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         names = ", ".join(contender.label for contender in contenders)
-        raise UserError(f"{names} can measure nothing of what was asked for: choose others")
+        raise UserError(f"{names} cannot measure anything of what was asked for: choose others")
     plan.awareness = gate.found
     return machine, plan
 

@@ -27,7 +27,7 @@ def launch_label(plan: Plan, planned: PlannedLaunch) -> str:
 
 def left_out_words(what: str) -> str:
     """That something is not measured any more."""
-    return f"left out:   {what}: launches take longer than guessed"
+    return f"left out:   {what}: launches take longer than estimated"
 
 
 class PlainProgress:

@@ -39,9 +39,9 @@ def test_it_is_told_with_both_figures(by_hand: Any) -> None:
     assert one.lost_us == pytest.approx(1939.0 - by_hand.MIB / 53e3)
     assert one.sentence.startswith(
         "openmpi, host-gpu near, latency H,D at 1 MiB: one message at a time moves 0.541 GB/s"
-        " (1940 µs), 64 in flight move 53.0 GB/s, "
+        " (1940 µs), 64 in flight move 53.0 GB/s: "
     )
-    assert one.sentence.endswith(" as much; for the ceilings it is 1.36 times.")
+    assert one.sentence.endswith(" as much. The ceilings differ by 1.36 times.")
 
 
 @pytest.mark.parametrize(

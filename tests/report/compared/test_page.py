@@ -66,7 +66,7 @@ def test_what_is_missing_is_listed(make_sides: MakeSides) -> None:
 def test_what_one_session_cannot_tell_is_said_once(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old")])
     text = render(compare(old, load_side([make_sides("new", day=2)]), 0.05))
-    assert text.count("<b>Cannot judge: one session of each side") == 1
+    assert text.count("<b>Nothing can be judged: with one session on each side") == 1
     assert "undecided" not in text
 
 
@@ -74,7 +74,7 @@ def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old", far=[0])])
     new = load_side([make_sides("new", day=2, far=[0, 1, 2, 3])])
     text = render(compare(old, new, 0.05))
-    assert "mostly at another distance now on host-host same-numa (below)" in text
+    assert "now mostly at another distance on host-host same-numa (see below)" in text
     assert str(escape(DISTANCES)) in text
     assert "<li>ceiling on host-host same-numa: 60.0 ns (30 before, 12 now), 300 ns (6 be" in text
     none = load_side([make_sides(f"near{day}", day=day) for day in (4, 5)])

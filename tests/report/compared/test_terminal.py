@@ -48,13 +48,13 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old")])
     new = load_side([make_sides("new", day=2, factor=1 / 1.08)])
     words = " ".join(printed(compare(old, new, 0.05)).split())
-    assert "Nothing that is recorded of machine, driver, libraries and build differs." in words
-    assert "1 session before, 1 now: changes below about" in words
-    assert "undecided though they differ by more than launches scatter" in words
+    assert "Machine, driver, libraries and build: no difference is recorded." in words
+    assert "1 session before, 1 now: a change below about" in words
+    assert "differ by more than launches scatter, but are undecided" in words
     assert "only a much larger change gets a verdict" in words
     assert words.endswith(
-        "Cannot judge: one session of each side tells no change from the scatter of sessions;"
-        " measure 3 of each."
+        "Nothing can be judged: with one session on each side, a change cannot be told from the"
+        " scatter of sessions. Measure 3 sessions of each side."
     )
     assert words.count("undecided") > 1  # in each line: a blank is no answer
 
@@ -78,7 +78,7 @@ def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old", far=[0])])
     new = load_side([make_sides("new", day=2, far=[0, 1, 2, 3])])
     text = printed(compare(old, new, 0.05), 1000)
-    assert "mostly at another distance now on host-host same-numa (below)" in text
+    assert "now mostly at another distance on host-host same-numa (see below)" in text
     assert f"{DISTANCES}\n" in text
     assert "  alpha on host-host same-numa: 60.0 ns (30 before, 12 now), 300 ns (6 before," in text
     alike = printed(compare(old, load_side([make_sides("alike", day=3, far=[0])]), 0.05), 1000)

@@ -23,14 +23,14 @@ def test_sides_are_named_in_short(make_sides: MakeSides) -> None:
     assert words.side(found, "old") == f"3 sessions in {old[0]} and 2 other folders"
     assert words.side(found, "new") == f"1 session in {new}"
     assert words.tolerance(found) == "2.5 %"
-    assert "3 sessions before, 1 now: changes below about" in words.sessions(found)
+    assert "3 sessions before, 1 now: a change below about" in words.sessions(found)
     assert "Measure 3 sessions of each side to tell more." in words.sessions(found)
 
 
 def test_one_launch_of_each_side_is_told_as_such(make_sides: MakeSides) -> None:
     old, new = make_sides("old", blocks=1), make_sides("new", day=2, blocks=1, factor=0.5)
     found = compare(load_side([old]), load_side([new]), 0.05)
-    assert words.sessions(found).startswith("One launch of each says nothing of how launches")
+    assert words.sessions(found).startswith("Nothing is judged: one launch of each does not show")
     assert not found.regressed
 
 
@@ -40,12 +40,12 @@ def test_what_a_verdict_lacks_is_said(make_sides: MakeSides) -> None:
     [ceiling] = found.ceilings
     assert words.verdict(ceiling.change) == "one session"
     assert "a ceiling gets no verdict" in words.sessions(found)
-    assert "No control" not in words.sessions(found)
+    assert "'no control'" not in words.sessions(found)
     change = found.libraries[0].change
     change.verdict, change.lacks = "undecided", "control"
     assert words.verdict(change) == "no control"
     assert words.sentence(change).startswith("undecided (no control), new/old ")
-    assert "No control: " in words.sessions(found)
+    assert "'no control': " in words.sessions(found)
 
 
 def test_what_fails_and_what_is_not_compared(make_sides: MakeSides) -> None:
@@ -59,8 +59,7 @@ def test_what_fails_and_what_is_not_compared(make_sides: MakeSides) -> None:
     bw = "beta on host-host same-numa, bw (H,H, calls=blocking, reuse=fixed)"
     assert words.missing(found) == ["library gamma", f"{bw}: its launches failed"]
     assert words.conclusion(found) == (
-        "Regressed: beta on host-host same-numa: fails more often now."
-        " Not measured now: library gamma."
+        "Regressed: beta on host-host same-numa: fails more often. Not measured now: library gamma."
     )
     found = compare(load_side([new]), load_side([old]), 0.05)
     assert words.unmatched(found) == [
@@ -77,10 +76,10 @@ def test_what_failures_come_to(make_sides: MakeSides) -> None:
     [once] = found.failures
     assert words.failures([once]) == [
         "beta on host-host same-numa: failed in 1 of 6 blocks (before: 0 of 6): crashed (1 time);"
-        " too few to judge, adjusted p 0.500: it would take about 30 blocks of each side"
+        " too few to judge, adjusted p 0.500: about 30 blocks of each side would be needed"
     ]
     assert words.conclusion(found).endswith(
-        " Failed now, and not judged: beta on host-host same-numa."
+        " Failed more often, but not proven to have regressed: beta on host-host same-numa."
     )
     case = next(one.case for one in old[0].results.cells if one.case.benchmark == "bw")
     bare = msgspec.structs.replace(case, metric="")
@@ -90,7 +89,7 @@ def test_what_failures_come_to(make_sides: MakeSides) -> None:
     once.needed = None
     said = words.failures([once])[0]
     assert ": hung in bw at 1 KiB (2 times), hung in bw (1 time), hung" in said
-    assert "and 1 more; too seldom to judge" in said
+    assert "and 1 more; too rare to judge" in said
     assert "more than 1000 blocks of each side" in said
     once.curve = bare.curve
     said = words.failures([once])[0]
@@ -98,11 +97,11 @@ def test_what_failures_come_to(make_sides: MakeSides) -> None:
     assert ": hung at 1 KiB (2 times), " in said
     once.old.failed = 1
     assert words.failures([once])[0].endswith("; no more often than before")
-    assert "not judged: beta" not in words.conclusion(found)
+    assert "not proven to have regressed: beta" not in words.conclusion(found)
     once.old.tried = once.old.failed = 0
     assert words.failures([once])[0].endswith("; not tried before")
     once.wrong_data = once.regressed = True
-    assert words.failures([once])[0].endswith("; regressed: wrong data, and none before")
+    assert words.failures([once])[0].endswith("; regressed: wrong data now, none before")
     assert words.conclusion(found).startswith("Regressed: beta on host-host same-numa: wrong data")
 
 
@@ -113,9 +112,9 @@ def test_the_conclusion_says_what_is_missing(make_sides: MakeSides) -> None:
     gone = "library lib0; library lib1; library lib2; library lib3; library lib4; library lib5;"
     said = words.conclusion(compare(old, new, 0.05))
     assert said.startswith(f"Not measured now: {gone} and 2 more. Measure it, or accept it with")
-    assert "Cannot judge: " in said
+    assert "Nothing can be judged: " in said
     said = words.conclusion(compare(old, new, 0.05, allow_missing=True))
-    assert said.startswith("Cannot judge: one session of each side")
+    assert said.startswith("Nothing can be judged: with one session on each side")
     assert said.endswith(f"Not measured now, which is allowed: {gone} and 2 more.")
 
 

@@ -115,7 +115,7 @@ def test_every_measured_path_stands_at_its_part_and_in_the_key(
 ) -> None:
     rows = made_up(machine)
     picture = layout(machine, rows, width)
-    key = min(text.y for text in picture.texts if text.words.startswith("What the best"))
+    key = min(text.y for text in picture.texts if text.words.startswith("How much of each"))
     above = {pill.words.split(" ")[0] for pill in picture.pills if pill.y < key}
     below = {pill.words for pill in picture.pills if pill.y > key} - {""}
     assert above == below == {row.letter for row in rows}

@@ -62,7 +62,7 @@ def _beside(view: View, cell: Cell, other: Cell) -> Seen | None:
     sentence = (
         f"{where(cell)}, {view.case(cell)}: one message at a time moves"
         f" {number(size / found.own / 1e3)} GB/s ({value(found.own, cell)}), {other.window} in"
-        f" flight move {value(found.better, other)}, {found.text} as much; for the ceilings it is"
+        f" flight move {value(found.better, other)}: {found.text} as much. The ceilings differ by"
         f" {times(median(natural[block] for block in found.ratios))}."
     )
     return Seen(cell, found, found.own - message_us(size, found.better), sentence)

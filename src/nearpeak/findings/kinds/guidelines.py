@@ -42,5 +42,6 @@ def _key(cell: Cell, benchmark: str) -> tuple[Who, Place, str, int, str]:
 KIND = Kind(
     "guidelines",
     find,
-    "Choose another algorithm for the operation in the library's settings, or call the other one.",
+    "Choose another algorithm for this operation in the library's settings, or call the faster"
+    " operation.",
 )

@@ -47,8 +47,8 @@ def find(view: View) -> Iterator[Seen]:
                 continue
             sentence = (
                 f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
-                f" {value(loss.better, cell)} in which {other.case.figure} moves as many bytes,"
-                f" {loss.text}."
+                f" {value(loss.better, cell)} in which {other.case.figure} moves the same number of"
+                f" bytes, {loss.text}."
             )
             yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
 
@@ -70,5 +70,5 @@ def _scaled(cell: Cell, times: float) -> Cell:
 KIND = Kind(
     "reductions",
     find,
-    "The library adds on the CPU, or by small kernels: have NCCL or RCCL do these sums.",
+    "The library adds on the CPU, or with small kernels: use NCCL or RCCL for these sums.",
 )

@@ -13,6 +13,6 @@ FAMILY = Family(
     launcher="",
     launcher_mark=r"(?!)",
     mode="nccl",
-    scope="NCCL moves data between ranks of one host that have a GPU each, and has not every "
-    "operation: elsewhere it is not measured.",
+    scope="NCCL is measured only between ranks of one host that have a GPU each, and only in the "
+    "operations that it has.",
 )

@@ -13,6 +13,6 @@ FAMILY = Family(
     launcher_mark=r"(?!)",
     mode="nccl",
     backend="hip",
-    scope="RCCL moves data between ranks of one host that have a GPU each, and has not every "
-    "operation: elsewhere it is not measured.",
+    scope="RCCL is measured only between ranks of one host that have a GPU each, and only in the "
+    "operations that it has.",
 )

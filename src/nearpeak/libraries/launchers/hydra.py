@@ -19,6 +19,8 @@ def arguments(library: Library, job: Job) -> list[str]:
             line += ["-launcher", "rsh", "-launcher-exec", job.remote_shell]
         each, *others = {count for _, count in job.hosts}
         if others:
-            raise UserError("mpiexec takes as many ranks on each host: give all hosts the same")
+            raise UserError(
+                "mpiexec starts as many ranks on each host: give all hosts the same number"
+            )
         line += ["-ppn", str(each), "-hosts", ",".join(host for host, _ in job.hosts)]
     return [*line, *job.flags, "-n", str(len(job.ranks)), *job.bound("PMI_RANK")]

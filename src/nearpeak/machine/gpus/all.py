@@ -18,7 +18,7 @@ def discover_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
     for found in each:
         if found.gpus and found is not used:
             notes.append(
-                f"{len(found.gpus)} GPUs ({found.gpus[0].name}) are left out beside those of "
-                f"another vendor ({used.gpus[0].name}): no path joins the two"
+                f"{len(found.gpus)} GPUs ({found.gpus[0].name}) are left out: no path joins them "
+                f"with the GPUs of another vendor ({used.gpus[0].name})"
             )
     return Found(gpus=used.gpus, links=used.links, notes=notes, mps=used.mps)

@@ -54,8 +54,8 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
     facts = Tree(tree.root, nvidia_facts(tree))
     if error := facts.text(f"{FACTS}/error"):
         note = (
-            f"NVIDIA's driver does not answer ({error}): see whether nvidia-smi works; an old "
-            "driver wants an update, one that was updated a restart"
+            f"NVIDIA's driver does not answer ({error}): see whether nvidia-smi works; update an "
+            "old driver, restart the machine after an update"
         )
         return Found(notes=[note])
     gpus: list[Gpu] = []

@@ -40,8 +40,10 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
         console.print(_table(group, compared))
     console.print()
     console.print(
-        "new/old: above 1 the new side is better, in latency too; with its 95 % interval. fraction:"
-        " the same for the fraction of the ceiling. history: each session, old | new.",
+        "new/old: above 1, the new side is better, in latency too; [a, b] is a 95 % interval.\n"
+        "fraction: the same ratio for the fraction of the ceiling.\n"
+        "verdict: ! means regressed, surely slower by more than the tolerance.\n"
+        "history: a bar for each session, old | new.",
         style="dim",
     )
     for title, lines in (
@@ -72,7 +74,7 @@ def history(change: Change, compared: Compared) -> str:
 def _differences(compared: Compared) -> Iterator[Text | str]:
     found = words.differences(compared)
     if not found:
-        yield "Nothing that is recorded of machine, driver, libraries and build differs."
+        yield "Machine, driver, libraries and build: no difference is recorded."
         return
     yield Text("What differs between them:", style="bold")
     yield from (f"  {line}" for line in found[:_SHOWN])

@@ -25,9 +25,10 @@ from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.study.sessions import shown
 
 DISTANCES = (
-    "How far apart the CPUs of neighbouring ranks were (a cache line's way there and back), and in"
-    " how many measurements. Where all distances are known, figures are compared at equal distance,"
-    " by estimated effects. Where no session has several distances, nothing is judged:"
+    "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"
+    " and in how many measurements. Where all distances are known, the effect of distance is"
+    " estimated, and figures are compared at equal distance. Where no session has several"
+    " distances, nothing is judged:"
 )
 ENDS = 3  # ways of failing that are told in one sentence
 NAMED = 6  # of what is not measured any more, in one sentence
@@ -50,12 +51,16 @@ def conclusion(compared: Compared) -> str:
     parts = [f"{names}: slower by more than {allowed}"] if places else []
     regressed = [one for one in compared.failures if one.regressed]
     if any(one.wrong_data for one in regressed):
-        parts.append(f"{_owners(one for one in regressed if one.wrong_data)}: wrong data now")
+        parts.append(f"{_owners(one for one in regressed if one.wrong_data)}: wrong data")
     if any(not one.wrong_data for one in regressed):
         often = _owners(one for one in regressed if not one.wrong_data)
-        parts.append(f"{often}: fails more often now")
+        parts.append(f"{often}: fails more often")
     open_ones = [one for one in compared.failures if not one.regressed and _more(one)]
-    failed = f" Failed now, and not judged: {_owners(open_ones)}." if open_ones else ""
+    failed = (
+        f" Failed more often, but not proven to have regressed: {_owners(open_ones)}."
+        if open_ones
+        else ""
+    )
     if parts:
         more = f" Not measured now: {gone}." if gone else ""
         return f"Regressed: {'; '.join(parts)}.{more}{failed}"
@@ -74,8 +79,8 @@ def _owners(found: Iterable[Failing]) -> str:
 def _proven(compared: Compared) -> str:
     if _nothing_judged(compared):
         return (
-            "Cannot judge: one session of each side tells no change from the scatter of sessions;"
-            f" measure {ENOUGH} of each."
+            "Nothing can be judged: with one session on each side, a change cannot be told from the"
+            f" scatter of sessions. Measure {ENOUGH} sessions of each side."
         )
     return f"No slowdown by more than {tolerance(compared)} was proven. {judged(compared)}"
 
@@ -130,7 +135,10 @@ def judged(compared: Compared) -> str:
     sure = sum(change.verdict != UNDECIDED for change in curves)
     words = f"{sure} of {count(len(curves), 'curve')} could be judged."
     if missing := sum(one.cases for one in compared.unmatched):
-        words += f" {count(missing, 'case')} of one side alone or measured otherwise: not compared."
+        words += (
+            f" Not compared: {count(missing, 'case')} that only one side has, or that both measured"
+            " differently."
+        )
     return words
 
 
@@ -166,18 +174,18 @@ def sessions(compared: Compared) -> str:
     told = sure_from(compared)
     if told is None:
         return (
-            "One launch of each says nothing of how launches and sessions scatter, so nothing is"
-            f" judged: measure {ENOUGH} sessions of each side."
+            "Nothing is judged: one launch of each does not show how launches and sessions scatter."
+            f" Measure {ENOUGH} sessions of each side."
         )
     words = (
-        f"{count(old, 'session')} before, {new} now: changes below about {percent(told)} %"
-        " cannot be told from how launches and sessions scatter."
+        f"{count(old, 'session')} before, {new} now: a change below about {percent(told)} %"
+        " cannot be told from the scatter of launches and sessions."
     )
     if single(compared):
         words += (
-            " One session says nothing of how far sessions scatter, so that is assumed: only a much"
-            " larger change gets a verdict. A change of a library gets none where its ceiling"
-            " changed alike."
+            " One session does not show how far sessions scatter, so an assumed scatter is used:"
+            " only a much larger change gets a verdict. A change of a library gets no verdict where"
+            " its ceiling changed in the same way."
         )
     words += _unfounded(compared)
     if min(old, new) < ENOUGH:
@@ -191,11 +199,11 @@ def _unfounded(compared: Compared) -> str:
     words = ""
     if "control" in lacking:
         words += (
-            " No control: a library whose ceiling was not measured beside it gets no verdict from a"
-            " single session of a side; measure ceilings too, or more sessions."
+            " 'no control': with a single session on a side, a library gets a verdict only if its"
+            " ceiling was measured beside it. Measure ceilings too, or more sessions."
         )
     if "session" in lacking:
-        words += " One session: a ceiling gets no verdict from a single session of a side."
+        words += " 'one session': with a single session on a side, a ceiling gets no verdict."
     return words
 
 
@@ -210,8 +218,9 @@ def _moved(compared: Compared) -> str:
     if not places:
         return ""
     return (
-        f"The ranks' CPUs are mostly at another distance now on {', '.join(dict.fromkeys(places))}"
-        " (below). What that costs is taken off where it can be told; elsewhere nothing is judged."
+        "The CPUs of the ranks are now mostly at another distance on"
+        f" {', '.join(dict.fromkeys(places))} (see below). Where the cost of that distance can be"
+        " estimated, it is subtracted; elsewhere nothing is judged."
     )
 
 
@@ -228,8 +237,8 @@ def _unexplained(compared: Compared) -> str:
     if not open_ones:
         return ""
     return (
-        f"{len(open_ones)} of {count(len(curves), 'curve')} are undecided though they differ by"
-        " more than launches scatter: that may be the sessions."
+        f"{len(open_ones)} of {count(len(curves), 'curve')} differ by more than launches scatter,"
+        " but are undecided: the scatter of sessions may explain the difference."
     )
 
 
@@ -315,7 +324,7 @@ def _more(one: Failing) -> bool:
 def _counted(one: Failing) -> str:
     p = f"adjusted p {probability(one.p_adjusted)}"
     if one.wrong_data:
-        return "regressed: wrong data, and none before"
+        return "regressed: wrong data now, none before"
     if one.regressed:
         return f"regressed, {p}"
     if not one.old.tried:
@@ -324,9 +333,9 @@ def _counted(one: Failing) -> str:
         return "no more often than before"
     if one.needed is None:
         return (
-            f"too seldom to judge, {p}: it would take more than {MOST_NEEDED} blocks of each side"
+            f"too rare to judge, {p}: more than {MOST_NEEDED} blocks of each side would be needed"
         )
-    return f"too few to judge, {p}: it would take about {one.needed} blocks of each side"
+    return f"too few to judge, {p}: about {one.needed} blocks of each side would be needed"
 
 
 def unmatched(compared: Compared) -> list[str]:

@@ -12,7 +12,7 @@ GAUGE = 108.0  # the width of a gauge
 SHARE = 52.0  # of a percentage
 WIDE_GAUGE = 322.0  # where gauges begin in the wide drawing
 
-FEW = "Some of these rest on fewer than 6 launches: Table 2 has their ranges."
+FEW = "Some of these figures have fewer than 6 launches: Table 2 has their ranges."
 
 
 def add_key(canvas: Canvas) -> None:
@@ -23,8 +23,8 @@ def add_key(canvas: Canvas) -> None:
     picture = canvas.picture
     picture.height += 10
     sizes = {row.size_bytes for row in rows}
-    one_size = f", {size(min(sizes))} a message" if len(sizes) == 1 else ""
-    heading = f"What the best library reaches of each ceiling: one direction{one_size}"
+    one_size = f", messages of {size(min(sizes))}" if len(sizes) == 1 else ""
+    heading = f"How much of each ceiling the best library reaches: one direction{one_size}"
     for words in wrapped(heading, canvas.width, strong=True):
         picture.say(words, 0, canvas.width, style="strong")
     picture.height += 4
