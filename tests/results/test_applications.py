@@ -273,7 +273,7 @@ def test_cells_that_no_cache_holds_are_told_beside_a_prediction_that_is_off(
     [
         (
             {1000: 5.0, 9000: 10.0},
-            "; its 8000 B are between 1000 B (5.00 µs) and 9000 B (10.0 µs) of",
+            "; its 8000 B lie between 1000 B (5.00 µs) and 9000 B (10.0 µs), which",
         ),
         ({1000: 9.0, 9000: 10.0}, "predicted 9.94 µs."),
         ({1000: 5.0, 8000: 10.0}, "predicted 10.0 µs."),

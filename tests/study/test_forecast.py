@@ -49,8 +49,7 @@ def test_too_few_launches_for_an_interval_may_become_enough() -> None:
     said = sentence(enough, MORE)
     assert "have too few launches (3 launches) for an interval" in said
     assert said.endswith(
-        "10 launches of each, enough for one; so few cannot predict its width: "
-        "nearpeak --more"
+        "10 launches of each, enough for one; so few cannot predict its width: nearpeak --more"
     )
 
 
