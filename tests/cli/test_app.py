@@ -75,7 +75,7 @@ def test_a_prediction_needs_another_library(
     monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
     code, _, err = nearpeak("app", "jacobi2d", "--study", "x", "--what-if", "mpich")
     assert code == 2
-    assert "jacobi2d was measured with the same library alone" in err
+    assert "the study measured jacobi2d with this library only" in err
 
 
 def test_a_problem_is_solved_and_drawn(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_bad_input_of_run_is_one_line(
     [
         ((), "misplaced", "rank 0 ran on CPUs [99], wanted [0]"),
         ((), "misplaced and hang", "rank 0 ran on CPUs [99], wanted [0]"),
-        (("--hosts", "a,b"), "one host", "all ranks ran on host h, wanted a and b"),
+        (("--hosts", "a,b"), "one host", "all ranks ran on host h, not on a and b"),
         (("--reversed", "+", "latency"), "misplaced", "rank 0 ran on CPUs [99], wanted [1]"),
         ((), "nowhere", "it did not say where it ran"),
     ],

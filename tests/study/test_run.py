@@ -380,7 +380,7 @@ def test_ranks_of_two_hosts_on_one_are_a_failed_launch(study: Any, standins: Mod
     study.run(standins.small_plan(good, bad, paths=paths))
     assert {(end.status, end.message) for end in ends_of(study, "good")} == {("ok", "")}
     assert {(end.status, end.message) for end in ends_of(study, "bad")} == {
-        ("failed", "all ranks ran on host h, wanted a and b")
+        ("failed", "all ranks ran on host h, not on a and b")
     }
 
 

@@ -82,4 +82,4 @@ def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
     (seen,) = kind.find(view)
     below = [block.number for block, beyond in seen.loss.beyond.items() if beyond < 0]
     assert below == [2]
-    assert seen.sentence.endswith(" for the ceilings it is 1.36 times.")
+    assert seen.sentence.endswith(" The ceilings differ by 1.36 times.")
