@@ -4,6 +4,7 @@
 import os
 import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,15 @@ def begun(tmp_path: Path) -> Path:
     return tmp_path / "c"
 
 
-@pytest.fixture
-def no_room(begun: Path) -> Iterator[Path]:
-    """One whose file may not grow any more."""
+@contextmanager
+def no_room(folder: Path) -> Iterator[None]:
+    """The file may not grow any more, nor any other one of this process: write nothing else."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    room = (begun / NAME).stat().st_size + 10
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
-    yield begun
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / NAME).stat().st_size + 10, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_two_runs_cannot_write_into_one_folder(begun: Path) -> None:
@@ -56,14 +58,14 @@ def test_every_record_is_on_the_disk(begun: Path, monkeypatch: pytest.MonkeyPatc
     journal.close()
 
 
-def test_a_record_that_does_not_fit_is_said_in_a_line_and_the_others_stay(no_room: Path) -> None:
-    journal = ConformJournal(no_room)
-    with pytest.raises(CannotWriteError) as error:
+def test_a_record_that_does_not_fit_is_said_in_a_line_and_the_others_stay(begun: Path) -> None:
+    journal = ConformJournal(begun)
+    with pytest.raises(CannotWriteError) as error, no_room(begun):
         journal.append(LIBRARY)
-    assert str(error.value).endswith(f"then `nearpeak conform --resume -o {no_room}` completes it")
+    assert str(error.value).endswith(f"then `nearpeak conform --resume -o {begun}` completes it")
     journal.close()
     assert journal.records == [BEGIN]
-    assert read(no_room) == [BEGIN]
+    assert read(begun) == [BEGIN]
 
 
 def test_a_half_line_is_cut_off(begun: Path) -> None:
