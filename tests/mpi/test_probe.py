@@ -198,7 +198,10 @@ def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--buffers", "H", "--allocators", "vmm"), "no allocator 'vmm' in --allocators"),
+        (
+            ("--buffers", "H", "--allocators", "vmm"),
+            "the allocator 'vmm' of --allocators has no such buffers",
+        ),
         (("--buffers", "H", "--checks", "scam"), "unknown check 'scam'"),
         (("--buffers", "H", "--offsets", "5000"), "give bytes from 0 to 4095"),
         (("--cases", "/nowhere/cases"), "--cases /nowhere/cases cannot be read"),

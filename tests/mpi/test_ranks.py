@@ -22,7 +22,10 @@ def test_sums_of_every_type_are_right_on_any_number_of_ranks(
     assert [case["size_bytes"] for case in done.of("samples")] == [8, 1000, 65536]
     for case in done.of("samples"):
         assert len(case["ranks"]) == ranks
-        assert case["samples"] == [max(times) for times in zip(*case["ranks"], strict=True)]
+        # A sample is the mean of the longest times of its iterations; of a rank it is the mean of
+        # its own. Seven digits are recorded.
+        for longest, times in zip(case["samples"], zip(*case["ranks"], strict=True), strict=True):
+            assert max(times) * (1 - 1e-6) <= longest <= sum(times) * (1 + 1e-6)
 
 
 def test_records_tell_how_far_the_cpus_are_from_each_other(launcher: Any) -> None:
