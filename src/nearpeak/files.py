@@ -49,6 +49,16 @@ def make_folder(folder: Path) -> None:
         sync(one.parent)
 
 
+def make_output(folder: Path) -> None:
+    """The same of what -o names; UserError."""
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise UserError(
+            f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
+        ) from None
+
+
 def is_read_only(folder: Path) -> bool:
     """Whether no file can be made in a folder that is there: by its rights, or its disk's."""
     try:

@@ -93,15 +93,10 @@ def report(
 
 def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
     """The folder to write into, which is made; None where that is read-only and not asked for."""
-    from nearpeak.files import is_read_only, make_folder
+    from nearpeak.files import is_read_only, make_output
 
     if output is not None:
-        try:
-            make_folder(output)
-        except OSError as error:
-            raise UserError(
-                f"cannot make the folder {output} ({error.strerror}): choose another with -o"
-            ) from None
+        make_output(output)
         return output
     if not is_read_only(folder):
         return folder

@@ -10,7 +10,7 @@ from nearpeak import journal
 from nearpeak.conform.model import Memory, Operation
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
-from nearpeak.files import make_folder
+from nearpeak.files import make_output
 from nearpeak.study.trials import BadEnd, Outcome
 
 NAME = "conform.jsonl"
@@ -77,7 +77,7 @@ class ConformJournal:
             read(folder)  # where there is none, none is made
         else:
             check_new(folder)
-            _make(folder)
+            make_output(folder)
         self._lines = journal.Journal(folder / NAME, resume_command(folder))
         self.records = read(folder) if begin is None else []
         if begin is not None:
@@ -130,12 +130,3 @@ def read(folder: Path) -> list[Record]:
     if not whole:
         raise UserError(f"{file} does not begin as schema {SCHEMA} does: start anew elsewhere")
     return records
-
-
-def _make(folder: Path) -> None:
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise UserError(
-            f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
-        ) from None

@@ -21,7 +21,7 @@ from nearpeak.numbers import size
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.locality import lies_in
 from nearpeak.results.model import CeilingPoint
-from nearpeak.statistics.intervals import interval, spanning
+from nearpeak.statistics.intervals import interval, of_readings
 from nearpeak.statistics.strata import strata
 from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
 from nearpeak.study.buffers import ceiling_buffers, on_host, turned
@@ -245,7 +245,6 @@ def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]
         for which in range(max(len(term.source.readings) for term in terms))
     )
     otherwise = [one for one in others if one != values]
-    sessions = [block.session for block in blocks]
     usual = {term.words: term.us(term.source.usual()) for term in terms}
     metric = benchmark.metric(case.metric)
     return CeilingPoint(
@@ -254,9 +253,7 @@ def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]
         unit=metric.unit,
         better=metric.better,
         value=float(np.median(values)),
-        ci95=spanning(
-            interval(one, sessions=sessions, positive=True) for one in (values, *otherwise)
-        ),
+        ci95=of_readings((values, *otherwise), [block.session for block in blocks]),
         range=(min(values), max(values)),
         values=values,
         otherwise=otherwise,

@@ -13,7 +13,7 @@ from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.model import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
-from nearpeak.statistics.intervals import Interval, interval, spanning
+from nearpeak.statistics.intervals import Interval, of_readings
 from nearpeak.statistics.paces import borders, of_better
 from nearpeak.study.benchmarks import Better
 from nearpeak.study.buffers import ceiling_buffers, on_host
@@ -136,10 +136,7 @@ class Envelope(NamedTuple):
     def ci95(self) -> Interval | None:
         """From the lowest to the highest end of the intervals of all that the values may be."""
         sessions = [block.session for block in self.blocks]
-        return spanning(
-            interval(values, sessions=sessions, positive=True)
-            for values in (self.values, *self.otherwise)
-        )
+        return of_readings((self.values, *self.otherwise), sessions)
 
     @property
     def stand_ins(self) -> dict[str, list[Block]]:
@@ -314,13 +311,10 @@ def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
     others += [reading(dict.fromkeys(blocks, size), 0) for size in alone]
     values = list(usual.values())
     otherwise = [[other.get(block, usual[block]) for block in usual] for other in others]
-    sessions = [block.session for block in usual]
     return msgspec.structs.replace(
         by_size[choice.best],
         value=float(np.median(values)),
-        ci95=spanning(
-            interval(one, sessions=sessions, positive=True) for one in (values, *otherwise)
-        ),
+        ci95=of_readings((values, *otherwise), [block.session for block in usual]),
         range=(min(values), max(values)),
         values=values,
         otherwise=otherwise,

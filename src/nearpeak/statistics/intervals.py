@@ -93,6 +93,11 @@ def spanning(intervals: Iterable[Interval | None]) -> Interval | None:
     return min(low for low, _ in known), max(high for _, high in known)
 
 
+def of_readings(readings: Iterable[Sequence[float]], sessions: Sequence[int]) -> Interval | None:
+    """What spans the intervals of all that the values above 0 of some blocks may be."""
+    return spanning(interval(values, sessions=sessions, positive=True) for values in readings)
+
+
 def half_width(values: ArrayLike, sessions: Sequence[int] | None = None) -> float | None:
     """Half the 95 % interval, relative to the median; None without one, or a median above 0."""
     bounds = interval(values, sessions=sessions, positive=True)

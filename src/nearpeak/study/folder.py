@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import make_folder, put_whole
+from nearpeak.files import make_output, put_whole
 from nearpeak.machine.model import Machine
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, read_records
@@ -31,12 +31,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     UserError when it is not empty or not ours to write, CannotWriteError when the disk is full.
     """
     check_new(folder)
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise UserError(
-            f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
-        ) from None
+    make_output(folder)
     journal = StudyJournal(folder)
     try:
         for name, content in (("machine.json", machine), ("plan.json", plan)):
