@@ -47,6 +47,24 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         hosts.__exit__(None, None, None)
 
 
+@pytest.fixture(scope="session")
+def installed() -> Callable[[str], Any]:
+    """Gives a library of the catalogue, installed if it is not; skips where that cannot be."""
+
+    def install(name: str) -> Any:
+        from nearpeak.errors import UserError
+        from nearpeak.libraries import catalogue
+        from nearpeak.libraries.discover import resolve
+
+        try:
+            catalogue.add(name)
+        except UserError as error:
+            pytest.skip(f"{name} cannot be installed: {error}")
+        return resolve(name)
+
+    return install
+
+
 def fake_library(folder: Path, name: str, *flags: str, parts: Sequence[str] = ()) -> Path:
     """Compiles a stand-in for a vendor's library, bench/tests/accel/NAME.cpp and its parts."""
     from nearpeak.libraries.build import compiler, sources

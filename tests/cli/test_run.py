@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from nearpeak.errors import UserError
 from nearpeak.libraries.model import CommandLine
 from nearpeak.study import mps, prepare
 
@@ -238,14 +238,9 @@ def run_for_real(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
-def library(request: pytest.FixtureRequest) -> str:
+def library(request: pytest.FixtureRequest, installed: Callable[[str], Any]) -> str:
     """The name of a library, installed if need be."""
-    from nearpeak.libraries import catalogue
-
-    try:
-        catalogue.add(request.param)
-    except UserError as error:
-        pytest.skip(f"{request.param} cannot be installed: {error}")
+    installed(request.param)
     return str(request.param)
 
 

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import compiler, kit_for
-from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.model import Library
 
 PATH = os.environ["PATH"]  # before any test takes the compiler away
@@ -53,29 +50,20 @@ int main(int argc, char** argv) {
 """
 
 
-def installed(name: str) -> Library:
-    """A library of the catalogue, installed if it is not; skips where that cannot be."""
-    try:
-        catalogue.add(name)
-    except UserError as error:
-        pytest.skip(str(error))
-    return resolve(name)
-
-
 @pytest.fixture(params=["openmpi", "openmpi-cuda", "mpich", "intel"])
-def library(request: pytest.FixtureRequest) -> Library:
+def library(request: pytest.FixtureRequest, installed: Callable[[str], Library]) -> Library:
     """Each installable library in turn."""
     return installed(request.param)
 
 
 @pytest.fixture
-def mpich() -> Library:
+def mpich(installed: Callable[[str], Library]) -> Library:
     """MPICH, installed if it is not."""
     return installed("mpich")
 
 
 @pytest.fixture
-def intel() -> Library:
+def intel(installed: Callable[[str], Library]) -> Library:
     """Intel MPI, installed if it is not."""
     return installed("intel")
 

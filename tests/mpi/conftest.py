@@ -11,10 +11,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi, build_native, compiler, kit_for
-from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line, environment
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
 
@@ -119,13 +116,11 @@ class Launcher:
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
-def measured_library(request: pytest.FixtureRequest) -> Library:
+def measured_library(
+    request: pytest.FixtureRequest, installed: Callable[[str], Library]
+) -> Library:
     """Each library in turn, installed if need be."""
-    try:
-        catalogue.add(request.param)
-    except UserError as error:
-        pytest.skip(f"{request.param} cannot be installed: {error}")
-    return resolve(request.param)
+    return installed(request.param)
 
 
 @pytest.fixture

@@ -4,26 +4,14 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi
-from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.model import Library
 
 WORDS = ["latency", "--sizes", "8", "--slot-ms", "1"]
-
-
-def installed(name: str) -> Library:
-    try:
-        catalogue.add(name)
-    except UserError as error:
-        pytest.skip(str(error))
-    return resolve(name)
 
 
 def run(*line: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -33,7 +21,9 @@ def run(*line: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_launcher_of_another_installation_is_refused(tmp_path: Path) -> None:
+def test_a_launcher_of_another_installation_is_refused(
+    tmp_path: Path, installed: Callable[[str], Library]
+) -> None:
     """Its library has the same name and the same interface: the launch would go well."""
     mpich = installed("mpich")
     (tmp_path / "bin").mkdir()
@@ -52,7 +42,9 @@ def test_a_launcher_of_another_installation_is_refused(tmp_path: Path) -> None:
     assert chosen.returncode == 0, chosen.stderr
 
 
-def test_ranks_that_are_alone_to_the_library_are_refused() -> None:
+def test_ranks_that_are_alone_to_the_library_are_refused(
+    installed: Callable[[str], Library],
+) -> None:
     """As those of another library's launcher are, each a job of its own."""
     openmpi = installed("openmpi")
     program = str(build_mpi(openmpi))

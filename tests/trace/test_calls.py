@@ -3,11 +3,11 @@
 
 import re
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_trace, compiler, kit_for, sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.model import Library
@@ -23,13 +23,9 @@ KINDS = {"waits", "tells", "begins", "frees", "drops", "enters", "leaves"}
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
-def library(request: pytest.FixtureRequest) -> Library:
+def library(request: pytest.FixtureRequest, installed: Callable[[str], Library]) -> Library:
     """Each library in turn, installed if need be."""
-    try:
-        catalogue.add(request.param)
-    except UserError as error:
-        pytest.skip(f"{request.param} cannot be installed: {error}")
-    return resolve(request.param)
+    return installed(request.param)
 
 
 def preprocessed(library: Library) -> str:

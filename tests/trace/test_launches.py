@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,13 +109,11 @@ class Tracer:
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
-def tracer(request: pytest.FixtureRequest, tmp_path: Path) -> Tracer:
+def tracer(
+    request: pytest.FixtureRequest, tmp_path: Path, installed: Callable[[str], Library]
+) -> Tracer:
     """Each library in turn, installed if need be."""
-    try:
-        catalogue.add(request.param)
-    except UserError as error:
-        pytest.skip(f"{request.param} cannot be installed: {error}")
-    return Tracer(resolve(request.param), tmp_path)
+    return Tracer(installed(request.param), tmp_path)
 
 
 one_library = pytest.mark.parametrize("tracer", ["mpich"], indirect=True)
