@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "accel/host/cpu.hpp"
 #include "app/cosmo_fields.hpp"
 #include "app/vectors.hpp"
 
@@ -80,9 +81,8 @@ __attribute__((target("avx2"))) void update_avx2(double* now, const double* here
 
 // Of kRows rows.
 UpdateRows update_function(bool past_caches) {
-  if (__builtin_cpu_supports("avx512f"))
-    return past_caches ? update_avx512<true> : update_avx512<false>;
-  if (__builtin_cpu_supports("avx2")) return past_caches ? update_avx2<true> : update_avx2<false>;
+  if (cpu_has("avx512f")) return past_caches ? update_avx512<true> : update_avx512<false>;
+  if (cpu_has("avx2")) return past_caches ? update_avx2<true> : update_avx2<false>;
   return [](double* now, const double* here, std::size_t pitch, std::size_t count) {
     for (std::size_t row = 0; row < kRows; ++row)
       update_plain(now + row * pitch, here + row * pitch, pitch, count);

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "accel/host/cpu.hpp"
 #include "app/relaxation.hpp"
 #include "app/vectors.hpp"
 
@@ -137,9 +138,9 @@ void relax_sse2(Real* now, const Real* here, std::size_t pitch, std::size_t coun
 // Of kCount rows.
 template <std::size_t kCount, class Real>
 RelaxRows<Real> rows_function(bool past_caches) {
-  if (__builtin_cpu_supports("avx512f"))
+  if (cpu_has("avx512f"))
     return past_caches ? relax_avx512<true, kCount, Real> : relax_avx512<false, kCount, Real>;
-  if (__builtin_cpu_supports("avx2"))
+  if (cpu_has("avx2"))
     return past_caches ? relax_avx2<true, kCount, Real> : relax_avx2<false, kCount, Real>;
   return past_caches ? relax_sse2<true, kCount, Real> : relax_sse2<false, kCount, Real>;
 }

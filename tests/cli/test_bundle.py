@@ -19,6 +19,10 @@ Nearpeak = Callable[..., tuple[int, str, str]]
             ("bundle", "-o", "a.tar.xz", "--mpi", "openmpi", "--python", "3"),
             "write a version like 3.12",
         ),
+        (
+            ("bundle", "-o", "a.tar.xz", "--mpi", "openmpi", "--python", "3.9"),
+            "--python '3.9': Nearpeak needs Python 3.10 or later",
+        ),
         (("bundle", "-o", "a.tar.xz", "--mpi", "nompi"), "cannot bundle 'nompi': choose of "),
         (("bundle", "-o", "a.tar.xz"), "--mpi"),
         (("bundle", "-o", "no/a.tar.xz", "--mpi", "openmpi"), "no/a.tar.xz: there is no folder "),

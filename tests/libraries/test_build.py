@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import build, catalogue
+from nearpeak.libraries import build, catalogue, glibc, portable
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.model import Library
 
@@ -40,18 +40,25 @@ if(NEARPEAK_MPI_LIBRARY)
 endif()
 """
 NATIVE = """
-#include <cstdio>
+#include <stdio.h>
+#include <string.h>
 const char* core();
-int main() { puts(core()); }
+int main() {
+  char text[100];
+  memcpy(text, core(), strlen(core()) + 1);
+  puts(text);
+}
 """
 MPI = """
 #include <mpi.h>
-#include <cstdio>
+#include <stdio.h>
+#include <string.h>
 int main() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  char text[MPI_MAX_LIBRARY_VERSION_STRING], copy[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
   MPI_Get_library_version(text, &length);
-  puts(text);
+  memcpy(copy, text, length + 1);
+  puts(copy);
 }
 """
 
@@ -336,17 +343,35 @@ def test_a_named_compiler_builds_anew_and_without_any_its_build_will_do(
     assert build.build_native() == named
 
 
+def imported(program: Path) -> set[str]:
+    """The functions that a program takes from other files, without their versions."""
+    command = ["nm", "--dynamic", "--undefined-only", program]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in said.splitlines()}
+
+
 @pytest.mark.usefixtures("project")
-def test_copied_programs_run_from_another_cache(
+def test_copied_programs_run_from_another_cache_and_with_an_old_glibc(
     mpich: Library,
     intel: Library,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     without_compiler: Callable[[], None],
 ) -> None:
+    # Making a library of C++ takes a minute, and this project needs one header of it, for mpi.h.
+    headers = tmp_path / "headers"
+    headers.mkdir()
+    (headers / "cstdint").write_text("#include <stdint.h>\n")
+    without = ("-nostdlib++", f"-I{headers}")
+    monkeypatch.setattr(portable, "AS_OTHERS", (*portable.AS_OTHERS, *without))
     there = tmp_path / "there"
     build.copy_programs([mpich, intel], there)  # which share an ABI
-    assert len(list((there / "build").iterdir())) == 3
+    programs = list((there / "build").glob("*/*nearpeak-*"))
+    assert len(programs) == 3
+    for program in programs:
+        assert glibc.needed([program]) <= glibc.PORTABLE
+        # What moves bytes is the C library's, as in programs of other compilers.
+        assert "memcpy" in imported(program)
     (there / "mpi").symlink_to(mpich.prefix.parent)
     monkeypatch.setenv("NEARPEAK_CACHE", str(there))
     without_compiler()
@@ -362,7 +387,7 @@ def test_a_program_that_needs_the_compilers_libraries_is_not_copied(tmp_path: Pa
     program = build.build_native()
     program.write_bytes(program.read_bytes() + b"libstdc++.so.6\0")
     with pytest.raises(UserError, match=r"needs libstdc\+\+\.so of this machine's compiler: "):
-        build.copy_programs([], tmp_path / "there")
+        build.copy_programs([], tmp_path / "there", own_compiler=True)
     assert not (tmp_path / "there").exists()
 
 

@@ -6,6 +6,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "accel/host/cpu.hpp"
 #endif
 
 namespace nearpeak {
@@ -94,8 +96,7 @@ std::vector<CopyKind> find_kinds() {
   constexpr std::size_t kNtSmallest = std::size_t{256} << 10;  // smaller ones fit the caches
   constexpr std::size_t kNt4Smallest = std::size_t{1} << 20;
   constexpr std::size_t kRepSmallest = 4096;  // it starts slowly
-  __builtin_cpu_init();                       // this may run before main
-  const bool avx512 = __builtin_cpu_supports("avx512f");
+  const bool avx512 = cpu_has("avx512f");
   kinds.push_back(
       {"nt", avx512 ? copy_streaming<lines_avx512> : copy_streaming<lines_sse2>, kNtSmallest});
   kinds.push_back(

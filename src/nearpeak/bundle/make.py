@@ -40,10 +40,12 @@ def make(
     *,
     imb: bool = False,
     processor: str | None = None,
+    own_compiler: bool = False,
 ) -> Made:
     """Writes the archive for these libraries of the catalogue and this Python (like 3.12).
 
-    With `processor`, of tables for single processors those for others are left out.
+    With `processor`, of tables for single processors those for others are left out. `own_compiler`
+    as for build.copy_programs.
     UserError when something cannot be had.
     """
     if not archive.name.endswith(SUFFIX):
@@ -62,7 +64,8 @@ def make(
         _check(processor, prefixes)
         packages = wheels.lay_out(checkout, python, folder / "python")
         _program(folder, python)
-        build.copy_programs([resolve(name) for name in names], folder / "cache")
+        libraries = [resolve(name) for name in names]
+        build.copy_programs(libraries, folder / "cache", own_compiler=own_compiler)
         lacks = {}
         for prefix in prefixes:
             there = folder / "cache/mpi" / prefix.name

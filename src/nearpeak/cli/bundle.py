@@ -9,6 +9,8 @@ import typer
 
 from nearpeak.errors import UserError
 
+OLDEST_PYTHON = 10  # 3.10, as pyproject.toml says
+
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
@@ -37,6 +39,14 @@ def bundle(
             "emr, and those for any. On another processor Intel MPI is not as it is shipped.",
         ),
     ] = None,
+    own_compiler: Annotated[
+        bool,
+        typer.Option(
+            "--own-compiler",
+            help="Build the programs with this machine's compiler: they need its glibc or a later "
+            "one. Default: with zig's, from the package index, for glibc 2.28 or later.",
+        ),
+    ] = False,
 ) -> None:
     """Pack Nearpeak, its packages, built programs and MPI libraries into one archive.
 
@@ -49,9 +59,19 @@ def bundle(
 
     from nearpeak.bundle.make import make
 
-    if not re.fullmatch(r"3\.\d+", python):
+    version = re.fullmatch(r"3\.(\d+)", python)
+    if version is None:
         raise UserError(f"--python {python!r}: write a version like 3.12")
-    made = make(mpi, python, output.absolute(), imb=imb, processor=processor)
+    if int(version[1]) < OLDEST_PYTHON:
+        raise UserError(f"--python {python!r}: Nearpeak needs Python 3.{OLDEST_PYTHON} or later")
+    made = make(
+        mpi,
+        python,
+        output.absolute(),
+        imb=imb,
+        processor=processor,
+        own_compiler=own_compiler,
+    )
     for name, size in made.parts.items():
         typer.echo(f"{size / 1e6:8.1f} MB  {name}")
     newest = [part for part, needed in made.manifest.parts.items() if needed == made.manifest.glibc]

@@ -19,12 +19,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nearpeak import folders
 from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue, glibc
+from nearpeak.libraries import catalogue, glibc, portable
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.model import Library
@@ -70,15 +70,20 @@ def needs_compilers_libraries(program: Path) -> bool:
     return b"libstdc++.so" in program.read_bytes()
 
 
-def copy_programs(libraries: list[Library], cache: Path) -> None:
+def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool = False) -> None:
     """Copies nearpeak-native, nearpeak-mpi and the tracing layer for these libraries into another
-    cache folder, where they are found on other machines. Builds them if need be.
+    cache folder, where other machines find them: built for glibc.PORTABLE, or by this machine's
+    compiler.
 
-    UserError as build_mpi, and where a program would need libraries of this machine's compiler.
+    UserError as build_mpi, where the compiler for the former cannot be had, and where a program of
+    the latter would need its libraries.
     """
     kits = [kit_for(library) for library in libraries]
     for target in dict.fromkeys([NATIVE, *map(_mpi, kits), *map(_trace, kits)]):
-        program = _find(target) or _build(target)
+        if own_compiler:
+            program = _find(target) or _build(target)
+        else:
+            program = _build(replace(target, portable=True))
         if needs_compilers_libraries(program):
             raise UserError(
                 f"{program} needs libstdc++.so of this machine's compiler: install its static "
@@ -105,6 +110,12 @@ class Target:
     program: str  # its file
     options: tuple[str, ...] = ()  # for cmake
     parts: tuple[bytes, ...] = ()
+    portable: bool = False  # built to run with glibc.PORTABLE
+
+    @property
+    def tools(self) -> list[str]:
+        """The C++ compiler; UserError where there is none."""
+        return portable.compiler() if self.portable else compiler()
 
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
@@ -289,19 +300,19 @@ def fingerprint(
 
 def _kept(target: Target) -> Path:
     """The folder of its build: named by its identity, and by CXX and flags where they are set; that
-    of CORE, which programs are linked with, by the compiler too."""
+    of CORE, which programs are linked with, and of portable ones by the compiler too."""
     chosen = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
-    if target == CORE:
-        chosen += [shlex.join(compiler()), _compilers_words()]
+    if target.program == CORE.program or target.portable:
+        chosen += [shlex.join(target.tools), _compilers_words(target.tools)]
     name = target.identity()
     if any(chosen):
         name += f"-{hashlib.sha256(repr(chosen).encode()).hexdigest()[:8]}"
     return folders.cache() / BUILT / name
 
 
-def _compilers_words() -> str:
+def _compilers_words(tools: list[str]) -> str:
     """What the compiler says of itself."""
-    said = subprocess.run([*compiler(), "--version"], capture_output=True, check=False).stdout
+    said = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
     return said.decode(errors="replace")
 
 
@@ -327,20 +338,23 @@ def _make(target: Target, kept: Path) -> None:
 
     With NATIVE comes CORE where there is none yet: in one go both take less time.
     """
-    if target == NATIVE:
-        shared = _kept(CORE)
+    core = replace(CORE, portable=target.portable)
+    if target.program == NATIVE.program:
+        shared = _kept(core)
         with _lock(shared.with_suffix(".lock")):
-            if not _runs_here(shared / CORE.program):
-                _compile({CORE: shared, NATIVE: kept}, [])
+            if not _runs_here(shared / core.program):
+                _compile({core: shared, target: kept}, [])
                 return
     alone = target.program in (CORE.program, TRACE)
-    core = [] if alone else [f"-DNEARPEAK_CORE={_build(CORE)}"]
-    _compile({target: kept}, core)
+    _compile({target: kept}, [] if alone else [f"-DNEARPEAK_CORE={_build(core)}"])
 
 
 def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
-    """Builds the targets in this order, in one tree; `core`: what tells cmake where CORE is."""
-    folder, tools = sources(), compiler()
+    """Builds the targets in this order, in one tree and by one compiler; `core`: what tells cmake
+    where CORE is."""
+    folder = sources()
+    first = next(iter(folders_of))
+    tools = first.tools
     names = " and ".join(target.program for target in folders_of)
     print(f"Building {names} ...", file=sys.stderr, flush=True)
     cmake, ninja = _tool("cmake"), _tool("ninja")
@@ -352,12 +366,15 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
             *(cmake, "-S", str(folder), "-B", str(tree), "-G", "Ninja"),
             *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_BUILD_TYPE=Release"),
             *(*core, *(option for target in folders_of for option in target.options)),
+            *([portable.CMAKE] if first.portable else []),
         ]
         targets = [target.program for target in folders_of]
         build = [cmake, "--build", str(tree), "--target", *targets]
         # The folder has another name each time: to ccache, where it is used, it is the same.
         ccache = {"CCACHE_BASEDIR": str(temporary), **os.environ}
         environment = {**ccache, "CXX": shlex.join(tools)}
+        if first.portable:
+            environment |= portable.environment()
         with log.open("wb") as output:
             for command in (configure, build):
                 done = subprocess.run(
@@ -394,7 +411,7 @@ def _keep(target: Target, tree: Path, log: Path, kept: Path) -> None:
     result.mkdir()
     shutil.copy2(tree / target.program, result / target.program)
     shutil.copy2(log, result / log.name)
-    first_line, _, _ = _compilers_words().partition("\n")
+    first_line, _, _ = _compilers_words(target.tools).partition("\n")
     (result / COMPILER).write_text(f"{first_line}\n", "utf-8")
     if kept.exists():  # without the program, or with one that does not run here
         shutil.rmtree(kept)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler of programs for other machines: clang as zig ships it, which links with an older
+glibc than this machine's."""
+
+import platform
+from pathlib import Path
+
+from nearpeak.libraries import catalogue, glibc
+
+# As code of other compilers: without checks, and with the C library's memcpy in place of that of
+# zig's run-time library, whose rest is in bench/portable. Symbols of its libc++ take 30 MB.
+AS_OTHERS = (
+    *("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer"),
+    *("-rtlib=none", "-s"),
+)
+CMAKE = "-DNEARPEAK_PORTABLE=ON"
+
+
+def compiler() -> list[str]:
+    """The C++ compiler as a command; installs it. UserError as catalogue.add."""
+    target = f"{platform.machine()}-linux-gnu.{glibc.text(glibc.PORTABLE)}"
+    return [str(home() / "ziglang/zig"), "c++", "-target", target, *AS_OTHERS]
+
+
+def home() -> Path:
+    """Where it is installed."""
+    return catalogue.add("zig")
+
+
+def environment() -> dict[str, str]:
+    """Where it keeps what it makes of its own sources, as the run-time library of C++."""
+    kept = str(home() / "made")
+    return {"ZIG_GLOBAL_CACHE_DIR": kept, "ZIG_LOCAL_CACHE_DIR": kept}
