@@ -2,9 +2,9 @@
 """Do the programs of two builds measure the same? Those of a bundle, and this machine's compiler's.
 
 Runs both in interleaved launches on the same two CPUs. Prints for each benchmark and size the
-medians over the launches and the ratio of the other's to ours, paired by turn, with its interval (of
-fewer than six launches the range). Ceilings (`pair`, `memory`) move bytes by themselves, so that the
-compiler can matter most. OTHER is a cache folder, as that of an unpacked bundle:
+medians over the launches and the ratio of the other's to ours, paired by turn, with its interval
+(of fewer than six launches the range). Ceilings (`pair`, `memory`) move bytes by themselves, so
+that the compiler can matter most. OTHER is a cache folder, as that of an unpacked bundle:
 
     .venv/bin/nearpeak bundle -o b.tar.xz --mpi mpich && tar xf b.tar.xz
     .venv/bin/python benchmarks/portable_build.py mpich nearpeak-bundle/cache --launches 12
