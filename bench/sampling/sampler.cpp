@@ -96,7 +96,9 @@ class Sampler::Run {
     std::uint64_t wanted = 1;
     while (const std::uint64_t count = group_.broadcast(wanted)) {
       const double previous = per_iteration_ns_;
+      const std::int64_t start = now_ns();
       const std::int64_t spent_ns = apart_ ? run_apart(count) : run_timed(count);
+      per_turn_ns_ = static_cast<double>(now_ns() - start) / static_cast<double>(count);
       per_iteration_ns_ = static_cast<double>(spent_ns) / static_cast<double>(count);
       if (count == 1 && policy_.hopeless_us && group_.broadcast(is_hopeless() ? 1 : 0) != 0)
         return give_up(spent_ns);
@@ -109,7 +111,6 @@ class Sampler::Run {
       wanted = warm ? 0 : 2 * count;
     }
     per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
-    per_sample_ns_ = 0;
   }
 
   // The first iteration may be slow for what is done once: another one confirms it.
@@ -149,7 +150,7 @@ class Sampler::Run {
   }
 
   double sample_ns() const {
-    return std::max(per_sample_ns_, per_iteration_ns_ * static_cast<double>(result_.batch));
+    return std::max(per_turn_ns_, per_iteration_ns_) * static_cast<double>(result_.batch);
   }
 
   // The leader foretells how many samples fill what is left of the slot, and looks again.
@@ -232,9 +233,10 @@ class Sampler::Run {
       ++taken_;
     }
     const double all_ns = static_cast<double>(now_ns() - start);
+    const auto iterations = static_cast<double>(round * result_.batch);
     spent_ns_ += all_ns;
-    per_sample_ns_ = all_ns / static_cast<double>(round);
-    per_iteration_ns_ = std::max(1.0, timed_ns / static_cast<double>(round * result_.batch));
+    per_turn_ns_ = all_ns / iterations;
+    per_iteration_ns_ = std::max(1.0, timed_ns / iterations);
   }
 
   // Untimed, as agreeing has put the ranks out of step; beside a whole slot that is nothing.
@@ -353,7 +355,7 @@ class Sampler::Run {
   std::vector<double> rows_ns_;  // not reduced yet: of an iteration, or of a sample whose
                                  // iterations follow each other, the time and its phases
   double per_iteration_ns_ = 0;
-  double per_sample_ns_ = 0;  // with what is done between samples
+  double per_turn_ns_ = 0;  // the same with what is not timed: barriers, what begins a sample
   bool falls_in_step_ = true;
   std::uint64_t taken_ = 0;
   double spent_ns_ = 0;

@@ -342,6 +342,32 @@ TEST_CASE("of ranks that are slow in turns, every iteration takes as long as the
   CHECK(result.ranks_us[0].size() == result.samples_us.size());
 }
 
+TEST_CASE("the barrier before each iteration counts in the first round too") {
+  constexpr double kBarrierUs = 100;
+  struct SlowBarrier final : Group {
+    int rank() const override { return kLeaderRank; }
+    int size() const override { return 1; }
+    void barrier() override { spend(kBarrierUs); }
+    void broadcast(void*, std::size_t) override {}
+    void gather(const void* mine, std::size_t bytes, void* all) override {
+      std::memcpy(all, mine, bytes);
+    }
+    using Group::broadcast;
+    using Group::gather;
+  } group;
+  const auto most = [&](double slot_s, double limit_s) {
+    SamplingPolicy policy;
+    policy.slot_s = slot_s;
+    policy.limit_s = limit_s;
+    policy.sync = Sync::kBarrier;
+    Repeated brief([](std::uint64_t n) { spend(static_cast<double>(n)); });
+    const auto result = Sampler(group, ClockQuality{20, 20}).measure(policy, brief);
+    return static_cast<double>(result.iterations) * kBarrierUs / 1e6;
+  };
+  CHECK(most(0.01, 10) < 0.02);
+  CHECK(most(1, 0.2) < 0.3);
+}
+
 TEST_CASE("times of single iterations are not kept for the whole of a slot") {
   const ClockQuality coarse{100'000, 20};
   Threads threads;
