@@ -160,7 +160,6 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
     const Part part = round < rounds ? before : last;
     made.begin_round(round, part);
     group_.barrier();
-    if (made.prepares()) made.prepare();
     made.run(1);
     if (auto wrong = verify(made, round, part)) return wrong;
   }

@@ -32,12 +32,10 @@ void thin(std::vector<double>& samples) {
 // One case being sampled on this rank.
 class Sampler::Run {
  public:
-  Run(Group& group, const ClockQuality& clock, const std::optional<CommonClock>& common,
-      const SamplingPolicy& policy, Sampled& sampled)
+  Run(Group& group, const ClockQuality& clock, const SamplingPolicy& policy, Sampled& sampled)
       : group_(group),
         policy_(policy),
         sampled_(sampled),
-        common_(common),
         phases_ns_(sampled.phases_ns().size()),
         width_(1 + phases_ns_.size()),
         // Of what is timed: each phase is.
@@ -46,7 +44,7 @@ class Sampler::Run {
                      static_cast<double>(std::max<std::size_t>(1, phases_ns_.size())) *
                          std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare))),
         keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
-        apart_(policy.sync != Sync::kNone || sampled.prepares()),
+        apart_(policy.sync == Sync::kBarrier),
         longest_(policy.reduce == Reduce::kMaximum) {}
 
   Measurement measure() {
@@ -171,14 +169,7 @@ class Sampler::Run {
   }
 
   void begin_sample() {
-    if (sampled_.prepares()) sampled_.prepare();
-    if (policy_.sync == Sync::kBarrier) group_.barrier();
-    if (policy_.sync != Sync::kClock) return;
-    constexpr int kSlack = 3;  // times what telling takes at best
-    const std::int64_t start =
-        group_.broadcast<std::int64_t>(now_ns() + kSlack * common_->telling_ns) + common_->ahead_ns;
-    while (now_ns() < start) {
-    }
+    if (apart_) group_.barrier();
   }
 
   std::int64_t run_timed(std::uint64_t n) {
@@ -343,7 +334,6 @@ class Sampler::Run {
   Group& group_;
   const SamplingPolicy& policy_;
   Sampled& sampled_;
-  const std::optional<CommonClock>& common_;
   std::vector<double> phases_ns_;  // of iterations that begin anew
   const std::size_t width_;        // of a row
   const double shortest_ns_;       // of a sample
@@ -362,8 +352,7 @@ class Sampler::Run {
 };
 
 Measurement Sampler::measure(const SamplingPolicy& policy, Sampled& sampled) {
-  if (policy.sync == Sync::kClock && !common_) common_ = measure_common_clock(group_);
-  return Run(group_, clock_, common_, policy, sampled).measure();
+  return Run(group_, clock_, policy, sampled).measure();
 }
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
