@@ -84,9 +84,7 @@ class Sampler::Run {
 
   void warm_up() {
     begin_sample();
-    const std::int64_t begin = now_ns();
-    sampled_.run(1);
-    result_.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
+    result_.first_use_us = static_cast<double>(run_timed(1)) / 1e3;
     result_.warmup_iterations = 1;
     if (is_too_slow()) return;
 

@@ -90,6 +90,15 @@ TEST_CASE("what it takes to begin a run is neither in its samples nor does it sh
   CHECK(quantile(result.samples_us, 0) * static_cast<double>(result.batch) < 500);
 }
 
+TEST_CASE("what it takes to begin a run is no part of the first use") {
+  struct Woken final : Sampled {
+    std::optional<double> own_ns() const override { return 5000; }
+    void run(std::uint64_t n) override { spend(5 * static_cast<double>(n)); }
+  } woken;
+  Alone alone;
+  CHECK(Sampler(alone, ClockQuality{1, 20}).measure(short_policy(), woken).first_use_us == 5);
+}
+
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {
   int calls = 0;
   const ClockQuality coarse{1000, 20};
