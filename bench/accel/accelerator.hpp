@@ -139,9 +139,6 @@ class RegisteredMemory {
 struct IpcHandle {
   std::array<unsigned char, 128> bytes{};
   std::uint32_t length = 0;
-  // Where the vendor's name is a file descriptor: its number in the process that exported it, which
-  // keeps it open as long as the memory lives. -1: none.
-  int descriptor = -1;
 };
 
 // What not every device can do; each is asked for with the functions of Device of the same name.

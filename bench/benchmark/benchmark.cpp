@@ -28,11 +28,6 @@ bool RankRule::fits(int ranks) const {
       return ranks >= count;
     case Kind::kEven:
       return ranks >= count && ranks % 2 == 0;
-    case Kind::kSquare: {
-      int side = 1;
-      while (side * side < ranks) ++side;
-      return ranks >= count && side * side == ranks;
-    }
   }
   return false;
 }
@@ -43,10 +38,8 @@ std::string RankRule::name() const {
       return "exactly";
     case Kind::kAtLeast:
       return "at least";
-    case Kind::kEven:
-      return "even";
     default:
-      return "square";
+      return "even";
   }
 }
 
@@ -57,10 +50,8 @@ std::string RankRule::text() const {
       return number + " ranks";
     case Kind::kAtLeast:
       return "at least " + number + " ranks";
-    case Kind::kEven:
-      return "an even number of ranks, at least " + number;
     default:
-      return "a square number of ranks, at least " + number;
+      return "an even number of ranks, at least " + number;
   }
 }
 

@@ -32,12 +32,12 @@ struct Axis {
 
 // How many ranks a benchmark can run on.
 struct RankRule {
-  enum class Kind { kExactly, kAtLeast, kEven, kSquare };
+  enum class Kind { kExactly, kAtLeast, kEven };
   Kind kind = Kind::kExactly;
   int count = 2;  // exactly so many, or at least
 
   bool fits(int ranks) const;
-  std::string name() const;  // "exactly", "at least", "even", "square"
+  std::string name() const;  // "exactly", "at least", "even"
   std::string text() const;  // "exactly 2 ranks"
 };
 

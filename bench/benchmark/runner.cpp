@@ -160,7 +160,6 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
     const Part part = round < rounds ? before : last;
     made.begin_round(round, part);
     group_.barrier();
-    if (made.prepares()) made.prepare();
     made.run(1);
     if (auto wrong = verify(made, round, part)) return wrong;
   }
@@ -357,11 +356,10 @@ Runner::Trial Runner::attempt(const Benchmark& benchmark, const CaseContext& con
   const auto made = benchmark.make_over(context, messages, method.buffers, *transport);
   Measurement measurement;
   result.good = measure_and_verify(name, policy, trial, *made, measurement);
-  if (result.good && group_.leads()) {
-    const auto& samples = measurement.samples_us;
-    result.best_us = *std::min_element(samples.begin(), samples.end());
-    result.results = results_of(benchmark, context, *made, &method, measurement);
-  }
+  if (!result.good) return result;
+  result.results = results_of(benchmark, context, *made, &method, measurement);
+  const auto& samples = measurement.samples_us;
+  if (group_.leads()) result.best_us = *std::min_element(samples.begin(), samples.end());
   return result;
 }
 

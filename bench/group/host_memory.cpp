@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kMostMemory = 0.7;  // of what is available
 
-// Bytes that programs of this host can still have; the most where the kernel does not say.
+}  // namespace
+
 std::uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string name;
@@ -24,8 +25,6 @@ std::uint64_t available_memory() {
   }
   return std::numeric_limits<std::uint64_t>::max();
 }
-
-}  // namespace
 
 std::uint64_t host_hash() {
   char name[256] = {};

@@ -18,6 +18,9 @@ struct MemoryNeed {
   std::uint64_t available;
 };
 
+// Bytes that programs of this host can still have; the most where the kernel does not say.
+std::uint64_t available_memory();
+
 std::uint64_t host_hash();  // of the name of this host
 
 // Why it does not fit into the given share of what is available; empty where it does. `owner`: what

@@ -79,7 +79,9 @@ AtomicCase::AtomicCase(const CaseContext& context, const Atoms& atoms, bool fetc
       slots_(slots_of(context, atoms_, bytes())),
       window_(context, bytes(), slots_,
               {.origin = context.group.leads(), .target = !context.group.leads()},
-              slots_ * (operand_stride(atoms) + SlotBuffer::stride(bytes()))) {
+              slots_ * (operand_stride(atoms) + SlotBuffer::stride(bytes())),
+              // All operands and a row of them, or a slot and what it must hold.
+              (atoms.operands + 1) * SlotBuffer::stride(bytes())) {
   on_every_rank(context.group, [&] {
     operands_ = std::make_unique<SlotBuffer>(context.memory, atoms_.operands * bytes(), slots_,
                                              context.offset);
@@ -104,6 +106,7 @@ void AtomicCase::begin_round(std::uint64_t round, Part) {
           }));
   if (window_.is_origin()) {
     std::vector<unsigned char> rows;
+    rows.reserve(atoms_.operands * bytes());
     for (std::size_t row = 0; row < atoms_.operands; ++row) {
       const auto one = numbers(*atoms_.type, atoms_.count, [&](std::size_t index) {
         return atoms_.operand(row, index, round);

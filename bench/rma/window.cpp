@@ -55,7 +55,7 @@ bool share_a_host(MPI_Comm comm) {
 
 bool is_librarys(const std::string& how) { return how == kAllocated || how == kShared; }
 
-std::string why_not(const CaseContext& context, std::size_t bytes) {
+std::string why_not(const CaseContext& context, std::size_t bytes, std::size_t scratch_bytes) {
   const std::string& how = context.axis(kWin);
   const bool other = is_librarys(how) && context.kind != BufferKind::kHost;
   const std::string why = context.group.first_reason(
@@ -65,7 +65,7 @@ std::string why_not(const CaseContext& context, std::size_t bytes) {
   if (!why.empty()) return why;
   if (how == kShared && !context.group.everywhere(share_a_host(comm_of(context.group))))
     return "ranks on several hosts share no memory: choose another --win";
-  return why_too_much(context.group, on_device(context.kind) ? 0 : bytes);
+  return why_too_much(context.group, (on_device(context.kind) ? 0 : bytes) + scratch_bytes);
 }
 
 }  // namespace
@@ -87,14 +87,14 @@ std::vector<Axis> window_axes() {
 }
 
 Window::Window(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,
-               std::size_t also_bytes)
+               std::size_t also_bytes, std::size_t scratch_bytes)
     : role_(role),
       sync_(sync_of(context)),
       how_(context.axis(kWin)),
       group_(context.group),
       peer_(1 - context.group.rank()) {
-  const std::string why =
-      why_not(context, SlotBuffer::stride(bytes) * slots + context.offset + also_bytes);
+  const std::string why = why_not(
+      context, SlotBuffer::stride(bytes) * slots + context.offset + also_bytes, scratch_bytes);
   if (!why.empty()) throw Unfit(why);
   make(context, bytes, slots);
   MPI_Group all = MPI_GROUP_NULL;

@@ -27,10 +27,10 @@ enum class SyncWay { kFlush, kFlushLocal, kLock, kLockAll, kFence, kPscw };
 class Window {
  public:
   // Every rank opens slots of as many bytes. Collective, as is the destructor. Throws Unfit on all
-  // ranks, among others where the buffers and `also_bytes` more do not fit into the memory of a
-  // host.
+  // ranks, among others where the buffers, `also_bytes` more of their kind and `scratch_bytes` of
+  // the CPU's do not fit into the memory of a host.
   Window(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,
-         std::size_t also_bytes);
+         std::size_t also_bytes, std::size_t scratch_bytes = 0);
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;

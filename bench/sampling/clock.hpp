@@ -7,8 +7,6 @@
 
 namespace nearpeak {
 
-class Group;
-
 // Nanoseconds of the monotonic clock, which all processes of a host share.
 inline std::int64_t now_ns() {
   timespec t{};
@@ -23,15 +21,5 @@ struct ClockQuality {
 };
 
 ClockQuality measure_clock();
-
-// What this rank's clock is ahead of the leader's, and how long it takes to tell all ranks
-// something. On one host the clocks are the same; between hosts the offset is that of the quickest
-// of some rounds, and off by half such a round at most (Cristian 1989).
-struct CommonClock {
-  std::int64_t ahead_ns;
-  std::int64_t telling_ns;
-};
-
-CommonClock measure_common_clock(Group& group);
 
 }  // namespace nearpeak

@@ -32,12 +32,10 @@ void thin(std::vector<double>& samples) {
 // One case being sampled on this rank.
 class Sampler::Run {
  public:
-  Run(Group& group, const ClockQuality& clock, const std::optional<CommonClock>& common,
-      const SamplingPolicy& policy, Sampled& sampled)
+  Run(Group& group, const ClockQuality& clock, const SamplingPolicy& policy, Sampled& sampled)
       : group_(group),
         policy_(policy),
         sampled_(sampled),
-        common_(common),
         phases_ns_(sampled.phases_ns().size()),
         width_(1 + phases_ns_.size()),
         // Of what is timed: each phase is.
@@ -46,7 +44,7 @@ class Sampler::Run {
                      static_cast<double>(std::max<std::size_t>(1, phases_ns_.size())) *
                          std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare))),
         keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
-        apart_(policy.sync != Sync::kNone || sampled.prepares()),
+        apart_(policy.sync == Sync::kBarrier),
         longest_(policy.reduce == Reduce::kMaximum) {}
 
   Measurement measure() {
@@ -86,9 +84,7 @@ class Sampler::Run {
 
   void warm_up() {
     begin_sample();
-    const std::int64_t begin = now_ns();
-    sampled_.run(1);
-    result_.first_use_us = static_cast<double>(now_ns() - begin) / 1e3;
+    result_.first_use_us = static_cast<double>(run_timed(1)) / 1e3;
     result_.warmup_iterations = 1;
     if (is_too_slow()) return;
 
@@ -96,7 +92,9 @@ class Sampler::Run {
     std::uint64_t wanted = 1;
     while (const std::uint64_t count = group_.broadcast(wanted)) {
       const double previous = per_iteration_ns_;
+      const std::int64_t start = now_ns();
       const std::int64_t spent_ns = apart_ ? run_apart(count) : run_timed(count);
+      per_turn_ns_ = static_cast<double>(now_ns() - start) / static_cast<double>(count);
       per_iteration_ns_ = static_cast<double>(spent_ns) / static_cast<double>(count);
       if (count == 1 && policy_.hopeless_us && group_.broadcast(is_hopeless() ? 1 : 0) != 0)
         return give_up(spent_ns);
@@ -109,7 +107,6 @@ class Sampler::Run {
       wanted = warm ? 0 : 2 * count;
     }
     per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
-    per_sample_ns_ = 0;
   }
 
   // The first iteration may be slow for what is done once: another one confirms it.
@@ -149,7 +146,7 @@ class Sampler::Run {
   }
 
   double sample_ns() const {
-    return std::max(per_sample_ns_, per_iteration_ns_ * static_cast<double>(result_.batch));
+    return std::max(per_turn_ns_, per_iteration_ns_) * static_cast<double>(result_.batch);
   }
 
   // The leader foretells how many samples fill what is left of the slot, and looks again.
@@ -170,14 +167,7 @@ class Sampler::Run {
   }
 
   void begin_sample() {
-    if (sampled_.prepares()) sampled_.prepare();
-    if (policy_.sync == Sync::kBarrier) group_.barrier();
-    if (policy_.sync != Sync::kClock) return;
-    constexpr int kSlack = 3;  // times what telling takes at best
-    const std::int64_t start =
-        group_.broadcast<std::int64_t>(now_ns() + kSlack * common_->telling_ns) + common_->ahead_ns;
-    while (now_ns() < start) {
-    }
+    if (apart_) group_.barrier();
   }
 
   std::int64_t run_timed(std::uint64_t n) {
@@ -232,9 +222,10 @@ class Sampler::Run {
       ++taken_;
     }
     const double all_ns = static_cast<double>(now_ns() - start);
+    const auto iterations = static_cast<double>(round * result_.batch);
     spent_ns_ += all_ns;
-    per_sample_ns_ = all_ns / static_cast<double>(round);
-    per_iteration_ns_ = std::max(1.0, timed_ns / static_cast<double>(round * result_.batch));
+    per_turn_ns_ = all_ns / iterations;
+    per_iteration_ns_ = std::max(1.0, timed_ns / iterations);
   }
 
   // Untimed, as agreeing has put the ranks out of step; beside a whole slot that is nothing.
@@ -341,7 +332,6 @@ class Sampler::Run {
   Group& group_;
   const SamplingPolicy& policy_;
   Sampled& sampled_;
-  const std::optional<CommonClock>& common_;
   std::vector<double> phases_ns_;  // of iterations that begin anew
   const std::size_t width_;        // of a row
   const double shortest_ns_;       // of a sample
@@ -353,15 +343,14 @@ class Sampler::Run {
   std::vector<double> rows_ns_;  // not reduced yet: of an iteration, or of a sample whose
                                  // iterations follow each other, the time and its phases
   double per_iteration_ns_ = 0;
-  double per_sample_ns_ = 0;  // with what is done between samples
+  double per_turn_ns_ = 0;  // the same with what is not timed: barriers, what begins a sample
   bool falls_in_step_ = true;
   std::uint64_t taken_ = 0;
   double spent_ns_ = 0;
 };
 
 Measurement Sampler::measure(const SamplingPolicy& policy, Sampled& sampled) {
-  if (policy.sync == Sync::kClock && !common_) common_ = measure_common_clock(group_);
-  return Run(group_, clock_, common_, policy, sampled).measure();
+  return Run(group_, clock_, policy, sampled).measure();
 }
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }

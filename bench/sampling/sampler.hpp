@@ -18,9 +18,8 @@ namespace nearpeak {
 // operation must to be compared with another, its time is taken alone, and a sample adds up the
 // times of as many as the clock needs.
 enum class Sync {
-  kNone,     // as they are: their messages keep them in step
-  kBarrier,  // behind a barrier of the group
-  kClock     // at one moment of a clock that is common to all
+  kNone,    // as they are: their messages keep them in step
+  kBarrier  // behind a barrier of the group
 };
 
 // Whose time a sample is. kMaximum: of every iteration that begins anew (Sync) the longest of all
@@ -75,9 +74,6 @@ class Sampled {
   virtual double least_sample_ns() const { return 0; }
   // Nanoseconds of the last run, where what it took to begin and to end is no part of it.
   virtual std::optional<double> own_ns() const { return std::nullopt; }
-  // Untimed, before every iteration, where there is something to be done.
-  virtual bool prepares() const { return false; }
-  virtual void prepare() {}
   // Nanoseconds of each phase of the last run; always as many.
   virtual const std::vector<double>& phases_ns() const {
     static const std::vector<double> none;
@@ -107,7 +103,6 @@ class Sampler {
 
   Group& group_;
   ClockQuality clock_;
-  std::optional<CommonClock> common_;  // measured when first needed
 };
 
 double median(std::vector<double> values);                     // of at least one value

@@ -28,7 +28,7 @@ class Handles {
     for (const Node* node = heads_[slot(handle)].load(std::memory_order_acquire); node != nullptr;
          node = node->next)
       if (node->known.load(std::memory_order_acquire) &&
-          node->handle.load(std::memory_order_relaxed) == handle)
+          node->handle.load(std::memory_order_acquire) == handle)
         return &node->value;
     return nullptr;
   }
@@ -42,8 +42,9 @@ class Handles {
     while (node != nullptr && node->known.load()) node = node->next;
     const bool fresh = node == nullptr;
     if (fresh) node = new Node;
-    node->handle.store(handle);
+    // The handle behind its value: who saw that this node was known may look at it only now.
     node->value = std::move(value);
+    node->handle.store(handle, std::memory_order_release);
     node->known.store(true, std::memory_order_release);
     if (fresh) {
       node->next = head.load();

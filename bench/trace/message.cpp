@@ -2,6 +2,7 @@
 // Nothing here is asked of other ranks: they need not have this library.
 #include "trace/message.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "trace/handles.hpp"
@@ -14,6 +15,7 @@ namespace {
 struct Members {
   int own = MPI_UNDEFINED;
   int size = 0;
+  int own_size = 0;        // of a communicator: of this rank's group
   std::vector<int> peers;  // by rank, as peer_in; empty: ranks are those of MPI_COMM_WORLD
 };
 
@@ -55,9 +57,10 @@ const Members& members_of_comm(MPI_Comm comm) {
     NEARPEAK_REAL(MPI_Comm_remote_group)(comm, &group);
   else
     NEARPEAK_REAL(MPI_Comm_group)(comm, &group);
-  const Members& found = *comms.put(comm, members_of(group));
+  Members found = members_of(group);
+  NEARPEAK_REAL(MPI_Comm_size)(comm, &found.own_size);
   NEARPEAK_REAL(MPI_Group_free)(&group);
-  return found;
+  return *comms.put(comm, std::move(found));
 }
 
 const Members& members_of_window(MPI_Win window) {
@@ -103,6 +106,7 @@ std::int64_t received_bytes(const MPI_Status& status) {
 }
 
 int ranks_of(MPI_Comm comm) { return members_of_comm(comm).size; }
+int own_ranks_of(MPI_Comm comm) { return members_of_comm(comm).own_size; }
 int rank_in(MPI_Comm comm) { return members_of_comm(comm).own; }
 int peer_in(MPI_Comm comm, int rank) { return peer_among(members_of_comm(comm), rank); }
 int peer_of_window(MPI_Win window, int rank) { return peer_among(members_of_window(window), rank); }

@@ -94,12 +94,14 @@ void enters_session(MPI_Session session);
 void leaves_session(MPI_Session session);
 #endif
 
+// That this rank sends to, of two groups those of the other one; and those of its own group.
 int ranks_of(MPI_Comm comm);
+int own_ranks_of(MPI_Comm comm);
 int rank_in(MPI_Comm comm);
 template <typename Count>
-MPI_Count sum(const Count* counts, MPI_Comm comm) {
+MPI_Count sum(const Count* counts, int ranks) {
   MPI_Count all = 0;
-  for (int i = 0, n = ranks_of(comm); i < n; ++i) all += counts[i];
+  for (int i = 0; i < ranks; ++i) all += counts[i];
   return all;
 }
 

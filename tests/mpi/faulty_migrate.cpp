@@ -4,6 +4,7 @@
 //   doubled  the first NEARPEAK_FAULTY_BYTES bytes are those that follow them
 //   altered  a bit of the last byte is another
 //   stale    what was in the buffer before is there again
+// With the fault "counted" MPI_Alltoall and MPI_Neighbor_alltoall bring it numbers that cannot be.
 #include <mpi.h>
 
 #include <cstdlib>
@@ -45,9 +46,31 @@ class Received {
   std::vector<char> before_;
 };
 
+void miscount(void* counts, MPI_Comm comm) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (variable("NEARPEAK_FAULT") == "counted" &&
+      std::to_string(rank) == variable("NEARPEAK_FAULTY_RANK"))
+    static_cast<int*>(counts)[0] = -1;
+}
+
 }  // namespace
 
 extern "C" {
+
+int MPI_Alltoall(const void* out, int sent, MPI_Datatype out_type, void* in, int count,
+                 MPI_Datatype type, MPI_Comm comm) {
+  const int result = PMPI_Alltoall(out, sent, out_type, in, count, type, comm);
+  miscount(in, comm);
+  return result;
+}
+
+int MPI_Neighbor_alltoall(const void* out, int sent, MPI_Datatype out_type, void* in, int count,
+                          MPI_Datatype type, MPI_Comm comm) {
+  const int result = PMPI_Neighbor_alltoall(out, sent, out_type, in, count, type, comm);
+  miscount(in, comm);
+  return result;
+}
 
 int MPI_Alltoallv(const void* out, const int* sent, const int* out_starts, MPI_Datatype out_type,
                   void* in, const int* counts, const int* starts, MPI_Datatype type,

@@ -6,15 +6,19 @@
 //   swapped    of several that are waited for together, the first two are in each other's place
 //   gap        a byte behind the buffer is written
 //   late       the last bytes are those that were there before
-// With the fault "serialized" the library lets one thread call it at a time.
+// With the fault "serialized" the library lets one thread call it at a time, with "waiting" all
+// ranks wait for each other in MPI_Comm_free, as they may, and with "slow" each MPI_Send takes 50
+// ms.
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -93,6 +97,17 @@ int MPI_Query_thread(int* level) {
   const int result = PMPI_Query_thread(level);
   if (variable("NEARPEAK_FAULT") == "serialized") *level = MPI_THREAD_SERIALIZED;
   return result;
+}
+
+int MPI_Comm_free(MPI_Comm* comm) {
+  if (variable("NEARPEAK_FAULT") == "waiting") PMPI_Barrier(*comm);
+  return PMPI_Comm_free(comm);
+}
+
+int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  if (variable("NEARPEAK_FAULT") == "slow")
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return PMPI_Send(data, count, type, to, tag, comm);
 }
 
 int MPI_Recv(void* data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,

@@ -149,3 +149,24 @@ def test_wrong_operations_are_caught(launcher: Any, faulty: Path, way: str, faul
     assert done.code == 3, (done.out, done.err)
     [problem] = done.of("problem")
     assert problem["status"] == "wrong data"
+
+
+@one_library
+@pytest.mark.parametrize("way", WAYS)
+def test_numbers_of_particles_that_cannot_be_are_wrong_data(
+    launcher: Any, compile_shim: Callable[[str], Path], way: str
+) -> None:
+    """And what comes next is measured."""
+    shim, fault = ("faulty_pt2pt", "misplaced") if way == "isend" else ("faulty_migrate", "counted")
+    env = {
+        "LD_PRELOAD": str(compile_shim(shim)),
+        "NEARPEAK_FAULT": fault,
+        "NEARPEAK_FAULTY_BYTES": "4",
+        "NEARPEAK_FAULTY_RANK": "1",
+    }
+    words = ("migrate", "--exchange", way, "--sizes", "5000", *QUICK)
+    done = launcher.run(*words, "latency", "--sizes", "8", *QUICK, env=env)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert (problem["status"], problem["rank"]) == ("wrong data", 1)
+    assert {one["benchmark"] for one in done.of("samples")} == {"latency"}

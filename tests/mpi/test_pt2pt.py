@@ -134,6 +134,30 @@ def test_a_library_that_grants_no_threads_is_a_reason(launcher: Any, faulty: Pat
     assert skipped["message"].startswith("the library grants MPI_THREAD_SERIALIZED, and several")
 
 
+@ONE
+def test_communicators_are_freed_together_where_one_rank_is_out_of_memory(
+    launcher: Any, faulty: Path
+) -> None:
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "waiting"}
+    words = ("latency_mt", "--threads", "2", "--buffers", "D", *SMALL)
+    full = "reachable=1,cuMemAlloc_v2:2"
+    done = launcher.run(*words, fake="reachable=1", rank_1=full, env=env)
+    assert done.code == 0, done.err
+    [skipped] = done.of("problem")
+    assert skipped["message"].startswith("rank 1: ")
+    assert "out of memory" in skipped["message"]
+
+
+@ONE
+def test_the_first_use_of_threads_is_one_round_trip(launcher: Any, faulty: Path) -> None:
+    """Of three trips it was the time; others take as long as it."""
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "slow"}
+    done = launcher.run("latency_mt", "--threads", "2", *SMALL, env=env)
+    assert done.measured() == {"latency_mt"}
+    [case] = done.of("samples")
+    assert case["first_use_us"] < 2 * 2 * min(case["samples"])
+
+
 # The benchmarks, their options, and the rank that receives.
 LAUNCHES = [
     *(

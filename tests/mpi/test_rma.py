@@ -50,6 +50,22 @@ def test_every_library_has_every_window_and_synchronisation(launcher: Any) -> No
 
 
 @ONE
+@pytest.mark.parametrize(("buffers", "mib"), [("H", 11), ("D", 5)])
+def test_what_ranks_write_and_look_at_is_memory_too(
+    launcher: Any, faulty: Path, tmp_path: Path, buffers: str, mib: int
+) -> None:
+    """Of 1 MiB each rank has three buffers, where these are, and two more of the host's memory."""
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text(f"MemAvailable: {1024 * mib} kB\n")
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_MEMINFO": str(meminfo)}
+    words = ("--win", "created", "--buffers", buffers, "--sizes", "1M", *QUICK)
+    done = launcher.run("acc_latency", *words, fake="reachable=1", env=env)
+    assert done.code == 0, done.err
+    [skipped] = done.of("problem")
+    assert skipped["message"].startswith("the buffers of all ranks of a host are ")
+
+
+@ONE
 def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
     for name in ALL:
         assert launcher.axis(name, "win") == WINDOWS

@@ -198,6 +198,24 @@ def test_cells_that_may_stay_in_caches_have_no_roofline(made_applications: Any) 
     assert one.roofline is None
 
 
+def test_a_copy_that_may_lie_in_caches_is_no_roofline_and_that_is_said(
+    made_applications: Any,
+) -> None:
+    """Of arrays of 7 MiB in caches of 8 MiB."""
+    made = made_applications.Made(cache_bytes=8 << 20)
+    made.add(made_applications.MEMORY, "copy", "copy", 200.0, 7 << 20, who=CEILING)
+    made.plane(made_applications.TWO, 1000.0)
+    results = made.results()
+    assert [one.roofline for one in results.applications] == [None]
+    [section] = sections(results)
+    told = "No roofline: the memory was copied in arrays of 7 MiB, which the caches may hold."
+    assert told in section.sentences
+    made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
+    results = made.results()
+    assert [one.roofline.gbs for one in results.applications if one.roofline] == [20.0]
+    assert told not in sections(results)[0].sentences
+
+
 def test_messages_are_predicted_from_those_of_the_same_library(made_applications: Any) -> None:
     made = made_applications.Made()
     made.plane(made_applications.TWO, 1000.0)

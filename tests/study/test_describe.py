@@ -129,7 +129,6 @@ def test_a_program_that_does_not_answer_is_bad_input(tmp_path: Path) -> None:
         ("at least", 3, [3, 4, 5, 6, 7, 8, 9]),
         ("even", 2, [2, 4, 6, 8]),
         ("even", 4, [4, 6, 8]),
-        ("square", 4, [4, 9]),
     ],
 )
 def test_rules_of_ranks(rule: str, count: int, fitting: list[int]) -> None:

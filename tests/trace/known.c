@@ -208,6 +208,20 @@ static void makes(void) {
   MPI_Win_free(&window);
 }
 
+// Between rank 0 and all others: counts are those of the own group, as of the data that each gives.
+static void groups(void) {
+  MPI_Comm sub, both;
+  const int mine = rank == 0 ? 1 : ranks - 1, all = 2 * (ranks - 1);
+  int counts[64];
+  for (int i = 0; i < 64; i++) counts[i] = i < mine ? all / mine : 1000;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, 0, &sub);
+  MPI_Intercomm_create(sub, 0, MPI_COMM_WORLD, rank == 0, 9, &both);
+  MPI_Reduce_scatter(data, other, counts, MPI_INT, MPI_SUM, both);
+  MPI_Reduce_scatter_block(data, other, counts[0], MPI_INT, MPI_SUM, both);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&sub);
+}
+
 static void within(void) {
   int place = 0;
   MPI_Pack(data, 4, MPI_INT, other, 100, &place, MPI_COMM_WORLD);
@@ -285,6 +299,11 @@ int main(int argc, char** argv) {
     makes();
     within();
     files(argv[2]);
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "groups")) {
+    groups();
     MPI_Finalize();
     return 0;
   }

@@ -239,6 +239,17 @@ def test_requests_communicators_and_files_are_counted(tracer: Tracer) -> None:
     assert not {"MPI_Sendrecv", "MPI_Wait", "MPI_File_read_at", "MPI_Pack"} & begun
 
 
+def test_what_is_scattered_among_two_groups_has_the_counts_of_the_own_one(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "groups", ranks=3)
+    assert done.code == 0, (done.out, done.err)
+    calls = done.calls()
+    scattered = {name: calls[name] for name in calls if name[0].startswith("MPI_Reduce_scatter")}
+    assert scattered == {
+        ("MPI_Reduce_scatter", 16, "none"): (3, 48),
+        ("MPI_Reduce_scatter_block", 16, "none"): (3, 48),
+    }
+
+
 def test_more_than_an_int_counts(tracer: Tracer) -> None:
     done = tracer.run(tracer.compiled(), "large")
     assert done.code == 0, (done.out, done.err)

@@ -14,12 +14,15 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
 #include "accel/host/copy.hpp"
+#include "group/host_memory.hpp"
 #include "native/process.hpp"
 
 #if defined(__x86_64__)
@@ -105,6 +108,19 @@ void check_node(int node) {
   if (node != 0 || !no_numa)
     throw BadInput("there is no NUMA node " + std::to_string(node) +
                    ": see /sys/devices/system/node for those of this machine");
+}
+
+// Bytes that programs can still have of this node, or of the host; the most where the kernel does
+// not say.
+std::uint64_t available_on(std::optional<int> node) {
+  std::ifstream file(node ? node_folder(*node) + "/meminfo" : "");
+  std::uint64_t kib = 0;
+  std::string name;
+  for (std::uint64_t each = 0; file >> name;)
+    if ((name == "MemFree:" || name == "Active(file):" || name == "Inactive(file):") &&
+        file >> each)
+      kib += each;
+  return kib > 0 ? kib * 1024 : available_memory();
 }
 
 // Pages of the range come from this node. False where the kernel or a container forbids to say so.
@@ -417,7 +433,6 @@ class MemoryMode final : public Mode {
       : Mode("memory",
              "the memory of a NUMA node, by threads of given CPUs: copy (each copied byte counted "
              "once) and triad (the bytes of its three arrays, as STREAM counts)") {
-    options_.common.sizes = std::to_string(uncached_bytes() >> 20) + "M";
     options_.common.reuses = {"fixed"};  // its arrays exceed the caches
     options_.common.touches = {"none"};
   }
@@ -429,24 +444,62 @@ class MemoryMode final : public Mode {
   void add_options(CLI::App& app) override {
     options_.add_to(app, "copy,triad", "the CPUs, one thread on each: 0-3");
     app.get_option("--cpus")->required();
+    sizes_ = app.get_option("--sizes")->default_str("4 times the last-level caches of the CPUs");
     app.add_option("--memory-node", options_.node,
                    "the NUMA node of the memory; without it each thread's own")
         ->check(CLI::NonNegativeNumber);
   }
-  int run() override { return run_memory(options_); }
+  int run() override {
+    if (sizes_->empty())
+      options_.common.sizes = std::to_string(
+          uncached_bytes(last_level_bytes(options_.cpus), available_on(options_.node)));
+    return run_memory(options_);
+  }
 
  private:
   MemoryOptions options_;
+  CLI::Option* sizes_ = nullptr;
 };
 
 const RegisterMode<MemoryMode> mode;
 
 }  // namespace
 
-std::size_t uncached_bytes() {
+std::uint64_t last_level_bytes(const std::vector<int>& cpus, const std::string& folder) {
+  std::map<std::string, std::uint64_t> caches;  // by the CPUs that share each
+  for (const int cpu : cpus) {
+    int last = 0;
+    std::string shared;
+    std::uint64_t bytes = 0;
+    for (int index = 0;; ++index) {
+      const std::string cache =
+          folder + "/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/";
+      const auto said = [&](const std::string& name) {
+        std::string text;
+        std::ifstream(cache + name) >> text;
+        return text;
+      };
+      const std::string level = said("level");
+      if (level.empty()) break;
+      const std::string size = said("size");
+      if (size.empty() || std::stoi(level) <= last) continue;
+      last = std::stoi(level);
+      shared = said("shared_cpu_list");
+      bytes = parse_bytes(size);
+    }
+    if (last > 0) caches[shared] = bytes;
+  }
+  if (caches.empty()) return std::uint64_t{32} << 20;
+  return std::accumulate(caches.begin(), caches.end(), std::uint64_t{0},
+                         [](std::uint64_t all, const auto& one) { return all + one.second; });
+}
+
+std::size_t uncached_bytes(std::uint64_t cache_bytes, std::uint64_t available) {
   constexpr std::size_t kLeast = std::size_t{64} << 20;
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // three of them fit the memory of most nodes
-  return std::clamp<std::size_t>(4 * largest_cache(), kLeast, kMost);
+  std::size_t bytes = std::max<std::size_t>(4 * cache_bytes, kLeast);
+  // By halves, so that little more or less of other programs' memory changes nothing.
+  while (bytes / 2 >= kLeast && 3 * bytes > available / 2) bytes /= 2;
+  return bytes;
 }
 
 int run_memory(const MemoryOptions& options) {

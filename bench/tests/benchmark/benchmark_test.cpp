@@ -17,10 +17,6 @@ TEST_CASE("a rule says which numbers of ranks fit it") {
   CHECK(even.fits(6));
   CHECK_FALSE(even.fits(2));
   CHECK_FALSE(even.fits(5));
-  const RankRule square{.kind = Kind::kSquare, .count = 1};
-  CHECK(square.fits(1));
-  CHECK(square.fits(9));
-  CHECK_FALSE(square.fits(8));
 }
 
 TEST_CASE("benchmarks are known by name, and an unknown one is said with those there are") {

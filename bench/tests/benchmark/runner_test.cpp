@@ -194,7 +194,7 @@ TEST_CASE("a method that is slower is left at a short trial, which its record sa
 namespace {
 
 // Of a problem: its size is a side, and no number of bytes.
-class Problem final : public Case {
+class Problem : public Case {
  public:
   Problem(std::size_t bytes, std::uint64_t& rounds) : bytes_(bytes), rounds_(rounds) {}
   void run(std::uint64_t) override {}
@@ -240,4 +240,60 @@ TEST_CASE("how often a case is verified follows from its bytes, whatever its siz
   CHECK(rounds_of(16384, std::size_t{2} << 30) == kFewestRounds);
   CHECK(rounds_of(16384, 1024) == kRounds);
   CHECK(rounds_of(std::size_t{1} << 30, 1024) == kRounds);
+}
+
+namespace {
+
+// Which says what its messages are.
+class Working final : public Problem {
+ public:
+  using Problem::Problem;
+  std::optional<Work> work() const override { return Work{.messages = {64}}; }
+};
+
+struct Nowhere final : Transport {
+  void begin_send(std::size_t, std::size_t) override {}
+  void begin_receive(std::size_t, std::size_t) override {}
+  void finish() override {}
+};
+
+}  // namespace
+
+TEST_CASE("what a case over a transport must do is asked of all ranks") {
+  const RecordFile file;
+  const CommonOptions common = short_run("8", file.path());
+  const auto measured = [&](Group& group) {
+    std::uint64_t rounds = 0;
+    const Benchmark benchmark{
+        .info = {.name = "problem", .summary = "", .metrics = {{"problem", "us", "lower"}}},
+        .messages =
+            [](const CaseContext& context) {
+              const int rank = context.group.rank();
+              return Messages{8, 1, 1, true, true, rank, 1 - rank};
+            },
+        .make_over = [&](const CaseContext&, const Messages&, const Buffers&,
+                         Transport&) { return std::make_unique<Working>(8, rounds); }};
+    Runner runner(group, common, {.program = "test", .contest = true, .buffers = "H,H"});
+    runner.run(benchmark,
+               {.group = group,
+                .kind = BufferKind::kHost,
+                .memory = host_memory(),
+                .device = nullptr,
+                .bytes = 8,
+                .window = 1,
+                .offset = 0,
+                .cache_bytes = 0,
+                .most_bytes = 0,
+                .axes = {{kReuse, "fixed"}, {kTouch, "none"}},
+                .methods = [](const CaseContext&, const Messages&,
+                              const Buffers& buffers) -> std::vector<Method> {
+                  return {{.name = "nowhere", .buffers = buffers, .unavailable = "", .make = [] {
+                             return std::make_unique<Nowhere>();
+                           }}};
+                }});
+    return runner.status();
+  };
+  CHECK(in_group(2, measured, 5) == kGood);
+  REQUIRE(file.records("samples").size() == 1);
+  CHECK(file.records("samples")[0]["work"]["messages"] == std::vector<int>{64});
 }

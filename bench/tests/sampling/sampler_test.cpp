@@ -90,6 +90,15 @@ TEST_CASE("what it takes to begin a run is neither in its samples nor does it sh
   CHECK(quantile(result.samples_us, 0) * static_cast<double>(result.batch) < 500);
 }
 
+TEST_CASE("what it takes to begin a run is no part of the first use") {
+  struct Woken final : Sampled {
+    std::optional<double> own_ns() const override { return 5000; }
+    void run(std::uint64_t n) override { spend(5 * static_cast<double>(n)); }
+  } woken;
+  Alone alone;
+  CHECK(Sampler(alone, ClockQuality{1, 20}).measure(short_policy(), woken).first_use_us == 5);
+}
+
 TEST_CASE("a disturbed warm-up does not leave samples that are too short for the clock") {
   int calls = 0;
   const ClockQuality coarse{1000, 20};
@@ -175,34 +184,51 @@ TEST_CASE("every buffer is used before anything is timed, if that fits into a sl
 
 namespace {
 
-// Two phases, of which the second takes twice as long, and something to be made ready.
+// One process, whose barrier takes so long.
+class SlowBarrier final : public Group {
+ public:
+  explicit SlowBarrier(double us) : us_(us) {}
+  int rank() const override { return kLeaderRank; }
+  int size() const override { return 1; }
+  void barrier() override {
+    spend(us_);
+    ++barriers_;
+  }
+  void broadcast(void*, std::size_t) override {}
+  void gather(const void* mine, std::size_t bytes, void* all) override {
+    std::memcpy(all, mine, bytes);
+  }
+  using Group::broadcast;
+  using Group::gather;
+  std::uint64_t barriers() const { return barriers_; }
+
+ private:
+  const double us_;
+  std::uint64_t barriers_ = 0;
+};
+
+// Two phases, of which the second takes twice as long.
 class Phased final : public Sampled {
  public:
   void run(std::uint64_t n) override {
-    CHECK(ready_);
-    ready_ = false;
     spend(30 * static_cast<double>(n));
     phases_ = {10e3 * static_cast<double>(n), 20e3 * static_cast<double>(n)};
-  }
-  bool prepares() const override { return true; }
-  void prepare() override {
-    spend(100);
-    ready_ = true;
   }
   const std::vector<double>& phases_ns() const override { return phases_; }
 
  private:
-  bool ready_ = false;
   std::vector<double> phases_{0, 0};
 };
 
 }  // namespace
 
-TEST_CASE("what is prepared is not timed, and phases are kept with their samples") {
-  Alone alone;
+TEST_CASE("the barrier is not timed, and phases are kept with their samples") {
+  SlowBarrier group(100);
   Phased phased;
+  SamplingPolicy policy = short_policy();
+  policy.sync = Sync::kBarrier;
   // A clock measured on a busy machine looks coarse, and longer batches are right then.
-  const auto result = Sampler(alone, ClockQuality{20, 20}).measure(short_policy(), phased);
+  const auto result = Sampler(group, ClockQuality{20, 20}).measure(policy, phased);
   CHECK(result.batch == 1);
   CHECK(median(result.samples_us) < 100);
   REQUIRE(result.phases_us.size() == 2);
@@ -229,6 +255,7 @@ TEST_CASE("where samples are those of the slowest rank, so are their phases") {
   } group;
   Phased phased;
   SamplingPolicy policy = short_policy();
+  policy.sync = Sync::kBarrier;
   policy.reduce = Reduce::kMaximum;
   const auto result = Sampler(group, ClockQuality{20, 20}).measure(policy, phased);
   REQUIRE(result.phases_us.size() == 2);
@@ -342,6 +369,22 @@ TEST_CASE("of ranks that are slow in turns, every iteration takes as long as the
   CHECK(result.ranks_us[0].size() == result.samples_us.size());
 }
 
+TEST_CASE("the barrier before each iteration counts in the first round too") {
+  constexpr double kBarrierUs = 100;
+  SlowBarrier group(kBarrierUs);
+  const auto most = [&](double slot_s, double limit_s) {
+    SamplingPolicy policy;
+    policy.slot_s = slot_s;
+    policy.limit_s = limit_s;
+    policy.sync = Sync::kBarrier;
+    Repeated brief([](std::uint64_t n) { spend(static_cast<double>(n)); });
+    const auto result = Sampler(group, ClockQuality{20, 20}).measure(policy, brief);
+    return static_cast<double>(result.iterations) * kBarrierUs / 1e6;
+  };
+  CHECK(most(0.01, 10) < 0.02);
+  CHECK(most(1, 0.2) < 0.3);
+}
+
 TEST_CASE("times of single iterations are not kept for the whole of a slot") {
   const ClockQuality coarse{100'000, 20};
   Threads threads;
@@ -357,40 +400,23 @@ TEST_CASE("times of single iterations are not kept for the whole of a slot") {
   CHECK(threads.most_gathered() < std::size_t{2} << 20);
 }
 
-TEST_CASE("iterations that begin anew are timed alone, however short, and as often as prepared") {
+TEST_CASE("iterations that begin anew are timed alone, however short, each behind a barrier") {
   struct Short final : Sampled {
     void run(std::uint64_t n) override {
       iterations += n;
       spend(0.5);
     }
-    bool prepares() const override { return true; }
-    void prepare() override {
-      ++prepared;
-      spend(5);
-    }
     std::uint64_t iterations = 0;
-    std::uint64_t prepared = 0;
   } brief;
-  Alone alone;
+  SlowBarrier group(5);
+  SamplingPolicy policy = short_policy();
+  policy.sync = Sync::kBarrier;
   const ClockQuality coarse{1000, 20};  // a tick of one microsecond
-  const auto result = Sampler(alone, coarse).measure(short_policy(), brief);
+  const auto result = Sampler(group, coarse).measure(policy, brief);
   CHECK(result.batch >= 2);
   CHECK(median(result.samples_us) < 5);
-  CHECK(brief.prepared >= result.iterations);
-  CHECK(brief.iterations - brief.prepared <= 20);  // the one before each round of samples
-}
-
-TEST_CASE("alone, the clock that is common to all is one's own") {
-  Alone alone;
-  CHECK(measure_common_clock(alone).ahead_ns == 0);
-  SamplingPolicy policy = short_policy();
-  policy.sync = Sync::kClock;
-  policy.reduce = Reduce::kMaximum;
-  policy.keep_ranks = true;
-  Repeated repeated([](std::uint64_t n) { spend(20 * static_cast<double>(n)); });
-  const auto result = Sampler(alone, measure_clock()).measure(policy, repeated);
-  REQUIRE(result.ranks_us.size() == 1);
-  CHECK(result.ranks_us[0] == result.samples_us);
+  CHECK(group.barriers() >= result.iterations);
+  CHECK(brief.iterations - group.barriers() <= 20);  // the one before each round of samples
 }
 
 TEST_CASE("quantiles lie between order statistics") {

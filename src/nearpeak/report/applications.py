@@ -12,6 +12,7 @@ from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import COMPUTE, SCALING, scales
 from nearpeak.results.cells import ABOVE
+from nearpeak.results.locality import COPY
 from nearpeak.results.model import Application, Beside, Estimated, Results
 from nearpeak.results.names import axes_words, loses, status
 from nearpeak.study.benchmarks import Benchmark, named
@@ -107,10 +108,39 @@ def sections(results: Results) -> list[Section]:
     for cell in results.cells:
         if cell.case.benchmark in alone and cell.median:
             times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
-    return [_section(named(results.benchmarks, name), mine, times) for name, mine in found.items()]
+    cached = _cached_copies(results)
+    return [
+        _section(named(results.benchmarks, name), mine, times, cached)
+        for name, mine in found.items()
+    ]
 
 
-def _section(benchmark: Benchmark, found: Sequence[Application], times: Times) -> Section:
+def _cached_copies(results: Results) -> dict[Place, int]:
+    """Bytes of the arrays that the memory of these ranks was copied in, where caches may hold
+    them."""
+    paths = {path.place: path for path in results.paths}
+    arrays: dict[int | None, int] = {}  # by NUMA node
+    for point in results.ceilings:
+        ends = paths[point.place].ends if point.place in paths else ()
+        nodes = {end.numa_node for end in ends}
+        local = point.place.transport == "local" and point.case.metric == COPY
+        if local and point.lies_in == "shared cache" and len(nodes) == 1:
+            arrays[ends[0].numa_node] = point.case.x
+    return {
+        place: arrays[path.ends[0].numa_node]
+        for place, path in paths.items()
+        if len({end.numa_node for end in path.ends}) == 1
+        and "gpu" not in place.ends
+        and path.ends[0].numa_node in arrays
+    }
+
+
+def _section(
+    benchmark: Benchmark,
+    found: Sequence[Application],
+    times: Times,
+    cached: Mapping[Place, int],
+) -> Section:
     groups: dict[str, list[Row]] = defaultdict(list)
     for one in found:
         groups[_title(one, benchmark)].append(_row(one, _label(one, benchmark)))
@@ -124,7 +154,7 @@ def _section(benchmark: Benchmark, found: Sequence[Application], times: Times) -
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
         ),
-        sentences=list(_sentences(found, benchmark, times)),
+        sentences=[*_without_roofline(found, cached), *_sentences(found, benchmark, times)],
         bars=_bars(found, benchmark),
         growths=list(_growths(found, benchmark)),
     )
@@ -337,6 +367,19 @@ def _beside(one: Beside) -> str:
     speedup = one.speedup
     told = spread(speedup.ci95, speedup.range)
     return f"{number(speedup.value)} times as fast as {one.axis}={one.value} {told}"
+
+
+def _without_roofline(found: Sequence[Application], cached: Mapping[Place, int]) -> Iterator[str]:
+    arrays = {
+        cached[one.cell.place]
+        for one in found
+        if one.work and one.work.copied_bytes and not one.roofline and one.cell.place in cached
+    }
+    if arrays:
+        sizes = " and ".join(size(one) for one in sorted(arrays))
+        yield (
+            f"No roofline: the memory was copied in arrays of {sizes}, which the caches may hold."
+        )
 
 
 def _sentences(found: Sequence[Application], benchmark: Benchmark, times: Times) -> Iterator[str]:

@@ -20,7 +20,7 @@ from nearpeak.machine.model import Path
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results import overlap
 from nearpeak.results.ceilings import find_envelope, reached_in
-from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes
+from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes, lies_in
 from nearpeak.results.model import (
     Application,
     Beside,
@@ -248,7 +248,10 @@ class _Memories:
             local = one.launch.place.transport == "local"
             if one.launch.who != CEILING or not local or one.case.metric != COPY:
                 continue
-            ends = self._paths[one.launch.place].ends
+            where = self._paths[one.launch.place]
+            ends = where.ends
+            if lies_in(self._machine, where, one.case, one.window) == "shared cache":
+                continue  # it tells nothing of the memory
             if len({end.numa_node for end in ends}) == 1:
                 self._copies[ends[0].numa_node].append(one)
         for point in ceilings:
@@ -306,7 +309,8 @@ class _Memories:
         return max(map(gpu_cache_bytes, vendors or [""]))
 
     def roofline(self, cell: Cell, copied_bytes: int) -> Roofline | None:
-        """None where what its ranks share was not measured, or where cells may stay in caches."""
+        """None where what its ranks share was not measured outside of caches, or where cells may
+        stay in caches."""
         path = self._paths[cell.place]
         copied, sharing = self._shared(path)
         cached = self._gpu_cached(path) if _in_gpus(path) else self._cached(path)

@@ -102,23 +102,21 @@ class Basis(NamedTuple):
 class RankRule(msgspec.Struct, frozen=True):
     """How many ranks a benchmark runs on."""
 
-    rule: str  # "exactly", "at least", "even" or "square"; of the last two at least `count`
+    rule: str  # "exactly", "at least" or "even", which is at least `count` too
     count: int
 
     def fits(self, ranks: int) -> bool:
         """Whether it runs on so many."""
         if self.rule == "exactly":
             return ranks == self.count
-        whole = {"even": ranks % 2 == 0, "square": round(ranks**0.5) ** 2 == ranks}
-        return ranks >= self.count and whole.get(self.rule, True)
+        return ranks >= self.count and (self.rule != "even" or ranks % 2 == 0)
 
     @property
     def text(self) -> str:
         """`exactly 2 ranks`, `an even number of ranks, at least 2`."""
         number = f"{self.count} ranks"
-        if self.rule in ("even", "square"):
-            article = "an" if self.rule == "even" else "a"
-            return f"{article} {self.rule} number of ranks, at least {self.count}"
+        if self.rule == "even":
+            return f"an even number of ranks, at least {self.count}"
         return f"{self.rule} {number}"
 
 

@@ -2,8 +2,12 @@
 #include "native/local/memory.hpp"
 
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
 
 #include "tests/native/quiet.hpp"
 #include "tests/records.hpp"
@@ -74,6 +78,60 @@ TEST_CASE("bad nodes, CPUs, sizes and buffers are refused") {
   CHECK(file.records().empty());
 }
 
-TEST_CASE("arrays exceed the caches by default") {
-  CHECK(uncached_bytes() >= std::size_t{64} << 20);
+namespace {
+
+// The kernel's word on caches, made up: each of these CPUs' last one is shared as said.
+class Caches {
+ public:
+  Caches() {
+    char name[] = "/tmp/nearpeak-test-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~Caches() { std::filesystem::remove_all(folder_); }
+  const std::string& folder() const { return folder_; }
+
+  void add(int cpu, int index, int level, const std::string& type, const std::string& size,
+           const std::string& shared) {
+    const std::string cache =
+        folder_ + "/cpu" + std::to_string(cpu) + "/cache/index" + std::to_string(index) + "/";
+    std::filesystem::create_directories(cache);
+    std::ofstream(cache + "level") << level << "\n";
+    std::ofstream(cache + "type") << type << "\n";
+    std::ofstream(cache + "size") << size << "\n";
+    std::ofstream(cache + "shared_cpu_list") << shared << "\n";
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+TEST_CASE("every last-level cache of the CPUs counts once") {
+  Caches caches;
+  for (int cpu = 0; cpu < 24; ++cpu) {
+    const int first = cpu / 8 * 8;
+    const std::string own = std::to_string(cpu);
+    caches.add(cpu, 0, 1, "Data", "32K", own);
+    caches.add(cpu, 1, 1, "Instruction", "32K", own);
+    caches.add(cpu, 2, 2, "Unified", "1024K", own);
+    caches.add(cpu, 3, 3, "Unified", "32768K",
+               std::to_string(first) + "-" + std::to_string(first + 7));
+  }
+  constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+  CHECK(last_level_bytes(parse_cpus("0-7"), caches.folder()) == 32 * kMib);
+  CHECK(last_level_bytes(parse_cpus("0-23"), caches.folder()) == 96 * kMib);
+  CHECK(last_level_bytes({0, 1, 8}, caches.folder()) == 64 * kMib);
+  CHECK(last_level_bytes({24}, caches.folder()) == 32 * kMib);  // of which nothing is said
+}
+
+TEST_CASE("arrays exceed the caches by default, where there is memory for them") {
+  constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMuch = std::numeric_limits<std::uint64_t>::max();
+  CHECK(uncached_bytes(8 * kMib, kMuch) == 64 * kMib);
+  CHECK(uncached_bytes(32 * kMib, kMuch) == 128 * kMib);
+  CHECK(uncached_bytes(12 * 32 * kMib, kMuch) == 1536 * kMib);
+  CHECK(uncached_bytes(12 * 32 * kMib, 9216 * kMib) == 1536 * kMib);
+  CHECK(uncached_bytes(12 * 32 * kMib, 9215 * kMib) == 768 * kMib);
+  CHECK(uncached_bytes(12 * 32 * kMib, 0) == 96 * kMib);
 }
