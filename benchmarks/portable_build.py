@@ -32,7 +32,7 @@ OURS = [
     ["bw", "--sizes", SIZES],
     ["allreduce", "--sizes", SIZES],
     ["vector", "--sizes", SIZES],
-    ["jacobi2d", "--tiles", "1024"],
+    ["jacobi2d", "--sizes", "1024"],
 ]
 HERE, OTHER = "here", "other"
 LIMIT_SECONDS = 120

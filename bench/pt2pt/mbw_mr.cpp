@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several pairs of ranks at once, each a window of messages one way: rank i of the first half sends
-// to rank i of the second. As in OMB, many windows follow each other behind a barrier, and the time
-// is the mean over the ranks.
+// to rank i of the second. Many windows follow each other behind a barrier, and the time is the
+// mean over the ranks.
 #include <algorithm>
 
 #include "pt2pt/windows.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pongs of several pairs of ranks at once: rank i of the first half with rank i of the second.
-// As in OMB, many round trips follow each other behind a barrier, and the time is the mean over the
-// ranks.
+// Many round trips follow each other behind a barrier, and the time is the mean over the ranks.
 #include <algorithm>
 
 #include "pt2pt/ping_pong.hpp"

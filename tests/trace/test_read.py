@@ -227,6 +227,13 @@ def test_a_ceiling_stands_beside_what_it_fits() -> None:
     assert one.saved_seconds == pytest.approx(1e-4 - 1e-5)
 
 
+def test_the_quickest_path_is_that_of_a_library() -> None:
+    study = results(("near", 8, 3.0), ("far", 8, 2.0))
+    study.ceilings[0].value = 1.0  # by means that a library does not have
+    [one] = ceilings(trace(entry()), known(study).times)
+    assert (one.path, one.seconds) == ("far", pytest.approx(2e-6))
+
+
 def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
     found = trace(
         entry("MPI_Isend"),  # 10 calls, 100 B and 0.1 ms as all of them

@@ -139,4 +139,4 @@ def _fitting(entry: Entry, points: Iterable[CeilingPoint]) -> list[CeilingPoint]
 
 def _nearest(entry: Entry, points: Iterable[CeilingPoint]) -> CeilingPoint:
     """The one nearest to its mean size; the quickest path there."""
-    return min(points, key=lambda one: (abs(one.case.x - entry.mean_bytes), one.value))
+    return min(points, key=lambda one: (abs(one.case.x - entry.mean_bytes), one.by_library))
