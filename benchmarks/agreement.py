@@ -15,11 +15,11 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
-from nearpeak.machine import model as machine
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
 from nearpeak.statistics.intervals import interval
 from nearpeak.study.process import run_tree
+from nearpeak.terms.path import DataPath
 
 PR_SET_THP_DISABLE = 41  # linux/prctl.h
 WINDOW_BYTES = "256M"  # in flight: 64 messages of 4 MiB, as in IMB and OMB
@@ -130,7 +130,7 @@ def cores(ranks: int) -> list[int]:
     return order[:ranks]
 
 
-def find_path(name: str, memory: str) -> machine.Path:
+def find_path(name: str, memory: str) -> DataPath:
     """The path of this name between two memories of this kind; UserError says why there is none."""
     paths, missing = discover_paths(discover(), [], all_pairs=True)
     for path in paths:

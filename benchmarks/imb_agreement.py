@@ -55,7 +55,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.model import Library, Settings
-from nearpeak.machine import model as machine
+from nearpeak.terms.path import DataPath
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ SHOW_GPUS = (
 class Comparison:
     """What is run: IMB's program with its options, and ours with each set of options by name."""
 
-    path: machine.Path
+    path: DataPath
     benchmark: str
     sizes: list[int]
     imb: list[str]

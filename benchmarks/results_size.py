@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nearpeak.identity import Axes, Curve, Who
 from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Endpoint, Machine
-from nearpeak.machine.model import Path as MachinePath
+from nearpeak.machine.model import Machine
 from nearpeak.observations.model import (
     Block,
     Launch,
@@ -28,7 +26,9 @@ from nearpeak.observations.study import load
 from nearpeak.report.export import to_csv
 from nearpeak.report.page import render
 from nearpeak.results.build import summarise, to_json
-from nearpeak.study.benchmarks import Axis, Benchmark, Metric, RankRule
+from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule
+from nearpeak.terms.identity import Axes, Curve, Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 RANKS, BLOCKS, OPERATIONS = 128, 12, 20
 SIZES = [1 << power for power in range(21)]
@@ -53,7 +53,7 @@ def observations(machine: Machine) -> Observations:
         for number in range(OPERATIONS)
     ]
     ends = tuple(Endpoint(memory="host", cpus=[rank], numa_node=0) for rank in range(RANKS))
-    path = MachinePath(id=f"host x{RANKS}", summary=f"{RANKS} ranks", transport="memory", ends=ends)
+    path = DataPath(id=f"host x{RANKS}", summary=f"{RANKS} ranks", transport="memory", ends=ends)
     found = Observations(
         name="simulated",
         started="2026-01-01T00:00:00Z",

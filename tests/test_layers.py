@@ -10,7 +10,8 @@ import nearpeak
 ROOT = Path(nearpeak.__file__).parent
 LAYERS = [
     {"arrays"},
-    {"statistics", "identity", "errors", "folders", "numbers", "schemas"},
+    {"statistics", "errors", "folders", "numbers", "schemas"},
+    {"terms"},
     {"files", "console"},
     {"journal"},
     {"machine"},
@@ -57,3 +58,19 @@ def test_imports_run_one_way() -> None:
         and level[one] >= level[own]
     ]
     assert upward == []
+
+
+# Results are made of observations, wherever these come from.
+SOURCES = {"study", "conform", "trace"}
+KNOW_NO_SOURCE = {"results", "findings", "compare"}
+
+
+def test_what_judges_knows_no_source_of_observations() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for package in sorted(KNOW_NO_SOURCE)
+        for file in sorted((ROOT / package).rglob("*.py"))
+        for name in imported(file)
+        if name.split(".")[0] in SOURCES
+    ]
+    assert wrong == []

@@ -29,7 +29,7 @@ def test_the_document_lists_what_the_program_has() -> None:
 
 
 def test_what_is_suggested_before_a_program_is_built() -> None:
-    file = PACKAGE / "study" / "names.txt"
+    file = PACKAGE / "terms" / "names.txt"
     assert file.read_text(encoding="utf-8").split() == sorted(names())
 
 

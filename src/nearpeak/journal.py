@@ -5,6 +5,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,3 +116,8 @@ def whole_lines(file: Path) -> Iterator[bytes]:
         for line in lines:
             if line.endswith(b"\n"):
                 yield line
+
+
+def resume_study(folder: Path, *more: str) -> str:
+    """The line for a POSIX shell that goes on with the study in a folder."""
+    return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *more])

@@ -13,8 +13,8 @@ import pytest
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
-from nearpeak.machine.model import Missing
 from nearpeak.study import prepare, sessions
+from nearpeak.terms.path import Missing
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 

@@ -12,8 +12,8 @@ from nearpeak.compare.build import compare
 from nearpeak.compare.load import Study, load_side
 from nearpeak.compare.model import Compared
 from nearpeak.errors import UserError
-from nearpeak.identity import CEILING, Who
 from nearpeak.report.compared.page import render
+from nearpeak.terms.identity import CEILING, Who
 
 MakeSides = Callable[..., Path]
 EXAMPLES = Path(__file__).parents[2] / "examples"

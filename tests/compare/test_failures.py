@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from nearpeak.compare.failures import Launched, find, launched
-from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.observations.study import load
 from nearpeak.statistics.counts import RUN
 from nearpeak.study.state import GIVE_UP_AFTER
+from nearpeak.terms.identity import CEILING, Case, Place, Who
 
 WHO, PLACE = Who("alpha"), Place(path="here")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nearpeak.compare.figures import Launch, gather
 from nearpeak.compare.load import load_side
-from nearpeak.identity import CEILING
+from nearpeak.terms.identity import CEILING
 
 MakeSides = Callable[..., Path]
 

@@ -7,8 +7,8 @@ from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Figures, Kind, Launch
 from nearpeak.compare.judge import Both, judge
 from nearpeak.compare.model import PlaceChange
-from nearpeak.identity import Case, Place, Who
-from nearpeak.study.benchmarks import Better
+from nearpeak.terms.benchmarks import Better
+from nearpeak.terms.identity import Case, Place, Who
 
 
 def figures(values: dict[int, float], part: float = 0.5) -> Figures:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from nearpeak.findings.evidence import Seen, View
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.identity import Case, Place, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.observations.model import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
-from nearpeak.study.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.terms.identity import Case, Place, Who
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [

@@ -12,8 +12,8 @@ import pytest
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.identity import Place
 from nearpeak.observations.model import Block
+from nearpeak.terms.identity import Place
 
 
 def found(by_hand: Any, cells: list[Any]) -> list[Any]:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from nearpeak.machine.model import Machine
-from nearpeak.machine.model import Path as DataPath
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.terms.path import DataPath
 
 Load = Callable[[str], Machine]
 Put = Callable[[Path, str, str], None]

@@ -10,10 +10,10 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine, Nic
-from nearpeak.machine.model import Path as DataPath
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.terms.path import DataPath
 
 Load = Callable[[str], Machine]
 

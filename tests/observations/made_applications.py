@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from nearpeak.identity import CEILING, Curve, Who
 from nearpeak.libraries.model import Settings
 from nearpeak.machine import model as machine
 from nearpeak.observations.model import (
@@ -19,8 +18,10 @@ from nearpeak.observations.model import (
 )
 from nearpeak.results.build import summarise
 from nearpeak.results.model import Results
-from nearpeak.study.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, X
-from nearpeak.study.records import Work
+from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, X
+from nearpeak.terms.identity import CEILING, Curve, Who
+from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.work import Work
 
 ALPHA = Who("alpha")
 BLOCKS = 6
@@ -59,14 +60,14 @@ BENCHMARKS = [
 ]
 
 
-def end(cpu: int, gpu: str | None = None) -> machine.Endpoint:
-    return machine.Endpoint(memory="gpu" if gpu else "host", cpus=[cpu], numa_node=0, gpu=gpu)
+def end(cpu: int, gpu: str | None = None) -> Endpoint:
+    return Endpoint(memory="gpu" if gpu else "host", cpus=[cpu], numa_node=0, gpu=gpu)
 
 
-def path(name: str, ranks: int, transport: str = "memory", gpu: str | None = None) -> machine.Path:
+def path(name: str, ranks: int, transport: str = "memory", gpu: str | None = None) -> DataPath:
     """`gpu`: of all ranks; empty: one of each."""
     ends = tuple(end(cpu, f"GPU-{cpu}" if gpu == "" else gpu) for cpu in range(ranks))
-    return machine.Path(id=name, summary=name, transport=transport, ends=ends)
+    return DataPath(id=name, summary=name, transport=transport, ends=ends)
 
 
 ONE, TWO = path("host x1", 1), path("host-host same-numa", 2)
@@ -87,7 +88,7 @@ class Made:
 
     def add(
         self,
-        where: machine.Path,
+        where: DataPath,
         benchmark: str,
         metric: str,
         values: float | list[float],
@@ -141,7 +142,7 @@ class Made:
 
     def plane(
         self,
-        where: machine.Path,
+        where: DataPath,
         us: float | list[float],
         work: Work | None = None,
         parts: dict[str, float] | None = None,

@@ -13,9 +13,10 @@ from nearpeak.machine import model as machine
 from nearpeak.results.model import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.study.model import SCHEMA, Contender, Group, Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.seal import Seal, file_digests
+from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.terms.path import DataPath, Endpoint
 
 PATH = "host-host same-numa"
 UNITS = {
@@ -356,9 +357,9 @@ class Study:
             )
             for name in self.libraries
         ]
-        ends = tuple(machine.Endpoint(memory="host", cpus=[one], numa_node=0) for one in (0, 1))
+        ends = tuple(Endpoint(memory="host", cpus=[one], numa_node=0) for one in (0, 1))
         paths = [
-            machine.Path(id=name, summary="invented", transport="memory", ends=ends)
+            DataPath(id=name, summary="invented", transport="memory", ends=ends)
             for name in dict.fromkeys([PATH, *(one.path for one in self.planned)])
         ]
         return Plan(

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Cache, Core, Endpoint, Machine, Nic, NumaNode, Path
+from nearpeak.machine.model import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.model import Block
 from nearpeak.results import headlines
 from nearpeak.results.ceilings import Ceilings
@@ -40,8 +39,10 @@ from nearpeak.results.model import (
     SessionInfo,
 )
 from nearpeak.results.theoretical import compare
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, Traffic
-from nearpeak.study.model import Awareness
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic
+from nearpeak.terms.identity import CEILING, Case, Place, Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 NASTY = "<script>alert(1)</script>"
 QUOTES = 'it\'s "quoted" & 50% {{ 7 * 7 }} ünï\u2028code </script> \\end{x} $&_#^~'
@@ -97,12 +98,12 @@ def make_machine() -> Machine:
     )
 
 
-def make_path(name: str) -> Path:
+def make_path(name: str) -> DataPath:
     """A path between CPUs 0 and 1; memory paths are local ones."""
     end = Endpoint(memory="host", cpus=[0], numa_node=0)
     other = Endpoint(memory="host", cpus=[1], numa_node=0)
     local = name.startswith("host-memory")
-    return Path(
+    return DataPath(
         id=name,
         summary=f"made up: {name}",
         transport="local" if local else "network" if "tcp" in name else "memory",
@@ -482,12 +483,12 @@ def gpu_path(
     same: bool = False,
     mps_of: str = "",
     pair: tuple[str, ...] = (),
-) -> Path:
+) -> DataPath:
     """A path between two GPUs, within one (`same`), or from the host's memory to one (`host`)."""
     gpus = [Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu=f"GPU-{one}") for one in "ab"]
     if host:
         gpus[0] = Endpoint(memory="host", cpus=[1], numa_node=0)
-    return Path(
+    return DataPath(
         id=name,
         summary=f"made up: {name}",
         transport="memory",

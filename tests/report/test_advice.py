@@ -7,7 +7,6 @@ from statistics import median
 import msgspec
 import numpy as np
 
-from nearpeak.identity import Who
 from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.headlines import groups
@@ -15,6 +14,7 @@ from nearpeak.report.picture.links import measured
 from nearpeak.results.model import Finding, Results
 from nearpeak.results.names import case
 from nearpeak.results.theoretical import compare
+from nearpeak.terms.identity import Who
 
 
 def _advice(results: Results) -> list[str]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from nearpeak.identity import CEILING
 from nearpeak.report.applications import Growth, sections
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import CEILING
 
 
 @pytest.fixture

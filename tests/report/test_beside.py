@@ -5,10 +5,10 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.identity import Who
 from nearpeak.report import beside
 from nearpeak.report.beside import Beside, MpiPair, Published
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import Who
 
 
 def _machine(name: str) -> Published:

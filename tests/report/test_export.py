@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nearpeak.identity import Who
 from nearpeak.report.export import COLUMNS, escape, to_csv, to_latex
 from nearpeak.results.build import from_json, to_json
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import Who
 
 
 def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> None:

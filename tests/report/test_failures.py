@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that failed alike are told once."""
 
-from nearpeak.identity import Place, Who
 from nearpeak.report.failures import alike, sentences, skipped, table
 from nearpeak.results.model import Failure, Results, Skip
+from nearpeak.terms.identity import Place, Who
 
 
 def failure(launch: int, message: str, **other: object) -> Failure:

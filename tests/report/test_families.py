@@ -4,12 +4,12 @@
 import msgspec
 import pytest
 
-from nearpeak.identity import Who
-from nearpeak.machine.model import Endpoint, Path
 from nearpeak.report.families import chains, families, title
 from nearpeak.report.sections import Table
 from nearpeak.results.model import Results
-from nearpeak.study.model import Awareness
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.identity import Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 
 def rows(table: Table) -> dict[tuple[str, str], dict[str, str]]:
@@ -159,7 +159,7 @@ def test_a_metric_may_be_a_ratio(of_family: Results) -> None:
 def test_ranks_grow_over_places_that_hold_each_other(of_family: Results) -> None:
     two = of_family.paths[0]
     ends = (*two.ends, *(Endpoint(memory="host", cpus=[cpu], numa_node=0) for cpu in (8, 9)))
-    four = Path(id="host x4", summary="", transport="memory", ends=ends)
+    four = DataPath(id="host x4", summary="", transport="memory", ends=ends)
     of_family.paths.append(four)
     assert chains(of_family) == [[two.place, four.place]]
     for one in list(of_family.cells):

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from nearpeak.identity import Who
 from nearpeak.report.headlines import Figure, Group, groups
 from nearpeak.report.summary import default_curves
 from nearpeak.results.model import Results
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import Who
 
 PATH = "host-host same-numa"
 OPENMPI, MPICH = Who("openmpi"), Who("mpich")

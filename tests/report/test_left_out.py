@@ -9,7 +9,7 @@ from nearpeak.report import left_out
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
 from nearpeak.results.model import Results
-from nearpeak.study.model import LeftOut
+from nearpeak.terms.left_out import LeftOut
 
 FAMILY = LeftOut(
     kind="family",

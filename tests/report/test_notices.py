@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-from nearpeak.identity import CEILING
 from nearpeak.report.notices import notices
 from nearpeak.report.sections import Notice
 from nearpeak.results.model import Results, Skip
+from nearpeak.terms.identity import CEILING
 
 
 def _one(results: Results, words: str) -> Notice:

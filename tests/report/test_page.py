@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.identity import Case
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Diagnosis, Provenance
 from nearpeak.observations.model import Block
@@ -19,8 +18,9 @@ from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
 from nearpeak.results.model import Attainable, Cell, Finding, Mode, Pace, Results
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.study.model import Awareness
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.terms.identity import Case
 
 
 class _Reader(HTMLParser):

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from nearpeak.identity import Who
-from nearpeak.machine.model import Endpoint
-from nearpeak.machine.model import Path as DataPath
 from nearpeak.report.page import write_page
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 if TYPE_CHECKING:
     from conftest import Browser

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
-from nearpeak.identity import Case, Place
 from nearpeak.observations.model import Block
 from nearpeak.report import pairs
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import Case, Place
 
 
 def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None:

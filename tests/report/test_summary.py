@@ -3,12 +3,12 @@
 
 import msgspec
 
-from nearpeak.identity import Who
 from nearpeak.report import summary
 from nearpeak.report.summary import HEALTHY
 from nearpeak.results.model import Results
 from nearpeak.results.names import detail
 from nearpeak.results.theoretical import compare, one_way
+from nearpeak.terms.identity import Who
 
 
 def test_the_default_curve_comes_first_and_is_kept_apart(results: Results) -> None:

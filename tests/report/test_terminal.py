@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from nearpeak.identity import Who
 from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
 from nearpeak.results.model import Finding, Results, Skip
+from nearpeak.terms.identity import Who
 
 
 def _printed(results: Results, width: int = 80, *machines: str) -> str:

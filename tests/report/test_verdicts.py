@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of verdicts."""
 
-from nearpeak.identity import Place
 from nearpeak.report import summary, verdicts
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import Place
 
 
 def test_a_whole_curve_has_a_verdict_and_its_sizes_are_counted(plain: Results) -> None:

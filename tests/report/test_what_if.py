@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.identity import Who
 from nearpeak.report.what_if import what_if
+from nearpeak.terms.identity import Who
 
 BETA = Who("beta", "fast")
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from nearpeak.identity import CEILING, Place, Who
 from nearpeak.numbers import size
 from nearpeak.report import headlines, summary, wording
 from nearpeak.results.model import Finding, Results, Skip
 from nearpeak.results.names import case
+from nearpeak.terms.identity import CEILING, Place, Who
 
 
 def _place(results: Results, path: str) -> Place:

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from nearpeak.identity import CEILING
 from nearpeak.report.applications import sections
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
 from nearpeak.results.model import Application, Results
-from nearpeak.study.records import Work
+from nearpeak.terms.identity import CEILING
+from nearpeak.terms.work import Work
 
 
 def found(results: Results) -> Iterator[Application]:

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.identity import CEILING, Case, Who
-from nearpeak.machine.model import Cache, Core, Endpoint, Path
+from nearpeak.machine.model import Cache, Core
 from nearpeak.observations.model import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.model import CeilingPoint, Results
-from nearpeak.study.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.terms.identity import CEILING, Case, Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 MakeStudy = Any
 MIB = 1 << 20
@@ -68,9 +69,9 @@ BENCHMARKS = [
 OWNERS = {metric.name: (one, metric) for one in BENCHMARKS for metric in one.metrics}
 
 
-def path(name: str, *ends: str, transport: str = "memory") -> Path:
+def path(name: str, *ends: str, transport: str = "memory") -> DataPath:
     """Between such ends: `cpu0`, `gpu1`."""
-    return Path(
+    return DataPath(
         id=name,
         summary="",
         transport=transport,
@@ -102,7 +103,7 @@ def case(metric: str, x: int, **axes: str) -> Case:
 
 
 def ceiling(
-    where: Path, metric: str, x: int, *values: float, buffers: str = "H,H", **axes: str
+    where: DataPath, metric: str, x: int, *values: float, buffers: str = "H,H", **axes: str
 ) -> CeilingPoint:
     """With a value in each block."""
     kind = OWNERS[metric][1]
@@ -130,7 +131,7 @@ MACHINE = SimpleNamespace(caches=CACHES, cores=[Core(cpus=[0], package=0, numa_n
 
 
 def bounds(
-    *ceilings: CeilingPoint, at: Path, wanted: Case, paths: Any = None, window: int = 1
+    *ceilings: CeilingPoint, at: DataPath, wanted: Case, paths: Any = None, window: int = 1
 ) -> Any:
     """Of what a library has measured: the value of the bound and what it follows from, or None."""
     measured = SimpleNamespace(
@@ -178,7 +179,7 @@ def test_the_bytes_are_those_of_the_traffic(operation: str, bytes_: int) -> None
     ("where", "metric", "value"),
     [(TWO, "bw", 10.0), (TWO, "bibw", 20.0), (TWO, "mbw", 10.0), (FOUR, "mbw", 20.0)],
 )
-def test_what_one_rank_receives_of_each_rate(where: Path, metric: str, value: float) -> None:
+def test_what_one_rank_receives_of_each_rate(where: DataPath, metric: str, value: float) -> None:
     """Of a rate both ways half; of one of all pairs, what one pair has of it."""
     found, _ = bounds(
         ceiling(where, metric, MIB, value),

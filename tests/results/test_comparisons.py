@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nearpeak.identity import Who
 from nearpeak.study.records import AmendmentRecord
+from nearpeak.terms.identity import Who
 
 MakeStudy = Any
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nearpeak.identity import Case, Place, Who
 from nearpeak.observations.model import Block
 from nearpeak.results.headlines import find
 from nearpeak.results.model import Cell, Comparison, Headline
+from nearpeak.terms.identity import Case, Place, Who
 
 PLACE = Place(path="host-host same-numa")
 ALPHA, BETA, GAMMA = Who("alpha"), Who("beta"), Who("gamma")

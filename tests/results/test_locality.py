@@ -4,10 +4,11 @@
 import msgspec
 import pytest
 
-from nearpeak.identity import Case
-from nearpeak.machine.model import Cache, Core, Endpoint, Machine, Path
+from nearpeak.machine.model import Cache, Core, Machine
 from nearpeak.results.locality import lies_in, locate
 from nearpeak.results.model import CeilingPoint
+from nearpeak.terms.identity import Case
+from nearpeak.terms.path import DataPath, Endpoint
 
 MIB = 1 << 20
 
@@ -16,8 +17,8 @@ def end(cpu: int, memory: str = "host", gpu: str | None = None) -> Endpoint:
     return Endpoint(memory=memory, cpus=[cpu], numa_node=0, gpu=gpu)
 
 
-def path(*ends: Endpoint, transport: str = "memory") -> Path:
-    return Path(id="a path", summary="", transport=transport, ends=ends)
+def path(*ends: Endpoint, transport: str = "memory") -> DataPath:
+    return DataPath(id="a path", summary="", transport=transport, ends=ends)
 
 
 def machine(*shared: tuple[int, list[int]]) -> Machine:
@@ -99,7 +100,7 @@ def test_the_memorys_own_copy() -> None:
     assert lies_in(USUAL, local, case(16 * MIB), 1) == "shared cache"
 
 
-def point(where: Path, metric: str, x: int, value: float, window: int = 1) -> CeilingPoint:
+def point(where: DataPath, metric: str, x: int, value: float, window: int = 1) -> CeilingPoint:
     return CeilingPoint(
         place=where.place,
         case=msgspec.structs.replace(case(x), benchmark=metric, metric=metric),

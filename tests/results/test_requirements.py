@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.results.model import CeilingPoint, Failure, Results
 from nearpeak.results.requirements import (
     OF_CEILING,
@@ -18,7 +17,9 @@ from nearpeak.results.requirements import (
     judge,
     parse_requirement,
 )
-from nearpeak.results.subjects import Subject, measured
+from nearpeak.results.subjects import measured
+from nearpeak.terms.identity import CEILING, Curve, Place, Who
+from nearpeak.terms.subjects import Subject
 
 MakeStudy = Any
 SIZES = (8, 1024, 1 << 20)

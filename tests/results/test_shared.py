@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.identity import Place
 from nearpeak.results.build import to_json
 from nearpeak.results.shared import once, whole
+from nearpeak.terms.identity import Place
 
 MakeStudy = Any
 RANKS = 128

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.identity import CEILING
 from nearpeak.results.build import from_json
-from nearpeak.results.subjects import measured, planned
+from nearpeak.results.subjects import measured
 from nearpeak.study.folder import read_plan
+from nearpeak.study.subjects import planned
+from nearpeak.terms.identity import CEILING
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -10,8 +10,6 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.libraries.model import CommandLine, Launch, Library, Settings
-from nearpeak.machine.model import Endpoint
-from nearpeak.machine.model import Path as DataPath
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
 from nearpeak.study.history import History
@@ -29,6 +27,7 @@ from nearpeak.study.records import (
 from nearpeak.study.run import StudyRun
 from nearpeak.study.seal import FILES
 from nearpeak.study.sessions import begin
+from nearpeak.terms.path import DataPath, Endpoint
 
 FAKE = Path(__file__).with_name("fake_program.py")
 BENCHMARKS = msgspec.json.decode(

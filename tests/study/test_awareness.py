@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 
 from nearpeak.study import awareness
-from nearpeak.study.model import Awareness
 from nearpeak.study.trials import Case, Job
+from nearpeak.terms.awareness import Awareness
 
 
 def try_with(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of command lines; whole lines are in test_plan.py."""
 
-from nearpeak.machine.model import Endpoint
 from nearpeak.study.commands import device_options
+from nearpeak.terms.path import Endpoint
 
 
 def ends(*gpus: str | None) -> tuple[Endpoint, ...]:

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.benchmarks import RankRule, X
 from nearpeak.study.describe import Description, describe, joined, parse_variant
+from nearpeak.terms.benchmarks import RankRule, X
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.study.describe import Description
 from nearpeak.study.fit import (
     GOAL_LAUNCHES,
@@ -22,10 +21,12 @@ from nearpeak.study.fit import (
     is_held,
 )
 from nearpeak.study.folder import read_plan
-from nearpeak.study.model import LEAST_BLOCKS, Plan, Variant
+from nearpeak.study.model import Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import SIZES, make_plan, summary
 from nearpeak.study.prepare import asked_for, select_paths
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.terms.left_out import LEAST_BLOCKS
 
 TESTS = Path(__file__).parent.parent
 MACHINES = sorted((TESTS / "machines").glob("*.txt"))

@@ -15,9 +15,10 @@ from nearpeak.machine.model import Machine
 from nearpeak.study import gate, sessions
 from nearpeak.study.describe import Description
 from nearpeak.study.gate import Gate
-from nearpeak.study.model import Awareness, Plan
+from nearpeak.study.model import Plan
 from nearpeak.study.trials import Case
 from nearpeak.study.tried import STEERING
+from nearpeak.terms.awareness import Awareness
 
 MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"
 Settle = Callable[..., tuple[Gate, Plan]]

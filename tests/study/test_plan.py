@@ -12,17 +12,18 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.model import CommandLine, Settings
 from nearpeak.study import mps
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, Traffic, X
 from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import GOAL_LAUNCHES, expected_seconds
-from nearpeak.study.model import LEAST_BLOCKS, Contender, Plan, Template, Variant
+from nearpeak.study.model import Contender, Plan, Template, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import (
     SIZES,
     make_plan,
     summary,
 )
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic, X
+from nearpeak.terms.left_out import LEAST_BLOCKS
 
 NAMES = {"latency", "bw", "bibw", "mbw_mr"}
 TOOLS = Tools(

@@ -10,10 +10,10 @@ from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.benchmarks import Benchmark, Metric, RankRule, X
 from nearpeak.study.describe import Description
 from nearpeak.study.model import Variant
 from nearpeak.study.prepare import fitting_path, for_ceilings, select_paths
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, X
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
 ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))

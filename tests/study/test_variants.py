@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.benchmarks import Axis
 from nearpeak.study.describe import Description, describe
-from nearpeak.study.model import Awareness, Variant
+from nearpeak.study.model import Variant
 from nearpeak.study.variants import Awarenesses, choose_variants
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import Axis
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ import pytest
 
 from nearpeak.findings.build import build_results
 from nearpeak.libraries.model import CommandLine, Launch
-from nearpeak.machine.model import Endpoint
-from nearpeak.machine.model import Path as DataPath
 from nearpeak.study import prepare
 from nearpeak.study.commands import Tools, make_command, wanted_place
 from nearpeak.study.estimate import guess_cost
@@ -20,6 +18,7 @@ from nearpeak.study.folder import create
 from nearpeak.study.model import Plan, PlannedLaunch, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.plan import make_plan, summary
+from nearpeak.terms.path import DataPath, Endpoint
 
 
 def two_hosts(memories: str, adapter: str | None = "mlx5_0:1") -> DataPath:

@@ -94,9 +94,9 @@ def conform(
     ] = False,
 ) -> None:
     from nearpeak.conform.plan import Chosen
-    from nearpeak.study.buffers import parse_buffers
     from nearpeak.study.options import split_list
-    from nearpeak.study.sizes import parse_seconds
+    from nearpeak.terms.buffers import parse_buffers
+    from nearpeak.terms.sizes import parse_seconds
 
     if quick and full:
         raise UserError("--quick and --full exclude each other: give one of them")

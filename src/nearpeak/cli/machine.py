@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from nearpeak.machine.model import Machine, Missing
-    from nearpeak.machine.model import Path as DataPath
+    from nearpeak.machine.model import Machine
+    from nearpeak.terms.path import DataPath, Missing
 
 SCHEMA = 1
 LOCAL_ROWS = 8  # more local paths than these are counted, not listed

@@ -156,8 +156,6 @@ def launch(
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps, prepare
-    from nearpeak.study.benchmarks import check_name, named
-    from nearpeak.study.buffers import parse_buffers
     from nearpeak.study.commands import (
         device_options,
         joined,
@@ -171,6 +169,8 @@ def launch(
     from nearpeak.study.options import split_list
     from nearpeak.study.places import wanted_at
     from nearpeak.study.plan import between_gpus
+    from nearpeak.terms.benchmarks import check_name, named
+    from nearpeak.terms.buffers import parse_buffers
 
     if not mpi:
         raise UserError(
@@ -259,7 +259,7 @@ def _jsonl(words: Sequence[str]) -> Path | None:
 
 
 def _seconds(text: str) -> float:
-    from nearpeak.study.sizes import parse_seconds
+    from nearpeak.terms.sizes import parse_seconds
 
     try:
         return parse_seconds(text)
@@ -300,7 +300,7 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_ceiling, mode_of, natives
     from nearpeak.study import prepare
-    from nearpeak.study.benchmarks import check_name, named
+    from nearpeak.terms.benchmarks import check_name, named
 
     check_name(benchmark)
     if mpi:

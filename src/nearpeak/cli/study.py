@@ -216,7 +216,6 @@ def study(
         bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
     ] = False,
 ) -> None:
-    from nearpeak.study.buffers import parse_buffers
     from nearpeak.study.options import (
         Options,
         check_launches,
@@ -226,7 +225,8 @@ def study(
         read_study_file,
         split_list,
     )
-    from nearpeak.study.sizes import parse_seconds, parse_sizes
+    from nearpeak.terms.buffers import parse_buffers
+    from nearpeak.terms.sizes import parse_seconds, parse_sizes
 
     line = Options(
         libraries=[library_choice(one) for one in mpi or []],
@@ -293,12 +293,12 @@ def _start(
     retry: bool,
     dry_run: bool,
 ) -> None:
-    from nearpeak.results import subjects
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.prepare import prepare
     from nearpeak.study.state import State
+    from nearpeak.study.subjects import planned
 
     if not dry_run:
         check_new(folder)
@@ -310,7 +310,7 @@ def _start(
         kept_benchmarks=[one.figure.partition(" ")[0] for one in requirements],
     )
     machine, plan = prepare(options, retry=retry, dry_run=dry_run)
-    check(requirements, subjects.planned(plan))
+    check(requirements, planned(plan))
     _show(plan, dry_run)
     if dry_run:
         _print_lines(plan, State(plan), expected_blocks(plan))
@@ -342,13 +342,13 @@ def _resume(
     dry_run: bool,
 ) -> None:
     from nearpeak.machine.discover import discover
-    from nearpeak.results import subjects
     from nearpeak.results.requirements import check
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
+    from nearpeak.study.subjects import planned
 
     plan = read_plan(folder)
-    check(requirements, subjects.planned(plan))
+    check(requirements, planned(plan))
     if dry_run:
         history = History(folder, plan)
         if amendment := _amendment(history, more):
@@ -400,16 +400,17 @@ def _run(
 
     `more`: it is resumed, with what these options add to it.
     """
+    from nearpeak.journal import resume_study
     from nearpeak.report.sessions import blocks_lacking
-    from nearpeak.results import subjects
     from nearpeak.results.requirements import judge
     from nearpeak.study import sessions
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.history import History
-    from nearpeak.study.journal import cannot_write, resume_command
+    from nearpeak.study.journal import cannot_write
     from nearpeak.study.prepare import TOOLS, shell_line
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
+    from nearpeak.study.subjects import planned
 
     try:
         history = History(folder, plan)
@@ -435,7 +436,7 @@ def _run(
         ended = "interrupted" if end.status == "interrupted" else "complete"
         print(f"{ended}: {end.message}", flush=True)
         if end.status == "imprecise" and (found := study.forecast()):
-            command = resume_command(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
+            command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
             print(sentence(found, command), flush=True)
         try:
             results = _report(folder)
@@ -447,12 +448,12 @@ def _run(
     finally:
         journal.close()
     if study.signal is not None:
-        print(f"nearpeak: interrupted; complete it with: {resume_command(folder)}")
+        print(f"nearpeak: interrupted; complete it with: {resume_study(folder)}")
         raise typer.Exit(128 + study.signal)
     if lacking := blocks_lacking(results):
-        command = resume_command(folder, "--launches", str(history.state.begun_blocks + lacking))
+        command = resume_study(folder, "--launches", str(history.state.begun_blocks + lacking))
         print(f"Verdicts lack {count(lacking, 'block')}; to add what they lack: {command}")
-    conclude(results, judge(requirements, subjects.planned(plan), results))
+    conclude(results, judge(requirements, planned(plan), results))
 
 
 def _session_words(

@@ -14,10 +14,10 @@ from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
 from nearpeak.compare.model import SCHEMA, Compared, Missing, Session, Side, Unmatched
 from nearpeak.errors import UserError
-from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.results.cells import FAILED
 from nearpeak.results.model import Results
-from nearpeak.study.benchmarks import x_unit
+from nearpeak.terms.benchmarks import x_unit
+from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
 OwnCurve = tuple[Who, Place, Curve]
 Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and session of it

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from nearpeak.compare.load import Study
 from nearpeak.compare.model import Difference
 from nearpeak.results.model import Results, SessionInfo
-from nearpeak.study.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, changes
+from nearpeak.terms.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, changes
 
 
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:

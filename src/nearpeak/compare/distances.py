@@ -15,8 +15,8 @@ import numpy as np
 from nearpeak.arrays import Floats, Indices
 from nearpeak.compare.figures import Both, Figures, Launch, Owner
 from nearpeak.compare.model import Distance
-from nearpeak.identity import CEILING, Case, Place
 from nearpeak.statistics.strata import blur, effects, strata
+from nearpeak.terms.identity import CEILING, Case, Place
 
 Factors = dict[Launch, float]
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.compare.model import End, Failing, Tries
-from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.observations.model import NO_FAILURE, Observations
 from nearpeak.results.cells import FAILED
 from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
+from nearpeak.terms.identity import Case, Curve, Place, Who
 
 WRONG_DATA = "wrong data"  # no matter of chance: once is enough
 Owner = tuple[Who, Place]

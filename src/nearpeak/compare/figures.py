@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nearpeak.compare.load import Study
-from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
-from nearpeak.study.benchmarks import Better, x_unit
+from nearpeak.terms.benchmarks import Better, x_unit
+from nearpeak.terms.identity import CEILING, Case, Place, Who
 
 Key = tuple[Who, Place, Case]
 Owner = tuple[Who, Place]

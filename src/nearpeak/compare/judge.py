@@ -10,10 +10,10 @@ from nearpeak.arrays import Floats
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
 from nearpeak.compare.model import CellChange, Change, CurveChange, Distance, PlaceChange, Ratio
-from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.statistics import sides
 from nearpeak.statistics.sides import Columns, Group, JudgedCurve, JudgedGroup, Shift
 from nearpeak.statistics.verdicts import SLOWER, Verdict
+from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
 
 class _Prepared(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.terms.identity import Case, Curve, Place, Who
 
 SCHEMA = 2
 Side = Literal["old", "new"]

@@ -10,9 +10,10 @@ import msgspec
 
 from nearpeak.conform.model import Memory, Operation
 from nearpeak.errors import UserError
-from nearpeak.study.benchmarks import closest
 from nearpeak.study.describe import Allocator, Description
-from nearpeak.study.trials import CHURN, DATA, GOOD, LEAK, PLAIN, Case, Outcome
+from nearpeak.study.trials import CHURN, DATA, LEAK, PLAIN, Case, Outcome
+from nearpeak.terms.benchmarks import closest
+from nearpeak.terms.outcomes import GOOD
 
 RANKS = 2
 # Of what more can do, like collective operations: an odd number, for which algorithms in steps of

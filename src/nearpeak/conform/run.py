@@ -29,12 +29,14 @@ from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machines
-from nearpeak.study.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.model import Contender
 from nearpeak.study.prepare import gpu_path
-from nearpeak.study.trials import NOT_TRIED, Case, Job, Outcome, cases_text
+from nearpeak.study.trials import Case, Job, Outcome, cases_text
+from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
+from nearpeak.terms.outcomes import NOT_TRIED
+from nearpeak.terms.path import DataPath
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
 # Where ranks share a core: libraries wait without leaving it to others, and larger messages take
@@ -47,7 +49,7 @@ Tell = Callable[[Contender, Outcome], None]
 class Place:
     """Where ranks are, for buffers of some kinds."""
 
-    path: machines.Path
+    path: DataPath
     ends: Ends  # of two ranks
     buffers: str  # that stand for all that are tried there
     more: Ends  # which more ranks take in turn: with fewer cores or GPUs they share them
@@ -58,7 +60,7 @@ class Place:
         return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
 
-def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
+def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
     """Where each kind of buffers is tried: on the host alone, or between two GPUs.
 
     Without a choice all that this machine has; UserError for buffers that it has not.
@@ -85,7 +87,7 @@ def places(paths: Sequence[machines.Path], chosen: Chosen) -> dict[str, Place]:
     return {kind: found[kind] for kind in wanted}
 
 
-def _most_ends(paths: Sequence[machines.Path], buffers: str) -> Ends | None:
+def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
     """Those of the path with most, for more than two ranks; None where no path has so many."""
     wide = [one for one in paths if one.transport == "memory" and len(one.ends) > plan.RANKS]
     return max(filter(None, (rank_ends(one, buffers) for one in wide)), key=len, default=None)

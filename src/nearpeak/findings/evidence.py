@@ -10,7 +10,6 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from nearpeak.identity import Who
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import count, number, size, unit
 from nearpeak.observations.model import Block
@@ -19,8 +18,9 @@ from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import LEVEL, Interval
-from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.model import STAGING, staging
+from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Who
 
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4

@@ -15,9 +15,9 @@ import numpy as np
 
 from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.identity import Case, Place, Who
 from nearpeak.results.model import Finding, Results
 from nearpeak.statistics.ordered import LEVEL, surely_above
+from nearpeak.terms.identity import Case, Place, Who
 
 
 class Judged(NamedTuple):

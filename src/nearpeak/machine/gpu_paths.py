@@ -3,9 +3,10 @@
 
 import itertools
 
-from nearpeak.machine.model import Core, Endpoint, Gpu, GpuLink, Machine, Missing, Nic, Path
+from nearpeak.machine.model import Core, Gpu, GpuLink, Machine, Nic
 from nearpeak.machine.places import Ranks, distance, host_end, neighbours, towards
 from nearpeak.numbers import count
+from nearpeak.terms.path import DataPath, Endpoint, Missing
 
 SAME_GPU = "gpu-gpu same-gpu"
 SAME_GPU_MPS = "gpu-gpu same-gpu mps"
@@ -30,7 +31,7 @@ Cores = dict[int, list[Core]]  # NUMA node -> its usable cores
 
 def gpu_paths(
     machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool, ranks: Ranks
-) -> list[Path | Missing]:
+) -> list[DataPath | Missing]:
     """The paths, and a line for each that this machine lacks; of a machine without GPUs, one line.
 
     `cores` are those that this process may use, by NUMA node. Nothing is said where nobody knows
@@ -78,12 +79,12 @@ def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
     )
 
 
-def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
+def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | Missing]:
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
-    def path(name: str, how: str) -> Path:
-        return Path(
+    def path(name: str, how: str) -> DataPath:
+        return DataPath(
             id=name,
             summary=f"GPU {gpu.index} ({gpu.name}) to itself, {how}; the peak is half the rate of "
             "its memory, as each byte is read and written",
@@ -94,7 +95,7 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
             variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
-    found: list[Path | Missing] = [path(SAME_GPU, "two ranks in turns")]
+    found: list[DataPath | Missing] = [path(SAME_GPU, "two ranks in turns")]
     if machine.mps:
         found.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
     elif gpu.vendor == "nvidia":
@@ -104,14 +105,14 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
     return found
 
 
-def _one_of_each_kind(machine: Machine, cores: Cores) -> list[Path | Missing]:
+def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | Missing]:
     """The first pair of each kind of link."""
     if len(machine.gpus) < 2:
         return [Missing("gpu-gpu between two", "this process may use one GPU only")]
     first: dict[str, GpuLink] = {}
     for link in sorted(machine.gpu_links, key=lambda link: (link.one, link.other)):
         first.setdefault(link.kind, link)
-    found: list[Path | Missing] = []
+    found: list[DataPath | Missing] = []
     for kind, (words, vendors) in KINDS.items():
         if kind in first:
             found.append(_between(machine, cores, first[kind], f"gpu-gpu {kind}"))
@@ -124,14 +125,14 @@ def _one_of_each_kind(machine: Machine, cores: Cores) -> list[Path | Missing]:
 
 def _between(
     machine: Machine, cores: Cores, link: GpuLink, name: str, pair: tuple[str, ...] = ()
-) -> Path:
+) -> DataPath:
     by_index = {gpu.index: gpu for gpu in machine.gpus}
     one, other = by_index[link.one], by_index[link.other]
     first, second = _two_cores(
         machine, cores, _home(machine, cores, one), _home(machine, cores, other)
     )
     refused = f"; no direct copies: {link.peer}" if link.peer else ""
-    return Path(
+    return DataPath(
         id=name,
         summary=f"GPUs {one.index} and {other.index} ({one.name}) through {KINDS[link.kind][0]}"
         + refused,
@@ -142,9 +143,9 @@ def _between(
     )
 
 
-def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
+def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | Missing]:
     home = _home(machine, cores, gpu)
-    found: list[Path | Missing] = [_from_node(machine, cores, home, gpu, NEAR)]
+    found: list[DataPath | Missing] = [_from_node(machine, cores, home, gpu, NEAR)]
     others = [node for node in cores if node != home]
     if others:
         far = max(others, key=lambda node: (distance(machine, home, node), -node))
@@ -160,9 +161,9 @@ def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[Path | Missing]:
 
 def _from_node(
     machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str, pair: tuple[str, ...] = ()
-) -> Path:
+) -> DataPath:
     first, second = _two_cores(machine, cores, node, _home(machine, cores, gpu))
-    return Path(
+    return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
         f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}",
@@ -173,14 +174,14 @@ def _from_node(
     )
 
 
-def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[Path | Missing]:
+def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | Missing]:
     """Several ranks, each with a GPU of its own, the first ones first."""
     there = len(machine.gpus)
     asked = [number for number in ranks.of(there) if ranks.counts or number <= there]
     return [_so_many(machine, cores, number) for number in asked]
 
 
-def _so_many(machine: Machine, cores: Cores, ranks: int) -> Path | Missing:
+def _so_many(machine: Machine, cores: Cores, ranks: int) -> DataPath | Missing:
     """One rank for each of so many GPUs, on a core of its own as near as can be."""
     name = f"gpu x{ranks}"
     if len(machine.gpus) < ranks:
@@ -196,7 +197,7 @@ def _so_many(machine: Machine, cores: Cores, ranks: int) -> Path | Missing:
         near = min(left, key=lambda core: _farness(machine, home, core))
         left.remove(near)
         ends.append(_gpu_end(near, gpu))
-    return Path(
+    return DataPath(
         id=name,
         summary=(
             f"one rank with GPU {machine.gpus[0].index}"
@@ -214,7 +215,7 @@ def _farness(machine: Machine, home: int, core: Core) -> tuple[bool, int, int]:
     return node != home, distance(machine, home, node), core.cpus[0]
 
 
-def _pairs(machine: Machine, cores: Cores) -> list[Path]:
+def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
     found = []
     for link in machine.gpu_links:
         pair = str(link.one), str(link.other)
@@ -226,7 +227,7 @@ def _pairs(machine: Machine, cores: Cores) -> list[Path]:
     return found
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | Missing]:
+def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPath | Missing]:
     """Between two hosts: from the first GPU with an adapter near it, or from the first of all."""
     if not hosts:
         return [Missing(name, "no hosts given; name two with --hosts A,B") for name in
@@ -248,11 +249,11 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | 
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
-    def path(name: str, through: Nic | None, ends: tuple[Endpoint, Endpoint]) -> Path:
+    def path(name: str, through: Nic | None, ends: tuple[Endpoint, Endpoint]) -> DataPath:
         rates = [through.rate_gbs if through else None, gpu.host_gbs]
         known = [rate for rate in rates if rate is not None]
         words = f" through {through.name}" if through else ""
-        return Path(
+        return DataPath(
             id=name,
             summary=f"{hosts[0]} to {hosts[1]}{words}, "
             + ("host memory to " if ends[0].memory == "host" else "")
@@ -265,7 +266,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[Path | 
         )
 
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
-    found: list[Path | Missing] = [
+    found: list[DataPath | Missing] = [
         path(TWO_NODES, nic, both),
         path(HOST_TWO_NODES, nic, (host_end(first, hosts[0]), both[1])),
     ]

@@ -5,7 +5,7 @@ import itertools
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
-from nearpeak.machine.model import Core, Endpoint, Machine, Missing, NumaNode, Path
+from nearpeak.machine.model import Core, Machine, NumaNode
 from nearpeak.machine.places import (
     USUAL_RANKS,
     Ranks,
@@ -16,6 +16,7 @@ from nearpeak.machine.places import (
     usable_cores,
 )
 from nearpeak.numbers import count
+from nearpeak.terms.path import DataPath, Endpoint, Missing
 
 SAME_NUMA = "host-host same-numa"
 CROSS_NUMA = "host-host cross-numa"
@@ -29,7 +30,7 @@ def discover_paths(
     hosts: list[str] | None = None,
     all_pairs: bool = False,
     ranks: Ranks = Ranks(),
-) -> tuple[list[Path], list[Missing]]:
+) -> tuple[list[DataPath], list[Missing]]:
     """The data paths of the machine, and those that it does not have.
 
     `hosts` is empty or the names of two hosts, which are taken to be like this machine. Only
@@ -41,7 +42,7 @@ def discover_paths(
     if len(hosts) not in (0, 2):
         raise UserError(f"a path joins two hosts, not {len(hosts)} ({','.join(hosts)}): name two")
     cores = usable_cores(machine)
-    found: list[Path | Missing] = [
+    found: list[DataPath | Missing] = [
         _same_numa(machine, cores),
         _cross_numa(machine, cores),
         *_same_package(machine, cores),
@@ -51,16 +52,16 @@ def discover_paths(
         *gpu_paths(machine, cores, hosts, all_pairs, ranks),
         *_memory(machine, cores),
     ]
-    paths = [item for item in found if isinstance(item, Path)]
+    paths = [item for item in found if isinstance(item, DataPath)]
     return paths, [item for item in found if isinstance(item, Missing)]
 
 
-def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
+def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Missing:
     for node, here in cores.items():
         if len(here) < 2:
             continue
         first, second, shared = neighbours(machine, here)
-        return Path(
+        return DataPath(
             id=SAME_NUMA,
             summary=f"two cores of NUMA node {node} (CPUs {first.cpus[0]} and {second.cpus[0]}), "
             + (f"one L{shared} cache" if shared else "no cache in common"),
@@ -93,11 +94,11 @@ def _farthest(
     )
 
 
-def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> Path:
+def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> DataPath:
     one, other = pair
     far = distance(machine, one.numa_node, other.numa_node)
     where = "of one package" if one.package == other.package else "of two packages"
-    return Path(
+    return DataPath(
         id=name,
         summary=f"NUMA nodes {one.numa_node} and {other.numa_node} {where}, the farthest apart "
         f"(distance {far}; CPUs {one.cpus[0]} and {other.cpus[0]})",
@@ -106,7 +107,7 @@ def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> Path:
     )
 
 
-def _cross_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
+def _cross_numa(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Missing:
     if pair := _farthest(machine, cores, same_package=False):
         return _between(machine, CROSS_NUMA, pair)
     if len({core.numa_node for core in machine.cores}) < 2:
@@ -116,7 +117,7 @@ def _cross_numa(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missin
     )
 
 
-def _same_package(machine: Machine, cores: dict[int, list[Core]]) -> list[Path]:
+def _same_package(machine: Machine, cores: dict[int, list[Core]]) -> list[DataPath]:
     """Across NUMA nodes of one package, where cross-numa is across packages (EPYC with NPS4)."""
     widest = _farthest(machine, cores, same_package=False)
     inner = _farthest(machine, cores, same_package=True)
@@ -134,11 +135,11 @@ def _two_cores(machine: Machine, cores: dict[int, list[Core]]) -> tuple[Core, Co
     return (one_each[0], one_each[1]) if len(one_each) >= 2 else None
 
 
-def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
+def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Missing:
     if (pair := _two_cores(machine, cores)) is None:
         return Missing(LOOPBACK, "this process may use one core only; allow it two CPUs or more")
     one, other = pair
-    return Path(
+    return DataPath(
         id=LOOPBACK,
         summary=f"TCP inside this host (CPUs {one.cpus[0]} and {other.cpus[0]})",
         transport="network",
@@ -146,7 +147,9 @@ def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> Path | Missing:
     )
 
 
-def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str]) -> Path | Missing:
+def _two_nodes(
+    machine: Machine, cores: dict[int, list[Core]], hosts: list[str]
+) -> DataPath | Missing:
     if not hosts:
         return Missing(TWO_NODES, "no hosts given; name two with --hosts A,B")
     if not cores:
@@ -159,7 +162,7 @@ def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str])
     second = others[0] if others else here[0]
     rate = nic.rate_gbs if nic else None
     through = f", through {nic.name}" if nic else ""
-    return Path(
+    return DataPath(
         id=TWO_NODES,
         summary=f"{hosts[0]} to {hosts[1]}{through}",
         transport="network",
@@ -169,13 +172,13 @@ def _two_nodes(machine: Machine, cores: dict[int, list[Core]], hosts: list[str])
     )
 
 
-def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[Path | Missing]:
+def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[DataPath | Missing]:
     """Several ranks, each on a core of its own; as many as there are cores, an even number."""
     every = _in_a_row(machine, cores)
     if not ranks.counts and len(every) < USUAL_RANKS:
         # Of two cores, the paths between them are all there is.
         return [] if len(every) < 3 else [_too_few(USUAL_RANKS, len(every))]
-    found: list[Path | Missing] = []
+    found: list[DataPath | Missing] = []
     for number in ranks.of(len(every) // 2 * 2):
         enough = len(every) >= number or (ranks.oversubscribe and every)
         found.append(_so_many(every, number) if enough else _too_few(number, len(every)))
@@ -193,12 +196,12 @@ def _in_a_row(machine: Machine, cores: dict[int, list[Core]]) -> list[Core]:
     ]
 
 
-def _so_many(every: list[Core], ranks: int) -> Path:
+def _so_many(every: list[Core], ranks: int) -> DataPath:
     """So many ranks on the first cores of a list, from its beginning again where it is shorter."""
     used = every[:ranks]
     if ranks == 1:
         cpu = used[0].cpus[0]
-        return Path(
+        return DataPath(
             id="host x1",
             summary=f"one rank, on CPU {cpu}",
             transport="memory",
@@ -206,7 +209,7 @@ def _so_many(every: list[Core], ranks: int) -> Path:
         )
     nodes = count(len({core.numa_node for core in used}), "NUMA node")
     shared = f"on {count(len(used), 'core')}, which they share, of {nodes}"
-    return Path(
+    return DataPath(
         id=f"host x{ranks}",
         summary=f"{ranks} ranks, "
         + (f"each on a core of its own, of {nodes}" if len(used) == ranks else shared),
@@ -224,10 +227,10 @@ def _too_few(ranks: int, cores: int) -> Missing:
     )
 
 
-def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[Path | Missing]:
+def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[DataPath | Missing]:
     """The cores of each NUMA node on the host memory of each: ceilings only."""
     allowed = machine.allowed_nodes
-    found: list[Path | Missing] = []
+    found: list[DataPath | Missing] = []
     for memory in machine.numa_nodes:
         name = f"host-memory node{memory.index}"
         if memory.memory == "gpu" or memory.memory_bytes == 0:
@@ -248,10 +251,10 @@ def _own_first(memory: NumaNode, cores: dict[int, list[Core]]) -> list[tuple[int
     return sorted(cores.items(), key=lambda item: (item[0] != memory.index, item[0]))
 
 
-def _local(memory: NumaNode, node: int, cores: list[Core]) -> Path:
+def _local(memory: NumaNode, node: int, cores: list[Core]) -> DataPath:
     own = node == memory.index
     cpus = [core.cpus[0] for core in cores]
-    return Path(
+    return DataPath(
         id=f"host-memory node{memory.index}" + ("" if own else f" from node{node}"),
         summary=f"memory of NUMA node {memory.index}, "
         + ("its own cores" if own else f"cores of node {node}")

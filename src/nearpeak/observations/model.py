@@ -10,12 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Machine, Path
-from nearpeak.study.benchmarks import Benchmark, Better
-from nearpeak.study.model import Awareness, LeftOut
-from nearpeak.study.records import Work
+from nearpeak.machine.model import Machine
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import Benchmark, Better
+from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.work import Work
 
 NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
@@ -142,7 +144,7 @@ class Observations:
     complete: bool
     ended: str  # why no more was measured
     machine: Machine
-    paths: list[Path]
+    paths: list[DataPath]
     libraries: list[Library]  # in the order of the plan
     benchmarks: list[Benchmark]
     curves: list[Curve]  # of libraries, in the order of the plan

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
-from nearpeak.identity import Case, Curve, Place, Who
+from nearpeak.journal import resume_study
 from nearpeak.libraries.families import is_ceiling
 from nearpeak.machine.model import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.model import Machine
@@ -30,8 +30,9 @@ from nearpeak.observations.model import (
 )
 from nearpeak.study import journal, model, records
 from nearpeak.study.answers import Answers, asked, believes
-from nearpeak.study.benchmarks import named
 from nearpeak.study.places import NO_PLACE
+from nearpeak.terms.benchmarks import named
+from nearpeak.terms.identity import Case, Curve, Place, Who
 
 T = TypeVar("T")
 
@@ -168,9 +169,7 @@ def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
         else:
             _add(launches[record.launch], record, answers)
     if study is None or not launches:
-        raise UserError(
-            f"{folder}: no launch was recorded there; run `{journal.resume_command(folder)}`"
-        )
+        raise UserError(f"{folder}: no launch was recorded there; run `{resume_study(folder)}`")
     found.started, found.nearpeak = study.started, study.nearpeak
     for one in launches.values():
         launch = _launch(plan, places[one.begin.path], one)

@@ -4,7 +4,6 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from nearpeak.identity import CEILING
 from nearpeak.numbers import count, percent, size
 from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.summary import table_one
@@ -12,6 +11,7 @@ from nearpeak.report.wording import best_words, health
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case, reference
+from nearpeak.terms.identity import CEILING
 
 NEAR = 0.8  # of the ceiling: a library that is never below leaves nothing to do
 

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearpeak.identity import Place, Who
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import COMPUTE, SCALING, scales
@@ -15,8 +14,9 @@ from nearpeak.results.cells import ABOVE
 from nearpeak.results.locality import COPY
 from nearpeak.results.model import Application, Beside, Estimated, Results
 from nearpeak.results.names import axes_words, loses, status
-from nearpeak.study.benchmarks import Benchmark, named
-from nearpeak.study.plan import USUAL_STATE
+from nearpeak.terms.axes import USUAL_STATE
+from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.identity import Place, Who
 
 Times = dict[tuple[Who, Place], dict[int, float]]  # us of single messages, by their bytes
 FAR = 0.2  # a prediction that is off by more is told, relative

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which operations each library does with each kind of GPU buffers, as a table."""
 
-from nearpeak.identity import Who
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.results.model import Results
-from nearpeak.study.model import Awareness
-from nearpeak.study.trials import GOOD, NOT_TRIED
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.identity import Who
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
 _TONES: dict[str, Tone] = {GOOD: "good", NOT_TRIED: ""}
 

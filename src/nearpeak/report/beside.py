@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.identity import Curve, Place
 from nearpeak.numbers import NOTHING, number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
@@ -17,7 +16,8 @@ from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import bare, staged
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import Curve, Place
 
 FILE = Path(__file__).with_name("published.toml")
 HERE = "this study"

@@ -19,7 +19,7 @@ from nearpeak.results.model import (
     Overlap,
     Results,
 )
-from nearpeak.study.benchmarks import Benchmark
+from nearpeak.terms.benchmarks import Benchmark
 
 COLUMNS = (
     "study",

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearpeak.identity import Place, Who
 from nearpeak.numbers import extent
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Failure, Results, Skip
-from nearpeak.study.logs import cause
-from nearpeak.study.state import GIVEN_UP
+from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.logs import cause
+from nearpeak.terms.outcomes import GIVEN_UP
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
 _LISTED = 3  # sizes that are named one by one

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.report.bandwidths import bandwidths
@@ -19,9 +18,10 @@ from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words, loses, reference, status
-from nearpeak.study.benchmarks import QUOTED_BYTES
-from nearpeak.study.model import Awareness
-from nearpeak.study.trials import GOOD, NOT_TRIED
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import QUOTED_BYTES
+from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
 TITLES = {
     "pt2pt": "Messages between ranks",

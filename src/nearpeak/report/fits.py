@@ -3,12 +3,12 @@
 
 from itertools import groupby
 
-from nearpeak.identity import CEILING
 from nearpeak.numbers import size
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import places, ranking
 from nearpeak.results import names
 from nearpeak.results.model import Fit, Results
+from nearpeak.terms.identity import CEILING
 
 
 def table(results: Results) -> Table:

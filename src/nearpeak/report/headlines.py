@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nearpeak.identity import Case, Place, Who
 from nearpeak.report.summary import contenders, default_curves, first_sheet, no_mpi, places
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Headline, Results
 from nearpeak.results.names import bare, staged
-from nearpeak.study.benchmarks import Better
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import Better
+from nearpeak.terms.identity import Case, Place, Who
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Results
-from nearpeak.study.model import LEAST_BLOCKS
-from nearpeak.study.sizes import format_seconds
+from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.terms.sizes import format_seconds
 
 
 def table(results: Results) -> Table:

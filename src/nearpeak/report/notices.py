@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearpeak.journal import resume_study
 from nearpeak.libraries.families import all_families
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
@@ -12,8 +13,7 @@ from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case, reference
-from nearpeak.study import awareness
-from nearpeak.study.journal import resume_command
+from nearpeak.terms import awareness
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what
 # is said in any case.
@@ -70,7 +70,7 @@ def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
     if not results.complete:
         why = f": {results.ended}" if results.ended else ""
         text = f"This study is not complete{why}. To continue it:"
-        yield Notice(text, tone="note", command=resume_command(folder))
+        yield Notice(text, tone="note", command=resume_study(folder))
 
 
 def _lacking(results: Results) -> Iterator[Notice]:

@@ -19,7 +19,6 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.identity import Curve, Place, Who
 from nearpeak.machine.provenance import told
 from nearpeak.report import (
     applications,
@@ -61,8 +60,9 @@ from nearpeak.results.model import (
     CurveComparison,
     Results,
 )
-from nearpeak.study.awareness import sentences
-from nearpeak.study.model import staging
+from nearpeak.terms.awareness import sentences
+from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import Curve, Place, Who
 
 P = TypeVar("P", TheoryRow, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins

@@ -11,14 +11,14 @@ from statistics import median
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.identity import Curve, Place
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.observations.model import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case
 from nearpeak.statistics import ordered
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import Curve, Place
 
 CEILING = "measured ceiling"
 Pair = tuple[str, ...]  # the names of both ends

@@ -4,7 +4,7 @@
 from nearpeak.numbers import count
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.model import Results, SessionInfo
-from nearpeak.study.fingerprints import Fingerprint, changes
+from nearpeak.terms.fingerprints import Fingerprint, changes
 
 
 def rows(results: Results) -> list[tuple[SessionInfo, list[str]]]:

@@ -8,15 +8,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from nearpeak.identity import CEILING, Curve, Place, Who
 from nearpeak.libraries.families import all_families
 from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
-from nearpeak.results.theoretical import one_way
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, TWO_MODES, UNDECIDED
-from nearpeak.study.buffers import on_host
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.buffers import on_host
+from nearpeak.terms.identity import CEILING, Curve, Place, Who
+from nearpeak.terms.subjects import one_way
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less

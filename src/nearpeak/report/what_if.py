@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from nearpeak.errors import UserError
-from nearpeak.identity import Case, Place, Who
 from nearpeak.numbers import unit
 from nearpeak.report.applications import problem_size, way
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.model import Application, Results
 from nearpeak.results.prediction import Messages
-from nearpeak.study.benchmarks import Benchmark
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Case, Place, Who
 
 
 def what_if(results: Results, name: str, label: str) -> Table:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median
 
-from nearpeak.identity import Place
 from nearpeak.numbers import count, number, percent, size, unit, within
 from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.overlap import share
@@ -14,10 +13,11 @@ from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import Cell, Finding, Headline, Results
 from nearpeak.results.names import case, in_cache, loses, reference, status
-from nearpeak.results.theoretical import one_way
 from nearpeak.statistics.intervals import goal
-from nearpeak.study.benchmarks import named
-from nearpeak.study.buffers import needs_gpu
+from nearpeak.terms.benchmarks import named
+from nearpeak.terms.buffers import needs_gpu
+from nearpeak.terms.identity import Place
+from nearpeak.terms.subjects import one_way
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from nearpeak.identity import CEILING, Axes, Case, Place, Who
-from nearpeak.machine.model import Path
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results import overlap
 from nearpeak.results.ceilings import find_envelope, reached_in
@@ -32,9 +30,11 @@ from nearpeak.results.model import (
 )
 from nearpeak.results.prediction import Messages
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.model import staging
-from nearpeak.study.records import Work
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import CEILING, Axes, Case, Place, Who
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.work import Work
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
 OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
@@ -212,7 +212,7 @@ def _estimated(values: ByBlock) -> Estimated | None:
     )
 
 
-def _in_gpus(path: Path) -> bool:
+def _in_gpus(path: DataPath) -> bool:
     return {end.memory for end in path.ends} == {"gpu"}
 
 
@@ -264,7 +264,7 @@ class _Memories:
             if path.shares_gpu and copies:
                 self._gpu = max(filter(None, [self._gpu, point]), key=lambda one: one.value)
 
-    def _cached(self, path: Path) -> int:
+    def _cached(self, path: DataPath) -> int:
         """Bytes of the largest caches that the cores of its ranks have."""
         cpus = {cpu for end in path.ends for cpu in end.cpus}
         own = [
@@ -273,7 +273,7 @@ class _Memories:
         last = max((one.level for one in own), default=0)
         return sum(one.size_bytes for one in own if one.level == last)
 
-    def _shared(self, path: Path) -> tuple[_Copied | None, int]:
+    def _shared(self, path: DataPath) -> tuple[_Copied | None, int]:
         """What the memory of its ranks copies, and how many of them share it; None: it was not
         measured."""
         if _in_gpus(path):
@@ -302,7 +302,7 @@ class _Memories:
         )
         return _Copied(found[0].launch.place, envelope.blocks, envelope.values)
 
-    def _gpu_cached(self, path: Path) -> int:
+    def _gpu_cached(self, path: DataPath) -> int:
         """Bytes that any GPU of their vendor caches: drivers tell of no cache beside the L2."""
         uuids = {end.gpu for end in path.ends}
         vendors = {one.vendor for one in self._machine.gpus if one.uuid in uuids}

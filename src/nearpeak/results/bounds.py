@@ -15,17 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.identity import CEILING, Case, Place
-from nearpeak.machine.model import Machine, Path
+from nearpeak.machine.model import Machine
 from nearpeak.numbers import size
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.locality import lies_in
 from nearpeak.results.model import CeilingPoint
 from nearpeak.statistics.intervals import interval, of_readings
 from nearpeak.statistics.strata import strata
-from nearpeak.study.benchmarks import QUOTED_BYTES, Benchmark
-from nearpeak.study.buffers import ceiling_buffers, on_host, turned
-from nearpeak.study.plan import state_of
+from nearpeak.terms.axes import state_of
+from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
+from nearpeak.terms.buffers import ceiling_buffers, on_host, turned
+from nearpeak.terms.identity import CEILING, Case, Place
+from nearpeak.terms.path import DataPath
 
 # A rate holds for messages no larger than those that were measured, or where these are as large as
 # this: from there on no path moves more bytes in a second than at the best size before.
@@ -111,7 +112,7 @@ def _case(case: Case) -> Case:
     )
 
 
-def _crosses(machine: Machine, paths: Mapping[Place, Path], one: Observation) -> bool:
+def _crosses(machine: Machine, paths: Mapping[Place, DataPath], one: Observation) -> bool:
     """Whether the data of a one-sided operation must cross its path, and has done so in its time.
 
     In memory of a host the rank that calls copies alone: what its own caches hold crosses nothing,
@@ -128,7 +129,7 @@ def _crosses(machine: Machine, paths: Mapping[Place, Path], one: Observation) ->
     return where != "core cache" and not (wrote and where == "shared cache")
 
 
-def _within(place: Place, paths: Mapping[Place, Path]) -> list[Place]:
+def _within(place: Place, paths: Mapping[Place, DataPath]) -> list[Place]:
     """The place itself; of several ends also those between some of them, in the same way."""
     if len(place.ends) == 2:
         return [place]

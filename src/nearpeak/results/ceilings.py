@@ -8,16 +8,15 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from nearpeak.identity import CEILING, Case, Curve, Place
 from nearpeak.observations.model import Block, Observation, Observations
 from nearpeak.results.model import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import Interval, of_readings
 from nearpeak.statistics.paces import borders, of_better
-from nearpeak.study.benchmarks import Better
-from nearpeak.study.buffers import ceiling_buffers, on_host
-from nearpeak.study.model import GPU_FACTS
+from nearpeak.terms.benchmarks import GPU_FACTS, Better
+from nearpeak.terms.buffers import ceiling_buffers, on_host
+from nearpeak.terms.identity import CEILING, Case, Curve, Place
 
 
 class Reached(NamedTuple):

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.identity import CEILING, Case, Place, Who
 from nearpeak.observations.model import (
     NO_FAILURE,
     Block,
@@ -24,8 +23,9 @@ from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
-from nearpeak.study.benchmarks import Benchmark, named, x_unit
-from nearpeak.study.records import TOO_SLOW
+from nearpeak.terms.benchmarks import Benchmark, named, x_unit
+from nearpeak.terms.identity import CEILING, Case, Place, Who
+from nearpeak.terms.outcomes import TOO_SLOW
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
 FEWEST = 6  # launches: below there is no 95 % interval

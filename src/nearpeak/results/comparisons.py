@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.identity import Curve, Place, Who
 from nearpeak.observations.model import Block, Session
 from nearpeak.results.model import Cell, Comparison, CurveComparison, Judging
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
+from nearpeak.terms.identity import Curve, Place, Who
 
 
 class Pair(NamedTuple):

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nearpeak.identity import Place
 from nearpeak.observations.model import Block
 from nearpeak.results.model import CeilingPoint, Drift
 from nearpeak.statistics.drift import changes
+from nearpeak.terms.identity import Place
 
 
 def find(points: Iterable[CeilingPoint]) -> list[Drift]:

@@ -3,9 +3,9 @@
 
 from collections import Counter
 
-from nearpeak.identity import CEILING
 from nearpeak.numbers import count
 from nearpeak.results.model import Results
+from nearpeak.terms.identity import CEILING
 
 ENDINGS = {
     "crashed": "crashed",

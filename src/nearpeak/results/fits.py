@@ -5,13 +5,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.model import CeilingPoint, Cell, Fit
 from nearpeak.statistics.fits import by_protocol
-from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.buffers import in_gpu
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
 _RATES = ("us", "GB/s")  # units of what a time of one message follows from
 Points = dict[tuple[Who, Place, Curve], list[tuple[int, float]]]  # size in bytes, us

@@ -8,7 +8,6 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.observations.model import Block
 from nearpeak.results.cells import FAILED, FEWEST, is_defect
 from nearpeak.results.model import Cell, Comparison, Headline
@@ -16,8 +15,9 @@ from nearpeak.results.names import bare
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
-from nearpeak.study.benchmarks import QUOTED_BYTES
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import QUOTED_BYTES
+from nearpeak.terms.identity import Case, Curve, Place, Who
 
 Judged = dict[tuple[frozenset[Who], Place, Case], Comparison]
 

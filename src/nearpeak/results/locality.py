@@ -7,10 +7,11 @@ cache is called memory.
 
 from collections.abc import Mapping, Sequence
 
-from nearpeak.identity import Case, Place
-from nearpeak.machine.model import Cache, Endpoint, Machine, Path
+from nearpeak.machine.model import Cache, Machine
 from nearpeak.results.model import CeilingPoint, LiesIn
-from nearpeak.study.buffers import kinds_of, on_host, rank_ends
+from nearpeak.terms.buffers import kinds_of, on_host, rank_ends
+from nearpeak.terms.identity import Case, Place
+from nearpeak.terms.path import DataPath, Endpoint
 
 BEYOND = 2  # times a cache: of so much hardly anything stays in it
 # The largest that any GPU of a vendor has.
@@ -20,7 +21,7 @@ COPY = "copy"
 ABOVE = 1.03  # of what the memory copies: more is a defect
 
 
-def lies_in(machine: Machine, path: Path, case: Case, window: int) -> LiesIn | None:
+def lies_in(machine: Machine, path: DataPath, case: Case, window: int) -> LiesIn | None:
     """Where the bytes at either end of a case lie; of two places the nearer one.
 
     None between hosts, where the other one's caches are not known, and on a machine without any.
@@ -82,7 +83,9 @@ def _in_gpu(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int
     return "memory" if sharing * each >= BEYOND * cache else "device cache"
 
 
-def locate(machine: Machine, paths: Mapping[Place, Path], points: Sequence[CeilingPoint]) -> None:
+def locate(
+    machine: Machine, paths: Mapping[Place, DataPath], points: Sequence[CeilingPoint]
+) -> None:
     """Says of measured ceilings where their bytes lie, and of those in the host's memory whether
     they come to more than that copies, which is a defect."""
     for point in points:

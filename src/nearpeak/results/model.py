@@ -5,13 +5,15 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.identity import Case, Curve, Place, Who
 from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Machine, Path
+from nearpeak.machine.model import Machine
 from nearpeak.observations.model import Block
-from nearpeak.study.benchmarks import Benchmark, Better
-from nearpeak.study.model import Awareness, LeftOut
-from nearpeak.study.records import Work
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import Benchmark, Better
+from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.work import Work
 
 SCHEMA = 4
 
@@ -440,7 +442,7 @@ class Results(msgspec.Struct, kw_only=True):
     sessions: list[SessionInfo]
     machine: Machine
     libraries: list[LibraryInfo]
-    paths: list[Path]
+    paths: list[DataPath]
     benchmarks: list[Benchmark]  # what they said of themselves
     cells: list[Cell]  # of operations on messages
     applications: list[Application] = []

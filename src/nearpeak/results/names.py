@@ -3,11 +3,11 @@
 
 from collections.abc import Mapping
 
-from nearpeak.identity import Curve
 from nearpeak.numbers import count, number, unit
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
-from nearpeak.study.model import STAGING, staging
-from nearpeak.study.records import TOO_SLOW
+from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.identity import Curve
+from nearpeak.terms.outcomes import TOO_SLOW
 
 LIES_IN = {
     "core cache": "in a core's caches",

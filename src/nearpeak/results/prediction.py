@@ -11,15 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from nearpeak.identity import Place, Who
-from nearpeak.machine.model import Path
 from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell
-from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.buffers import HOST
-from nearpeak.study.model import staging
-from nearpeak.study.plan import State, state_of
-from nearpeak.study.records import Work
+from nearpeak.terms.axes import State, staging, state_of
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.buffers import HOST
+from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.work import Work
 
 Times = dict[int, float]  # us of a message, by its bytes
 # The state of buffers that applications pack anew in every iteration; the first matters most.
@@ -54,7 +53,7 @@ class Messages:
     """The time of messages between the ranks of a place, for each library with its settings."""
 
     def __init__(
-        self, cells: Iterable[Cell], known: Mapping[str, Benchmark], paths: Sequence[Path]
+        self, cells: Iterable[Cell], known: Mapping[str, Benchmark], paths: Sequence[DataPath]
     ) -> None:
         """`cells`: those of messages; of axes but the state of the buffers with the default."""
         self._paths = paths

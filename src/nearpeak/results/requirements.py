@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case, loses, reference, status
-from nearpeak.results.subjects import Subject
-from nearpeak.study.benchmarks import QUOTED_BYTES, closest
-from nearpeak.study.model import staging
-from nearpeak.study.sizes import format_sizes, parse_bytes
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import QUOTED_BYTES, closest
+from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+from nearpeak.terms.sizes import format_sizes, parse_bytes
+from nearpeak.terms.subjects import Subject
 
 FORM = re.compile(
     r"(?:(?P<library>[^,]+),)?(?P<path>[^,:]+):(?P<figure>[^:<>]+)(?::(?P<size>[^:<>]+))?"

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a path reaches of its link's theoretical rate: the one rule for tables and requirements."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from nearpeak.identity import Curve
-from nearpeak.machine.model import Path
 from nearpeak.results.model import CeilingPoint
-from nearpeak.study.benchmarks import Benchmark
-
-
-def one_way(benchmarks: Iterable[Benchmark]) -> Callable[[Curve], bool]:
-    """Says whether a theoretical rate, which is of one direction, can stand beside a curve."""
-    known = {(one.name, one.main.name) for one in benchmarks if one.one_way}
-    return lambda curve: (curve.benchmark, curve.metric) in known
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.subjects import one_way
 
 
 def compare(
-    points: Iterable[CeilingPoint], paths: Iterable[Path], benchmarks: Iterable[Benchmark]
+    points: Iterable[CeilingPoint], paths: Iterable[DataPath], benchmarks: Iterable[Benchmark]
 ) -> None:
     """Sets of each point its fraction of the theoretical rate: None where that is not known, is
     of another kind, or the point was not measured."""

@@ -5,8 +5,8 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import count
 from nearpeak.study.plan import BUDGET_LOOKS
 from nearpeak.study.records import AmendmentRecord
-from nearpeak.study.sizes import format_seconds
 from nearpeak.study.state import State
+from nearpeak.terms.sizes import format_seconds
 
 CUT_OFF = "it was cut off"  # a study without an end
 

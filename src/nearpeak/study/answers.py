@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from nearpeak.identity import Axes, Who
-from nearpeak.study.benchmarks import Benchmark
 from nearpeak.study.commands import wanted_place
 from nearpeak.study.model import Group, Plan, PlannedLaunch, Template
 from nearpeak.study.places import NO_PLACE, misplaced
@@ -27,6 +25,8 @@ from nearpeak.study.records import (
     StudyRecord,
     case_of,
 )
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Axes, Who
 
 _OfCase = CaseRecord | SamplesRecord | ProblemRecord
 Name = tuple[int, str, int]  # variant (its index), metric, size in bytes

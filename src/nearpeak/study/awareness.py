@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from nearpeak.libraries.model import CommandLine
-from nearpeak.machine import model as machine
-from nearpeak.study.buffers import rank_ends
 from nearpeak.study.commands import Tools, probe_launch
-from nearpeak.study.logs import fault, without_addresses
-from nearpeak.study.model import Awareness, Contender, label
+from nearpeak.study.model import Contender
 from nearpeak.study.sessions import utc_now
-from nearpeak.study.trials import GOOD, LIMIT_SECONDS, NOT_TRIED, SIZES, Case, Job, Outcome
+from nearpeak.study.trials import LIMIT_SECONDS, SIZES, Case, Job, Outcome
+from nearpeak.terms.awareness import Awareness, listed
+from nearpeak.terms.buffers import rank_ends
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
+from nearpeak.terms.path import DataPath
 
 DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 
@@ -24,7 +25,7 @@ DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 def try_contender(
     contender: Contender,
     wanted: Sequence[Case],
-    path: machine.Path,
+    path: DataPath,
     tools: Tools,
     shell_line: Callable[[CommandLine], str],
 ) -> list[Awareness]:
@@ -75,41 +76,7 @@ def _of_two(first: Awareness, alone: Awareness, before: Iterable[Case]) -> Aware
         return first
     if alone.status != GOOD:
         return alone
-    message = f"{first.status} after {_listed(before)}"
+    message = f"{first.status} after {listed((one.buffers, one.operation) for one in before)}"
     if first.message:
         message += f": {first.message}"
     return msgspec.structs.replace(alone, message=message, after_others=first.status)
-
-
-def _listed(cases: Iterable[Case | Awareness]) -> str:
-    """`D,D latency, bw; H,D put`."""
-    kinds: dict[str, list[str]] = {}
-    for one in cases:
-        kinds.setdefault(one.buffers, []).append(one.operation)
-    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
-
-
-def sentences(found: Iterable[Awareness]) -> list[str]:
-    """One for each contender and way to fail: what it cannot do, and how that was first seen."""
-    told: dict[tuple[str, str, bool, bool], list[Awareness]] = {}
-    for one in found:
-        if one.status != GOOD or one.after_others:
-            who = label(one.library, one.settings)
-            key = (
-                who,
-                fault(one.message or one.status),
-                one.status == NOT_TRIED,
-                bool(one.after_others),
-            )
-            told.setdefault(key, []).append(one)
-    lines = []
-    for (who, _, not_tried, after_others), tried in told.items():
-        evidence = without_addresses(tried[0].message or tried[0].status)
-        if not_tried:
-            kinds = "; ".join(dict.fromkeys(one.buffers for one in tried))
-            lines.append(f"{who}: could not be tried with {kinds}: {evidence}")
-        elif after_others:
-            lines.append(f"{who}: {_listed(tried)} works alone, but {evidence}")
-        else:
-            lines.append(f"{who}: not GPU-aware for {_listed(tried)}: {evidence}")
-    return lines

@@ -9,21 +9,9 @@ from pathlib import Path
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
-from nearpeak.machine import model as machine
 from nearpeak.study import mps
-from nearpeak.study.buffers import (
-    Ends,
-    ceiling_benchmarks,
-    devices,
-    in_flight_bytes,
-    in_gpu,
-    needs_gpu,
-    rank_devices,
-    rank_ends,
-)
+from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
 from nearpeak.study.model import (
-    GPU_FACTS,
-    LEAST_BLOCKS,
     LEAST_SAMPLES,
     Contender,
     Group,
@@ -33,7 +21,11 @@ from nearpeak.study.model import (
     new_study,
 )
 from nearpeak.study.places import Wanted, wanted_at
-from nearpeak.study.sizes import format_bytes, format_sizes
+from nearpeak.terms.benchmarks import GPU_FACTS
+from nearpeak.terms.buffers import Ends, devices, in_gpu, needs_gpu, rank_devices, rank_ends
+from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_bytes, format_sizes
 
 # Of the buffers of a rank, where nobody said what to measure: blocks of 4 MiB for each of many
 # ranks take longer to allocate and to look at than to send.
@@ -127,7 +119,7 @@ def _memory_limit(plan: Plan, planned: PlannedLaunch) -> list[str]:
 
 def rank_launch(
     program: list[str],
-    path: machine.Path,
+    path: DataPath,
     ends: Ends,
     buffers: str,
     settings: Settings,
@@ -150,7 +142,7 @@ def probe_launch(
     tools: Tools,
     contender: Contender,
     words: list[str],
-    path: machine.Path,
+    path: DataPath,
     ends: Ends,
     buffers: str,
 ) -> CommandLine:
@@ -168,7 +160,7 @@ def probe_launch(
     return tools.command_line(contender.library, launch)
 
 
-def path_environment(path: machine.Path, study: str) -> dict[str, str]:
+def path_environment(path: DataPath, study: str) -> dict[str, str]:
     """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
     env = mps.environment(study) if any(end.gpu for end in path.ends) else {}
     if env and path.two_hosts:  # whose GPUs are named by NVML's index: CUDA has an order of its own
@@ -186,7 +178,7 @@ def launch_ends(plan: Plan, launch: Template) -> Ends:
     return group_ends(path, launch.groups[0]) if path.two_hosts else path.ends
 
 
-def group_ends(path: machine.Path, group: Group) -> Ends:
+def group_ends(path: DataPath, group: Group) -> Ends:
     """The end of the path that each rank of a group sits at."""
     return rank_ends(path, group.buffers) or path.ends
 
@@ -206,7 +198,7 @@ def wanted_place(plan: Plan, launch: Template, group: Group) -> Wanted:
     )
 
 
-def _local(path: machine.Path, tools: Tools, common: list[str]) -> CommandLine:
+def _local(path: DataPath, tools: Tools, common: list[str]) -> CommandLine:
     """The ceiling of a memory, which no ranks are at the ends of."""
     cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
     where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
@@ -268,7 +260,7 @@ def _ceiling(
 def _native(
     plan: Plan,
     group: Group,
-    path: machine.Path,
+    path: DataPath,
     contender: Contender,
     tools: Tools,
     common: list[str],
@@ -302,7 +294,7 @@ def _native(
 
 def library_of_ceilings(
     tools: Tools,
-    path: machine.Path,
+    path: DataPath,
     ends: Ends,
     buffers: str,
     benchmarks: list[str],
@@ -329,7 +321,7 @@ def library_of_ceilings(
 def loaded_by_native(
     tools: Tools,
     library: Library,
-    path: machine.Path,
+    path: DataPath,
     ends: Ends,
     buffers: str,
     words: list[str],
@@ -348,7 +340,7 @@ def loaded_by_native(
     )
 
 
-def _within_host(path: machine.Path, ends: Ends, buffers: str) -> list[str]:
+def _within_host(path: DataPath, ends: Ends, buffers: str) -> list[str]:
     """The mode of nearpeak-native for a path of one host, with its ends."""
     cpus = ["--cpus", ",".join(str(end.cpus[0]) for end in ends)]
     if needs_gpu(buffers):

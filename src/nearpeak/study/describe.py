@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.study.benchmarks import Benchmark, closest, named
 from nearpeak.study.model import Variant
+from nearpeak.terms.benchmarks import Benchmark, closest, named
 
 SCHEMA = 3
 EVERYTHING = "all"  # in the place of families

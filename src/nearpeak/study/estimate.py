@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nearpeak.libraries.families import is_ceiling
-from nearpeak.machine.model import Path
-from nearpeak.study.benchmarks import Benchmark, named
-from nearpeak.study.buffers import ceiling_benchmarks, in_flight_bytes, needs_gpu
-from nearpeak.study.model import GPU_FACTS, Group, Plan, PlannedLaunch, Template
+from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
+from nearpeak.study.model import Group, Plan, PlannedLaunch, Template
 from nearpeak.study.records import SamplesRecord, timed
+from nearpeak.terms.benchmarks import GPU_FACTS, Benchmark, named
+from nearpeak.terms.buffers import needs_gpu
+from nearpeak.terms.path import DataPath
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
     return cost
 
 
-def _guess_group(plan: Plan, path: Path, launch: Template, group: Group, guess: Guess) -> Cost:
+def _guess_group(plan: Plan, path: DataPath, launch: Template, group: Group, guess: Guess) -> Cost:
     """Of its cases alone."""
     if launch.role == "mpi":
         names = [plan.variants[number].benchmark for number in group.variants]
@@ -127,7 +128,7 @@ def _sizes(plan: Plan, launch: Template, group: Group, benchmark: Benchmark) -> 
     return [*benchmark.sizes(plan.sizes_in(launch, group)), plateau]
 
 
-def _sample_bytes(plan: Plan, path: Path, group: Group, benchmark: Benchmark, size: int) -> int:
+def _sample_bytes(plan: Plan, path: DataPath, group: Group, benchmark: Benchmark, size: int) -> int:
     """Bytes that one sample moves at least, between all ranks."""
     ranks = len(path.ends)
     if benchmark.traffic is not None:

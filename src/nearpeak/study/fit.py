@@ -9,23 +9,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nearpeak.machine.model import Path
-from nearpeak.study.benchmarks import QUOTED_BYTES
 from nearpeak.study.estimate import guess_cost, kind_of
-from nearpeak.study.model import (
-    LEAST_BLOCKS,
-    LEAST_SAMPLES,
-    PILOT_BLOCKS,
-    STAGING,
-    LeftOut,
-    LeftOutKind,
-    Plan,
-    Spare,
-    Variant,
-    staging,
-)
+from nearpeak.study.model import LEAST_SAMPLES, PILOT_BLOCKS, Plan, Spare, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.stages import LEAST_SLOT_MS, least_samples
+from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.benchmarks import QUOTED_BYTES
+from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut, LeftOutKind
+from nearpeak.terms.path import DataPath
 
 # Times its budget, that these may take where they take longer than guessed.
 OVERTIME = 1.25
@@ -42,7 +33,7 @@ FAMILIES = ("overlap", "stream", "datatype", "rma", "collective")
 
 # Makes the plan one of these variants and paths, at these sizes (bytes; None: all that were asked
 # for).
-Hold = Callable[[Sequence[Variant], Sequence[Path], Sequence[int] | None], None]
+Hold = Callable[[Sequence[Variant], Sequence[DataPath], Sequence[int] | None], None]
 
 
 def expected_seconds(plan: Plan) -> tuple[float, float]:
@@ -167,7 +158,7 @@ class Cut:
     name: str
     why: str
     variants: list[Variant] = field(default_factory=list)
-    paths: list[Path] = field(default_factory=list)
+    paths: list[DataPath] = field(default_factory=list)
 
 
 class _Asked:
@@ -202,7 +193,7 @@ def _benchmarks(plan: Plan) -> list[str]:
     return list(dict.fromkeys(one.benchmark for one in plan.variants))
 
 
-def _bounds(path: Path, others: Sequence[Path]) -> bool:
+def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
     """Whether there is a path whose bounds follow from this one, or an application in its GPU."""
     return path.shares_gpu or any(len(one.ends) > 2 and one.holds(path) for one in others)
 
@@ -292,7 +283,7 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
             yield cut
 
 
-def _place(path: Path, *, further: bool) -> tuple[int, str]:
+def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
     """Where it stands in the order, and why."""
     memories = {end.memory for end in path.ends}
     if path.transport == "network" and not path.two_hosts:
@@ -310,7 +301,7 @@ def _place(path: Path, *, further: bool) -> tuple[int, str]:
     return (7, "") if memories == {"gpu"} else (6, "pairs of GPUs are more important")
 
 
-def _named(path: Path, options: Options) -> bool:
+def _named(path: DataPath, options: Options) -> bool:
     """Whether the user asked for it."""
     asked = path.named or path.pair or (options.ranks and path.transport != "local")
     return bool(asked) or path.id in options.kept_paths

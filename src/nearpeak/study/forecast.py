@@ -16,7 +16,7 @@ from nearpeak.statistics.intervals import (
     expected_half_width,
     half_width,
 )
-from nearpeak.study.sizes import format_seconds
+from nearpeak.terms.sizes import format_seconds
 
 MORE_SECONDS = 300.0
 

@@ -12,11 +12,11 @@ from typing import BinaryIO
 import msgspec
 
 from nearpeak.libraries.model import CommandLine
-from nearpeak.study.logs import NOTHING_SAID, last_words
 from nearpeak.study.places import NO_PLACE, Wanted, misplaced
 from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord
 from nearpeak.study.run import Interrupt
+from nearpeak.terms.logs import NOTHING_SAID, last_words
 
 FAILED = 1  # exit status
 

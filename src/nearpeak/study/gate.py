@@ -16,17 +16,20 @@ from nearpeak.libraries.families import is_native
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machine
 from nearpeak.numbers import count, printable
-from nearpeak.study.awareness import sentences, try_contender
-from nearpeak.study.benchmarks import named
-from nearpeak.study.buffers import in_gpu
+from nearpeak.study.awareness import try_contender
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
-from nearpeak.study.model import Awareness, Contender, Plan, staging
+from nearpeak.study.model import Contender, Plan
 from nearpeak.study.sessions import fingerprint
-from nearpeak.study.sizes import format_seconds
 from nearpeak.study.trials import Case
 from nearpeak.study.tried import Tried
 from nearpeak.study.variants import tried_as
+from nearpeak.terms.awareness import Awareness, sentences
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import named
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_seconds
 
 # Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
@@ -54,7 +57,7 @@ class Gate:
         self,
         described: Description,
         host: machine.Machine,
-        path: machine.Path | None,
+        path: DataPath | None,
         tools: Tools,
         shell_line: Callable[[CommandLine], str],
         folder: Path,

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """records.jsonl, the truth of a study: sealed records, appended as they happen."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,12 +17,7 @@ NAME = "records.jsonl"
 
 def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
     """Words for a write that failed (None: the disk is all but full)."""
-    return journal.cannot_write(folder, error, resume_command(folder))
-
-
-def resume_command(folder: Path, *more: str) -> str:
-    """The line for a POSIX shell that goes on with the study in a folder."""
-    return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *more])
+    return journal.cannot_write(folder, error, journal.resume_study(folder))
 
 
 class StudyJournal:
@@ -32,7 +26,7 @@ class StudyJournal:
     def __init__(self, folder: Path) -> None:
         """Opens or creates the file; UserError when it cannot be, or when another study has it."""
         file = folder / NAME
-        self._lines = journal.Journal(file, resume_command(folder))
+        self._lines = journal.Journal(file, journal.resume_study(folder))
         self._encode = msgspec.json.Encoder().encode
         self._seal = Seal(file.read_bytes())
 

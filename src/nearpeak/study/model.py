@@ -3,31 +3,24 @@
 
 import random
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal, TypeVar
 
 import msgspec
 
-from nearpeak.identity import CEILING, Axes, Place, Who
 from nearpeak.libraries.model import Library, Settings
-from nearpeak.machine.model import Path
-from nearpeak.numbers import count
-from nearpeak.study.benchmarks import Benchmark, named
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.identity import CEILING, Axes, Place, Who
+from nearpeak.terms.left_out import LeftOut, LeftOutKind
+from nearpeak.terms.path import DataPath
 
-# Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
-# made of, and no ceilings of anything.
-GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
 SCHEMA = 4
 LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
-# Fewer launches give no interval: of all that a plan keeps, its budget holds so many blocks. Local
-# memory, and where a path's ceiling ends to grow, are measured in no more.
-LEAST_BLOCKS = 6
 Role = Literal["mpi", "ceiling"]
 T = TypeVar("T", bound="Template")
-STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
-DIRECT = "none"  # its value where they do not
 
 
 def new_study() -> str:
@@ -38,15 +31,6 @@ def new_study() -> str:
 def label(library: str, settings: str) -> str:
     """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
     return Who(library, settings).label
-
-
-def staging(axes: Mapping[str, str]) -> str | None:
-    """How the benchmark itself copies through host memory; None: the library gets the buffers.
-
-    Such a cell is a baseline that every user could write, not what the library can do.
-    """
-    value = axes.get(STAGING, DIRECT)
-    return None if value == DIRECT else value
 
 
 class Variant(msgspec.Struct, kw_only=True, frozen=True):
@@ -72,51 +56,6 @@ class Contender(msgspec.Struct, kw_only=True, frozen=True):
     def label(self) -> str:
         """As `Who` has it."""
         return self.who.label
-
-
-class Awareness(msgspec.Struct, kw_only=True, frozen=True):
-    """One operation of a library, tried with one kind of buffers before the study."""
-
-    library: str
-    settings: str
-    buffers: str  # of each rank: "D,D"
-    operation: str  # a benchmark's name, or what has no benchmark yet: "put"
-    # "ok", "crashed", "hung", "wrong data", "refused", "failed" (did not start), or "not tried"
-    # (there was no device, or no memory of it). As the only operation of a job, if it is not well.
-    status: str
-    message: str  # the evidence
-    command: str  # repeats the trial
-    # "crashed", ...: how it ended behind other operations in one job, where it is ok alone; the
-    # message says which; "": not so
-    after_others: str = ""
-    tried: str = ""  # when: before the study that has it, it is from the user's cache
-
-
-LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory"]
-
-
-class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
-    """What a study does not measure, so that its budget holds six launches of the rest."""
-
-    kind: LeftOutKind
-    name: str  # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes"
-    why: str
-    benchmarks: list[str] = []  # of which nothing is measured then
-    paths: list[str] = []  # on which no library is measured then
-    budget_seconds: float  # that holds six blocks with it
-
-    @property
-    def label(self) -> str:
-        """For people: `collective: allreduce, bcast, and with that host x4`."""
-        if self.kind == "memory":
-            return f"memory {self.name} ({count(len(self.paths), 'path')})"
-        if self.kind == "staging":
-            return f"staging={self.name}"
-        if self.kind == "path":
-            return self.name
-        others = [one for one in self.benchmarks if one != self.name]
-        label = f"{self.name}: {', '.join(others)}" if others else self.name
-        return f"{label}, and with that {', '.join(self.paths)}" if self.paths else label
 
 
 class Spare(msgspec.Struct, kw_only=True, frozen=True):
@@ -205,7 +144,7 @@ class Plan(msgspec.Struct, kw_only=True):
     contenders: list[Contender]
     benchmarks: list[Benchmark]  # what the variants are of
     variants: list[Variant]
-    paths: list[Path]
+    paths: list[DataPath]
     launches: list[Template]  # of one block
     awareness: list[Awareness] = []
     trial_seconds: float = 0.0  # that these took before the first launch: they count in the budget
@@ -266,7 +205,7 @@ class Plan(msgspec.Struct, kw_only=True):
         """What a variant is of."""
         return named(self.benchmarks, variant.benchmark)
 
-    def find_path(self, path_id: str) -> Path:
+    def find_path(self, path_id: str) -> DataPath:
         """The path with this id."""
         return next(path for path in self.paths if path.id == path_id)
 

@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearpeak.study.logs import last_words
 from nearpeak.study.process import end_with_parent
+from nearpeak.terms.logs import last_words
 
 CONTROL = "nvidia-cuda-mps-control"
 START_SECONDS = 10.0

@@ -12,9 +12,9 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.model import Settings
-from nearpeak.study.benchmarks import closest
-from nearpeak.study.buffers import parse_buffers
-from nearpeak.study.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes
+from nearpeak.terms.benchmarks import closest
+from nearpeak.terms.buffers import parse_buffers
+from nearpeak.terms.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes
 
 MOST_LAUNCHES = 1000
 MOST_RANKS = 4096

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from nearpeak.study.buffers import Ends
 from nearpeak.study.records import EnvironmentRecord
+from nearpeak.terms.buffers import Ends
 
 NO_PLACE = "it did not say where it ran"
 

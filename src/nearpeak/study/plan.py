@@ -5,24 +5,14 @@ import datetime
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
-from nearpeak.machine.model import Path
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
 from nearpeak.statistics.flips import blocks_needed, most_families
-from nearpeak.study.benchmarks import Benchmark, named
-from nearpeak.study.buffers import (
-    HOST,
-    ceiling_buffers,
-    ceiling_launches,
-    held_against,
-    is_measured,
-    needs_gpu,
-    rank_ends,
-)
+from nearpeak.study.ceilings import ceiling_launches
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import (
     KEPT_SIZE,
@@ -38,22 +28,31 @@ from nearpeak.study.fit import (
 )
 from nearpeak.study.forecast import promise
 from nearpeak.study.model import (
-    LEAST_BLOCKS,
     LEAST_SAMPLES,
     PILOT_BLOCKS,
     SCHEMA,
     Contender,
     Group,
-    LeftOut,
     Plan,
     Template,
     Variant,
     new_study,
-    staging,
 )
 from nearpeak.study.options import Options
-from nearpeak.study.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
 from nearpeak.study.stages import LEAST_SLOT_MS
+from nearpeak.terms.axes import USUAL_STATE, State, staging, state_of
+from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.buffers import (
+    HOST,
+    ceiling_buffers,
+    held_against,
+    is_measured,
+    needs_gpu,
+    rank_ends,
+)
+from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
 # A budget goes on for those that are not precise yet: half as many again, and a third.
@@ -82,35 +81,24 @@ LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to 
 Runs = Callable[[Contender, Variant], bool]
 
 
-# What a case finds in the caches: how its buffers are used, and who touched them last. These axes
-# every benchmark and every ceiling has; of what does not name them, the values are these.
-State = tuple[tuple[str, str], ...]
-USUAL_STATE: State = (("reuse", "fixed"), ("touch", "none"))
-
-
-def state_of(axes: Mapping[str, str]) -> State:
-    """What of the axes of a variant, or of a case, its ceiling must have too."""
-    return tuple((name, axes.get(name, usual)) for name, usual in USUAL_STATE)
-
-
-def fits(path: Path, benchmark: Benchmark, buffers: str) -> bool:
+def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
     """Whether a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
     ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
     return ranks and rank_ends(path, buffers) is not None
 
 
-def is_measured_on(path: Path, benchmark: Benchmark, buffers: str) -> bool:
+def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
     """Whether a study measures it there, where it is asked for: applications where it is usual, and
     on paths that were named, between memories that are alike."""
     there = benchmark.over_bytes or is_usual(path, benchmark) or (path.named and _alike(path))
     return there and fits(path, benchmark, buffers)
 
 
-def _alike(path: Path) -> bool:
+def _alike(path: DataPath) -> bool:
     return len({end.memory for end in path.ends}) == 1
 
 
-def is_usual(path: Path, benchmark: Benchmark) -> bool:
+def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
     """Whether a benchmark is measured on a path where nobody said what to measure.
 
     What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
@@ -136,7 +124,7 @@ def make_plan(
     options: Options,
     contenders: Sequence[Contender],
     variants: Sequence[Variant],
-    paths: Sequence[Path],
+    paths: Sequence[DataPath],
     benchmarks: Sequence[Benchmark],
     runs: Runs = all_run,
     perftest: bool = False,
@@ -189,7 +177,7 @@ def make_plan(
     )
 
     def hold(
-        variants: Sequence[Variant], paths: Sequence[Path], sizes: Sequence[int] | None
+        variants: Sequence[Variant], paths: Sequence[DataPath], sizes: Sequence[int] | None
     ) -> None:
         plan.variants, plan.paths = list(variants), list(paths)
         plan.benchmarks = _with_ceilings(variants, paths, benchmarks)
@@ -243,7 +231,7 @@ def _check_sizes(plan: Plan) -> None:
 
 
 def _with_ceilings(
-    variants: Sequence[Variant], paths: Sequence[Path], known: Sequence[Benchmark]
+    variants: Sequence[Variant], paths: Sequence[DataPath], known: Sequence[Benchmark]
 ) -> list[Benchmark]:
     """Those of the variants, and those whose ceilings they are held against."""
     names = {variant.benchmark for variant in variants}
@@ -311,7 +299,7 @@ def _limit(plan: Plan) -> float:
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _launches(plan: Plan, runs: Runs, alone: Runs, path: Path) -> Iterator[Template]:
+def _launches(plan: Plan, runs: Runs, alone: Runs, path: DataPath) -> Iterator[Template]:
     """What a block measures on a path: its ceilings, and every contender in every variant."""
     fitting = [
         (number, variant)
@@ -351,7 +339,7 @@ def _launches(plan: Plan, runs: Runs, alone: Runs, path: Path) -> Iterator[Templ
             yield Template(role="mpi", path=path.id, contender=number, groups=tuple(groups))
 
 
-def _has_part(path: Path, benchmark: Benchmark, buffers: str) -> bool:
+def _has_part(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
     """Whether it is measured there, or held against what is."""
     memory = path.ceilings_only and not benchmark.over_bytes
     return is_measured_on(path, benchmark, buffers) or (
@@ -359,7 +347,7 @@ def _has_part(path: Path, benchmark: Benchmark, buffers: str) -> bool:
     )
 
 
-def _is_wanted(path: Path, benchmark: Benchmark, variant: Variant) -> bool:
+def _is_wanted(path: DataPath, benchmark: Benchmark, variant: Variant) -> bool:
     """Whether a study that nobody asked anything of has time for it.
 
     What a library refuses is staged for messages alone.
@@ -368,7 +356,7 @@ def _is_wanted(path: Path, benchmark: Benchmark, variant: Variant) -> bool:
     return is_usual(path, benchmark) and (direct or benchmark.ceiling == "measured")
 
 
-def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
+def _native_runs(plan: Plan, path: DataPath, variant: Variant) -> bool:
     """Whether nearpeak-native can measure a variant on a path in the place of a library.
 
     It has no calls to choose from and stages nothing, and needs somebody to start it elsewhere.
@@ -379,7 +367,7 @@ def _native_runs(plan: Plan, path: Path, variant: Variant) -> bool:
     return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
 
 
-def between_gpus(path: Path, buffers: str) -> bool:
+def between_gpus(path: DataPath, buffers: str) -> bool:
     """Whether ranks on a path have a GPU of this host each and buffers there, as NCCL asks."""
     own = len({end.gpu for end in path.ends}) == len(path.ends)
     return set(buffers.split(",")) == {"D"} and own and not path.two_hosts and not path.shares_gpu
@@ -388,7 +376,7 @@ def between_gpus(path: Path, buffers: str) -> bool:
 Numbered = tuple[int, Variant]  # with its index into Plan.variants
 
 
-def _together(plan: Plan, path: Path, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:
+def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:
     """The variants that one launch can measure: starting costs more than measuring.
 
     All of them have several threads that call MPI, or none; an application, which may take most of

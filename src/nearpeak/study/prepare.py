@@ -21,13 +21,11 @@ from nearpeak.libraries.model import Library, Settings
 from nearpeak.libraries.settings import find
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
-from nearpeak.machine.model import Machine, Missing, Path
+from nearpeak.machine.model import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
 from nearpeak.numbers import printable
-from nearpeak.study.benchmarks import Benchmark, check_name, closest, named
-from nearpeak.study.buffers import Ends, in_gpu, rank_ends
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, describe, joined
 from nearpeak.study.gate import Gate
@@ -42,6 +40,9 @@ from nearpeak.study.plan import (
     make_plan,
 )
 from nearpeak.study.variants import Awarenesses, choose_variants, unfit
+from nearpeak.terms.benchmarks import Benchmark, check_name, closest, named
+from nearpeak.terms.buffers import Ends, in_gpu, rank_ends
+from nearpeak.terms.path import DataPath, Missing
 
 HOST_SECONDS = 20.0  # for a host to answer
 
@@ -125,8 +126,8 @@ def prepare(
 
 
 def asked_for(
-    options: Options, machine: Machine, paths: Sequence[Path], described: Description
-) -> tuple[list[Variant], list[Path]]:
+    options: Options, machine: Machine, paths: Sequence[DataPath], described: Description
+) -> tuple[list[Variant], list[DataPath]]:
     """What a study measures that has time for all of it: the variants, and of the paths, and those
     for ceilings, the ones that it takes for them."""
     named_so = [*described.usual(_of_families(described, options)), *options.benchmarks]
@@ -144,24 +145,24 @@ def _of_families(described: Description, options: Options) -> list[str]:
     return [one for one in names if not known[one].over_bytes or known[one].sizes(sizes)] or names
 
 
-def _is_used(path: Path, variants: Sequence[Variant], described: Description) -> bool:
+def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
     """Whether a variant runs there."""
     return any(is_measured_on(path, _of(described, v), v.buffers) for v in variants)
 
 
 def for_ceilings(
-    paths: Sequence[Path],
-    known: Sequence[Path],
+    paths: Sequence[DataPath],
+    known: Sequence[DataPath],
     variants: Sequence[Variant],
     described: Description,
-) -> list[Path]:
+) -> list[DataPath]:
     """The paths that something is held against and that are not measured themselves.
 
     Of what is measured between more ranks, the first pair within each path, as the nearest come
     first; of applications, the memory that their cells are in.
     """
     bound = [v for v in variants if _of(described, v).ceiling == "bound"]
-    found: dict[str, Path] = {}
+    found: dict[str, DataPath] = {}
     for path in paths:
         if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
             continue
@@ -188,7 +189,7 @@ def _of(described: Description, variant: Variant) -> Benchmark:
     return named(described.benchmarks, variant.benchmark)
 
 
-def gpu_path(paths: Sequence[Path]) -> Path | None:
+def gpu_path(paths: Sequence[DataPath]) -> DataPath | None:
     """Where device buffers are tried: between two GPUs where there are two, as what a library does
     within one is a part of that. None without a GPU."""
     between = [path for path in paths if len(path.ends) == 2 and rank_ends(path, "D,D")]
@@ -232,7 +233,7 @@ def found_beside_mpi() -> list[Contender]:
     return [Contender(library=library, settings=Settings()) for library in found.values()]
 
 
-def _last_resort(path: Path) -> tuple[bool, bool]:
+def _last_resort(path: DataPath) -> tuple[bool, bool]:
     """Sorts paths whose ends have a GPU each before those where several share one."""
     return path.shares_gpu, path.mps
 
@@ -271,7 +272,7 @@ def select_paths(
     wanted: Sequence[str],
     all_pairs: bool = False,
     ranks: Ranks = Ranks(),
-) -> list[Path]:
+) -> list[DataPath]:
     """The data paths asked for; without any, those of this machine, or between the two hosts.
 
     Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
@@ -316,7 +317,9 @@ def select_paths(
     return chosen
 
 
-def _of_so_many(paths: list[Path], counts: Sequence[int], missing: Sequence[Missing]) -> list[Path]:
+def _of_so_many(
+    paths: list[DataPath], counts: Sequence[int], missing: Sequence[Missing]
+) -> list[DataPath]:
     """The paths between so many ranks; UserError for a number of which there is none."""
     if not counts:
         return paths
@@ -327,7 +330,9 @@ def _of_so_many(paths: list[Path], counts: Sequence[int], missing: Sequence[Miss
     return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
 
 
-def fitting_path(paths: Sequence[Path], benchmark: Benchmark, buffers: str) -> tuple[Path, Ends]:
+def fitting_path(
+    paths: Sequence[DataPath], benchmark: Benchmark, buffers: str
+) -> tuple[DataPath, Ends]:
     """The first path that a benchmark with these buffers runs on, with each rank's end.
 
     One between two GPUs comes before one where the ranks share a GPU. UserError without one.

@@ -12,7 +12,7 @@ import rich.table
 from nearpeak.study.model import Plan, PlannedLaunch
 from nearpeak.study.plan import variants_label
 from nearpeak.study.records import LaunchEndRecord
-from nearpeak.study.sizes import format_seconds
+from nearpeak.terms.sizes import format_seconds
 
 REFRESH_SECONDS = 1.0  # rare, because the bar shares the machine with what is measured
 

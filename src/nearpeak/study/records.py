@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from nearpeak.identity import Case
 from nearpeak.machine.states import State
-from nearpeak.study.benchmarks import Better
 from nearpeak.study.model import Role
+from nearpeak.terms.benchmarks import Better
+from nearpeak.terms.identity import Case
+from nearpeak.terms.work import Work
 
 SCHEMA = 4
 
-TOO_SLOW = "aborted: too slow"  # the status of a case that was given up for its budget
 
 Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]
 
@@ -121,16 +121,6 @@ class CaseRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="case"):
     size_bytes: int
     buffers: str
     axes: dict[str, str]
-
-
-class Work(msgspec.Struct, kw_only=True, frozen=True):
-    """What a rank must do at least in an iteration of an application."""
-
-    copied_bytes: int = 0  # within its memory: read and written once
-    messages: list[int] = []  # the bytes of each that it sends to another rank
-    own_bytes: int = 0  # of those that it sends to itself
-    # Of a message, in host memory, that goes before each of them and says what comes; 0: none does.
-    announced_bytes: int = 0
 
 
 class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):

@@ -25,7 +25,6 @@ from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
-from nearpeak.study.logs import crash_words, last_words
 from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.places import NO_PLACE
 from nearpeak.study.process import Outcome, run_tree
@@ -46,7 +45,9 @@ from nearpeak.study.records import (
 )
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
-from nearpeak.study.state import GIVE_UP_AFTER, GIVEN_UP
+from nearpeak.study.state import GIVE_UP_AFTER
+from nearpeak.terms.logs import crash_words, last_words
+from nearpeak.terms.outcomes import GIVEN_UP
 
 WRONG_DATA_EXIT = 3  # of the measuring programs, which say in a record what was wrong
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found

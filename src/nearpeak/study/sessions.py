@@ -6,7 +6,6 @@ What a fingerprint holds is told in docs/records.md.
 
 import datetime
 import hashlib
-import re
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
@@ -27,13 +26,11 @@ from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_place
-from nearpeak.study.fingerprints import NOTHING, PROGRAM, changes
 from nearpeak.study.model import Contender, Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
+from nearpeak.terms.fingerprints import PROGRAM, changes, shown
 
 PARTS = ("machine", "driver", "library", "build")
-SHOWN = 60  # characters of a value in a message
-_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
 
 
 def begin(
@@ -96,26 +93,6 @@ def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> Sta
 def utc_now() -> str:
     """The time of day as records have it."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-
-
-def shown(old: str, new: str) -> tuple[str, str]:
-    """Two values in short and printable: of digests the first digits; of long ones the first line
-    that differs, or its end."""
-    old, new = (_DIGEST.sub(r"sha256 \1", text) for text in (old, new))
-    pairs = zip_longest(old.splitlines(), new.splitlines(), fillvalue=NOTHING)
-    one, other = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
-    same = next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
-    start = max(0, same - SHOWN // 2) if max(len(one), len(other)) > SHOWN else 0
-    return _cut(one, start), _cut(other, start)
-
-
-def _cut(text: str, start: int) -> str:
-    shown = text[start : start + SHOWN]
-    before, after = "..." if start else "", "..." if len(text) > start + SHOWN else ""
-    return before + printable(shown) + after
 
 
 def _machine(machine: Machine) -> dict[str, str]:

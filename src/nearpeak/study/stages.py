@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.identity import Case
 from nearpeak.statistics.sampling import Components, best_slot, components
 from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of
 from nearpeak.study.model import (
@@ -26,6 +25,7 @@ from nearpeak.study.model import (
     PlannedLaunch,
 )
 from nearpeak.study.records import SamplesRecord, case_of, timed
+from nearpeak.terms.identity import Case
 
 # The pilot has the least. A shorter one is lost where something takes a CPU for a few ms
 # (docs/methodology.md).

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from nearpeak.identity import Axes, Case
 from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.model import LEAST_BLOCKS, PILOT_BLOCKS, Group, Plan, PlannedLaunch, Spare
+from nearpeak.study.model import PILOT_BLOCKS, Group, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
@@ -33,9 +32,10 @@ from nearpeak.study.stages import (
     as_chosen,
     least_samples,
 )
+from nearpeak.terms.identity import Axes, Case
+from nearpeak.terms.left_out import LEAST_BLOCKS
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
-GIVEN_UP = "; given up after"  # how the message of the last of them ends
 
 
 class Median(NamedTuple):

@@ -11,24 +11,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 from nearpeak.libraries.model import CommandLine
 from nearpeak.study import process
-from nearpeak.study.logs import OWN, crash_words, last_words
-from nearpeak.study.sizes import format_sizes
+from nearpeak.terms.logs import OWN, crash_words, last_words
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
+from nearpeak.terms.sizes import format_sizes
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
-GOOD: Final = "ok"
-NOT_TRIED: Final = "not tried"  # for want of a device or its memory: it says nothing of the library
 PLAIN = "plain"  # the usual allocator of every kind of buffers
 DATA, CHURN, LEAK = "data", "churn", "leak"  # the checks of `nearpeak-mpi probe`
 FAILED, WRONG_DATA = 1, 3  # exit statuses of the program
 SIZES = (8, 64 << 10, 4 << 20)
-
-Status = Literal["ok", "wrong data", "crashed", "hung", "refused", "leaks", "failed", "not tried"]
 
 
 class Case(msgspec.Struct, frozen=True, order=True):

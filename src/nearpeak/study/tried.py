@@ -15,10 +15,12 @@ import msgspec
 
 import nearpeak
 from nearpeak.files import make_folder, put_whole
-from nearpeak.machine import model as machine
-from nearpeak.study.model import Awareness, Contender
+from nearpeak.study.model import Contender
 from nearpeak.study.records import Fingerprint
-from nearpeak.study.trials import NOT_TRIED, SIZES
+from nearpeak.study.trials import SIZES
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.outcomes import NOT_TRIED
+from nearpeak.terms.path import DataPath
 
 SCHEMA = 1
 # Variables that steer a library, as bench/record/record.cpp has them, and what decides which
@@ -49,7 +51,7 @@ class Tried:
         folder: Path,
         fingerprint: Fingerprint,
         contender: Contender,
-        path: machine.Path,
+        path: DataPath,
         env: Mapping[str, str] = os.environ,
     ) -> None:
         steering = {name: value for name, value in env.items() if name.startswith(STEERING)}

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.identity import Who
-from nearpeak.machine.model import Path
-from nearpeak.study.benchmarks import Benchmark, named
-from nearpeak.study.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.study.describe import Description, parse_variant
-from nearpeak.study.model import DIRECT, STAGING, Awareness, Contender, Variant, staging
+from nearpeak.study.model import Contender, Variant
 from nearpeak.study.plan import is_measured_on, is_usual
-from nearpeak.study.trials import GOOD, NOT_TRIED
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.axes import DIRECT, STAGING, staging
+from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
+from nearpeak.terms.identity import Who
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
+from nearpeak.terms.path import DataPath
 
 PACK, OWN_KERNEL = "pack", "kernel"  # an axis of datatypes, and the value of those that we pack
 
@@ -22,7 +24,7 @@ def choose_variants(
     described: Description,
     benchmarks: Sequence[str],
     buffers: Sequence[str],
-    paths: Sequence[Path],
+    paths: Sequence[DataPath],
     usual: bool = False,
 ) -> list[Variant]:
     """Each benchmark asked for with each kind of buffers: those asked for, else each path's own.
@@ -80,7 +82,7 @@ def _check_memory(described: Description, text: str, buffers: Sequence[str]) -> 
         )
 
 
-def unfit(buffers: str, paths: Sequence[Path]) -> str:
+def unfit(buffers: str, paths: Sequence[DataPath]) -> str:
     """Why buffers fit none of these paths, and what to do."""
     names = ", ".join(path.id for path in paths)
     if needs_gpu(buffers) and not any(end.gpu for path in paths for end in path.ends):

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nearpeak.findings.kinds.settings import KIND, difference
-from nearpeak.identity import Who
 from nearpeak.libraries.model import Settings
 from nearpeak.observations.model import Block
+from nearpeak.terms.identity import Who
 
 
 def pair(by_hand: Any, value: float, **how: Any) -> list[Any]:

@@ -9,9 +9,9 @@ import msgspec
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
 from nearpeak.compare.model import End
-from nearpeak.identity import CEILING
 from nearpeak.report.compared import words
 from nearpeak.results.names import label
+from nearpeak.terms.identity import CEILING
 
 MakeSides = Callable[..., Path]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from nearpeak.identity import CEILING
-from nearpeak.machine.model import Endpoint, Gpu, Path
+from nearpeak.machine.model import Gpu
 from nearpeak.report.picture.layout import layout
 from nearpeak.report.picture.links import Measured, measured, summed
 from nearpeak.report.sections import PAIRED
 from nearpeak.results.model import Failure, Results
+from nearpeak.terms.identity import CEILING
+from nearpeak.terms.path import DataPath, Endpoint
 
 Tell = Callable[[Results], None]
 
@@ -196,7 +197,7 @@ def test_ends_are_told_by_the_machine(gpu: Results) -> None:
 
 
 def test_two_hosts_and_memories(plain: Results) -> None:
-    far = Path(
+    far = DataPath(
         id="gpu-gpu two-nodes",
         summary="made up",
         transport="network",

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us, times, value, where
-from nearpeak.identity import Place, Who
 from nearpeak.numbers import number
 from nearpeak.observations.model import Block
 from nearpeak.results.model import Cell
+from nearpeak.terms.identity import Place, Who
 
 LIMIT = 3.0  # times the blocking bandwidth ...
 EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more

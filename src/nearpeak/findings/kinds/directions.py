@@ -4,9 +4,9 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.identity import Case
 from nearpeak.numbers import number, unit
-from nearpeak.study.buffers import turned
+from nearpeak.terms.buffers import turned
+from nearpeak.terms.identity import Case
 
 LIMIT = 1.5  # times better
 

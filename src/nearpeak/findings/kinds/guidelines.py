@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.identity import Place, Who
 from nearpeak.results.model import Cell
+from nearpeak.terms.identity import Place, Who
 
 LIMIT = 1.5  # times slower: what is less is not worth a change
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.identity import Place, Who
 from nearpeak.results.model import Cell
-from nearpeak.study.benchmarks import Benchmark
-from nearpeak.study.buffers import in_gpu
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.identity import Place, Who
 
 # Times slower for the bytes that it must receive. A GPU adds numbers as fast as its memory moves,
 # far faster than a link: a sum by the GPU itself costs little more than the data that it moves.

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value
-from nearpeak.identity import Case, Place
 from nearpeak.libraries.model import Settings
 from nearpeak.results.model import Cell
+from nearpeak.terms.identity import Case, Place
 
 LIMIT = 1.5  # times better
 

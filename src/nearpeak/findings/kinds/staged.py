@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.identity import Curve, Place
 from nearpeak.results.model import Cell
 from nearpeak.results.names import bare, staged
-from nearpeak.study.model import STAGING, staging
+from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.identity import Curve, Place
 
 LIMIT = 1.1  # times faster
 

@@ -15,13 +15,13 @@ from nearpeak.compare.model import (
     Missing,
     PlaceChange,
 )
-from nearpeak.identity import Place
 from nearpeak.numbers import extent, number, unit
 from nearpeak.report import junit
 from nearpeak.report.compared import words
 from nearpeak.report.junit import Outcome
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
+from nearpeak.terms.identity import Place
 
 
 def to_junit(compared: Compared) -> str:

@@ -9,11 +9,11 @@ from rich.text import Text
 
 from nearpeak.compare.model import Change, Compared, CurveChange, PlaceChange
 from nearpeak.console import PlainConsole
-from nearpeak.identity import Curve
 from nearpeak.numbers import count, extent, number, unit
 from nearpeak.report.compared import words
 from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
+from nearpeak.terms.identity import Curve
 
 _SHOWN = 12  # lines of each list; the page has all of them
 _WIDTH = 80

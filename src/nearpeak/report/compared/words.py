@@ -17,12 +17,12 @@ from nearpeak.compare.model import (
     PlaceChange,
     Side,
 )
-from nearpeak.identity import CEILING, Curve, Place
 from nearpeak.numbers import count, extent, interval, number, percent, probability
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
 from nearpeak.statistics.verdicts import UNDECIDED
-from nearpeak.study.sessions import shown
+from nearpeak.terms.fingerprints import shown
+from nearpeak.terms.identity import CEILING, Curve, Place
 
 DISTANCES = (
     "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from nearpeak.conform.model import Conformance
 from nearpeak.report import templates
 from nearpeak.report.conformed import words
-from nearpeak.study.trials import GOOD, NOT_TRIED
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
 _HERE = Path(__file__).parent
 _CSS = _HERE.parent / "report.css"

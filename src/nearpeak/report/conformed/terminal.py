@@ -10,7 +10,7 @@ from rich.text import Text
 from nearpeak.conform.model import Conformance, Tried
 from nearpeak.console import PlainConsole
 from nearpeak.report.conformed import words
-from nearpeak.study.trials import GOOD, NOT_TRIED
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 LISTED = 20  # of the ways in which a library failed; the page has all

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from nearpeak.conform.model import Conformance, Memory, Operation, Tried
 from nearpeak.conform.plan import RANKS
 from nearpeak.numbers import count, size
-from nearpeak.study.logs import fault, without_addresses
-from nearpeak.study.trials import CHURN, GOOD, LEAK, NOT_TRIED, PLAIN, BadEnd, Outcome, Status
+from nearpeak.study.trials import CHURN, LEAK, PLAIN, BadEnd, Outcome
+from nearpeak.terms.logs import fault, without_addresses
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 
 # From the worst on: what a table says of several cases.
 WORST: tuple[Status, ...] = (

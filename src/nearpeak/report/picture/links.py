@@ -4,16 +4,17 @@
 from dataclasses import dataclass, replace
 from string import ascii_letters
 
-from nearpeak.identity import Case, Curve
-from nearpeak.machine.model import Endpoint, Machine, Path
+from nearpeak.machine.model import Machine
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.picture.shapes import joined
 from nearpeak.report.summary import default_curves, first_sheet, places
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Headline, Results
-from nearpeak.results.theoretical import one_way
-from nearpeak.study.buffers import on_host
-from nearpeak.study.model import staging
+from nearpeak.terms.axes import staging
+from nearpeak.terms.buffers import on_host
+from nearpeak.terms.identity import Case, Curve
+from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.subjects import one_way
 
 NEAR, HALF = 0.9, 0.5  # of the ceiling: from where a library is "near" it, or "half" way there
 
@@ -23,7 +24,7 @@ class Measured:
     """One direction of a path at its largest message; the directions of a path share a letter."""
 
     letter: str
-    path: Path
+    path: DataPath
     name: str  # the path's id, or "host-memory" for several memories
     ends: str  # "GPU 0 to GPU 1", "inside node 0"
     size_bytes: int
@@ -109,14 +110,14 @@ def summed(rows: list[Measured]) -> list[Measured]:
     return [*(row for row in rows if row not in local), whole]
 
 
-def is_drawn(path: Path) -> bool:
+def is_drawn(path: DataPath) -> bool:
     """Whether the picture shows a path: two ends, none of all pairs, memory by its own cores."""
     if path.pair or len(path.ends) != 2:
         return False
     return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
 
 
-def _rows(results: Results, path: Path) -> list[Measured]:
+def _rows(results: Results, path: DataPath) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
     comparable, first = one_way(results.benchmarks), set(first_sheet(results))
     ceilings = Ceilings(results.ceilings)
@@ -136,7 +137,7 @@ def _rows(results: Results, path: Path) -> list[Measured]:
     return list(best.values())
 
 
-def _of_ceilings(results: Results, path: Path) -> list[Curve]:
+def _of_ceilings(results: Results, path: DataPath) -> list[Curve]:
     """The curves of a path that no library was measured on."""
     comparable = one_way(results.benchmarks)
     points = [point for point in results.ceilings if point.place == path.place and not point.fact]
@@ -154,7 +155,7 @@ Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
 
 
 def _of_headline(
-    results: Results, path: Path, headline: Headline, ceilings: Ceilings
+    results: Results, path: DataPath, headline: Headline, ceilings: Ceilings
 ) -> tuple[Way, Measured | None]:
     """What is said of a path first: at that size, by whoever is best there."""
     native = {info.name for info in results.libraries if info.native}
@@ -170,7 +171,7 @@ def _of_headline(
     return _row(results, path, headline.case, top, best, measured=bool(cells))
 
 
-def _of_ceiling(results: Results, path: Path, curve: Curve) -> tuple[Way, Measured | None]:
+def _of_ceiling(results: Results, path: DataPath, curve: Curve) -> tuple[Way, Measured | None]:
     """Its largest message, where no library was measured."""
     points = Ceilings(results.ceilings).curve(path.place, curve)
     return _row(results, path, points[-1].case, points[-1], None, measured=False)
@@ -178,7 +179,7 @@ def _of_ceiling(results: Results, path: Path, curve: Curve) -> tuple[Way, Measur
 
 def _row(
     results: Results,
-    path: Path,
+    path: DataPath,
     case: Case,
     top: CeilingPoint | None,
     best: Cell | None,
@@ -205,7 +206,7 @@ def _row(
     )
 
 
-def _why(results: Results, path: Path, *, measured: bool) -> str:
+def _why(results: Results, path: DataPath, *, measured: bool) -> str:
     if path.transport == "local":
         return "no MPI"
     if measured:
@@ -214,7 +215,7 @@ def _why(results: Results, path: Path, *, measured: bool) -> str:
     return f"no library: {count(failed, 'launch')} failed" if failed else "no library measured"
 
 
-def ends_words(machine: Machine, path: Path, turned: bool) -> str:
+def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:
     """Which parts of the machine the ends are in, the sender first."""
     names = [end_name(machine, end) for end in path.ends]
     if path.two_hosts:

@@ -5,9 +5,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from math import floor
 
-from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode, Path
+from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode
 from nearpeak.report.picture.links import Measured
 from nearpeak.report.picture.shapes import glued
+from nearpeak.terms.path import DataPath
 
 LINKS = {  # how people write what joins two parts
     "pcie": "PCIe",
@@ -164,7 +165,7 @@ def _components(links: list[GpuLink]) -> list[set[int]]:
     return parts
 
 
-def spot(machine: Machine, path: Path) -> Spot:
+def spot(machine: Machine, path: DataPath) -> Spot:
     """The part or link of the machine that a path is about.
 
     "remote"; "memory" and "node" with the node; "gpu" and "host link" with the GPU; "link" with

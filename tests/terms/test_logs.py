@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.study.logs import cause, crash_words, fault, last_words, without_addresses
+from nearpeak.terms.logs import cause, crash_words, fault, last_words, without_addresses
 
 
 def test_what_a_launch_said_cannot_steer_a_terminal(tmp_path: Path) -> None:

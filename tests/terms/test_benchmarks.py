@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.study.benchmarks import Basis, Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.terms.benchmarks import Basis, Benchmark, Metric, Moves, RankRule, Traffic
 
 
 def test_sizes_below_the_smallest_are_left_out_and_what_has_none_is_measured_once() -> None:

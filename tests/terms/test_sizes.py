@@ -4,7 +4,7 @@
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.sizes import (
+from nearpeak.terms.sizes import (
     format_seconds,
     format_sizes,
     parse_bytes,

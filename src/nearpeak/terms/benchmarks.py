@@ -17,6 +17,9 @@ import msgspec
 from nearpeak.errors import UserError
 
 QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
+# Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
+# made of, and no ceilings of anything.
+GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
 Better = Literal["lower", "higher"]
 # What there is to hold it against: what is measured without MPI, a bound, its own or one that
 # follows from that (results/bounds.py), or nothing.
@@ -239,7 +242,7 @@ def check_name(name: str) -> None:
     """UserError as of `named` for what no program has, before one is built to be asked. Benchmarks
     of the user's own only a program knows."""
     if not os.environ.get("NEARPEAK_BENCHMARKS"):
-        _check(name, resources.files("nearpeak.study").joinpath("names.txt").read_text().split())
+        _check(name, resources.files("nearpeak.terms").joinpath("names.txt").read_text().split())
 
 
 def closest(wrong: str, right: list[str]) -> str:

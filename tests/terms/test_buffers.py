@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study import buffers
+from nearpeak.terms import buffers
 
 
 @pytest.mark.parametrize(

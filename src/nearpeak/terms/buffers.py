@@ -8,9 +8,8 @@ half of the ranks, the second of the other half; as many letters as ranks are ta
 from collections.abc import Sequence
 
 from nearpeak.errors import UserError
-from nearpeak.machine.model import Endpoint, Path
-from nearpeak.study.benchmarks import Basis, Benchmark, named
-from nearpeak.study.model import Plan, Variant
+from nearpeak.terms.benchmarks import Basis, Benchmark
+from nearpeak.terms.path import DataPath, Endpoint
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
 HOST = "H,H"
@@ -44,11 +43,6 @@ def needs_gpu(buffers: str) -> bool:
     return buffers != HOST
 
 
-def in_flight_bytes(plan: Plan, buffers: str) -> int:
-    """Bytes in flight at most in a launch with these buffers: GPUs need many to be busy."""
-    return plan.gpu_in_flight_bytes if needs_gpu(buffers) else plan.in_flight_bytes
-
-
 def in_gpu(buffers: str) -> bool:
     """Whether a rank's memory is a GPU's."""
     return not all(on_host(buffers))
@@ -64,7 +58,7 @@ def turned(buffers: str) -> str:
     return ",".join(reversed(buffers.split(",")))
 
 
-def rank_ends(path: Path, buffers: str) -> Ends | None:
+def rank_ends(path: DataPath, buffers: str) -> Ends | None:
     """The end of the path that each rank sits at; None where such buffers do not fit the path.
 
     With D,H on a path from the host to a GPU rank 0 has the GPU. Pinned memory is not for paths
@@ -81,7 +75,7 @@ def rank_ends(path: Path, buffers: str) -> Ends | None:
     return None
 
 
-def default_buffers(path: Path, symmetric: bool) -> list[str]:
+def default_buffers(path: DataPath, symmetric: bool) -> list[str]:
     """What is measured on a path when nothing was asked for.
 
     A benchmark that is not symmetric sends one way: between the host and a GPU it is run both ways.
@@ -99,7 +93,7 @@ def ceiling_buffers(buffers: str) -> str:
     return ",".join("H" if host else "D" for host in on_host(buffers))
 
 
-def is_measured(path: Path, benchmark: Benchmark) -> bool:
+def is_measured(path: DataPath, benchmark: Benchmark) -> bool:
     """Whether nearpeak-native can measure a benchmark on a path.
 
     It moves data between two ends; between more of them in the memory of one host alone. Its ranks
@@ -112,7 +106,7 @@ def is_measured(path: Path, benchmark: Benchmark) -> bool:
 
 
 def held_against(
-    path: Path, benchmark: Benchmark, known: Sequence[Benchmark]
+    path: DataPath, benchmark: Benchmark, known: Sequence[Benchmark]
 ) -> list[tuple[Benchmark, bool]]:
     """The benchmarks whose ceilings must be measured on a path to hold a benchmark against: its
     own; or, of a bound, those that it follows from (results/bounds.py), among those that are known.
@@ -141,27 +135,8 @@ def held_against(
     return [(one, len(memories) > 1) for one in needed]
 
 
-def ceiling_benchmarks(plan: Plan, path: Path, buffers: str) -> list[str]:
-    """What is measured of these buffers of a path's ceiling: all that is held against it."""
-    return list(
-        dict.fromkeys(
-            one.name
-            for variant in plan.variants
-            if rank_ends(path, variant.buffers) is not None
-            for one, both in held_against(path, plan.benchmark(variant), plan.benchmarks)
-            if buffers in _orders(ceiling_buffers(variant.buffers), both)
-        )
-    )
-
-
-def ceiling_launches(path: Path, variant: Variant, known: Sequence[Benchmark]) -> list[str]:
-    """The buffers of the ceilings of a path that a variant is held against."""
-    buffers = ceiling_buffers(variant.buffers)
-    needed = held_against(path, named(known, variant.benchmark), known)
-    return list(dict.fromkeys(each for _, both in needed for each in _orders(buffers, both)))
-
-
-def _orders(buffers: str, both: bool) -> list[str]:
+def orders(buffers: str, both: bool) -> list[str]:
+    """These buffers, and the same the other way round where both count."""
     return [buffers, turned(buffers)] if both else [buffers]
 
 

@@ -4,7 +4,7 @@
 import msgspec
 import pytest
 
-from nearpeak.identity import CEILING, Axes, Case, Curve, Place, Who
+from nearpeak.terms.identity import CEILING, Axes, Case, Curve, Place, Who
 
 BW = Curve(benchmark="bw", metric="bw", buffers="H,H", axes={"reuse": "fixed", "calls": "blocking"})
 

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which ceilings a plan measures, for what is held against them."""
+
+from collections.abc import Sequence
+
+from nearpeak.study.model import Plan, Variant
+from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.buffers import ceiling_buffers, held_against, needs_gpu, orders, rank_ends
+from nearpeak.terms.path import DataPath
+
+
+def in_flight_bytes(plan: Plan, buffers: str) -> int:
+    """Bytes in flight at most in a launch with these buffers: GPUs need many to be busy."""
+    return plan.gpu_in_flight_bytes if needs_gpu(buffers) else plan.in_flight_bytes
+
+
+def ceiling_benchmarks(plan: Plan, path: DataPath, buffers: str) -> list[str]:
+    """What is measured of these buffers of a path's ceiling: all that is held against it."""
+    return list(
+        dict.fromkeys(
+            one.name
+            for variant in plan.variants
+            if rank_ends(path, variant.buffers) is not None
+            for one, both in held_against(path, plan.benchmark(variant), plan.benchmarks)
+            if buffers in orders(ceiling_buffers(variant.buffers), both)
+        )
+    )
+
+
+def ceiling_launches(path: DataPath, variant: Variant, known: Sequence[Benchmark]) -> list[str]:
+    """The buffers of the ceilings of a path that a variant is held against."""
+    buffers = ceiling_buffers(variant.buffers)
+    needed = held_against(path, named(known, variant.benchmark), known)
+    return list(dict.fromkeys(each for _, both in needed for each in orders(buffers, both)))

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a planned study can be required of."""
+
+from nearpeak.study.ceilings import ceiling_benchmarks
+from nearpeak.study.model import Plan
+from nearpeak.terms.benchmarks import Benchmark, Metric, named
+from nearpeak.terms.identity import CEILING, Curve
+from nearpeak.terms.subjects import Found, Subject, add, subjects
+
+
+def planned(plan: Plan) -> list[Subject]:
+    """All that a plan is to measure, in the order of its variants; ceilings follow."""
+    found: Found = {}
+    for number, variant in enumerate(plan.variants):
+        benchmark = plan.benchmark(variant)
+        for launch in plan.launches:
+            if number not in launch.variants:
+                continue
+            for metric in _judged(benchmark):
+                curve = Curve(
+                    benchmark=variant.benchmark,
+                    metric=metric.name,
+                    buffers=variant.buffers,
+                    axes=variant.axes,
+                )
+                sizes = plan.sizes_of(benchmark)
+                add(found, plan.who(launch), plan.place(launch), curve, metric, sizes)
+    for launch in plan.launches:
+        path = plan.find_path(launch.path)
+        if launch.role != "ceiling" or path.transport == "local":
+            continue
+        for group in launch.groups:
+            for name in ceiling_benchmarks(plan, path, group.buffers):
+                benchmark = named(plan.benchmarks, name)
+                sizes = benchmark.sizes(plan.sizes_in(launch, group))
+                plateau = [plan.plateaus[path.id]] if path.id in plan.plateaus else []
+                for metric in benchmark.metrics:
+                    more = plateau if metric.better == "higher" else []
+                    curve = Curve(
+                        benchmark=name, metric=metric.name, buffers=group.buffers, axes=group.axes
+                    )
+                    add(found, CEILING, path.place, curve, metric, [*sizes, *more])
+    return subjects(found, plan.paths, plan.benchmarks)
+
+
+def _judged(benchmark: Benchmark) -> list[Metric]:
+    """Of an application its time alone: its rate follows from that."""
+    return benchmark.metrics if benchmark.over_bytes else [benchmark.main]

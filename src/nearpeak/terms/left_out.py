@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study leaves out for want of time."""
+
+from typing import Literal
+
+import msgspec
+
+from nearpeak.numbers import count
+
+# Fewer launches give no interval: of all that a plan keeps, its budget holds so many blocks. Local
+# memory, and where a path's ceiling ends to grow, are measured in no more.
+LEAST_BLOCKS = 6
+LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory"]
+
+
+class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
+    """What a study does not measure, so that its budget holds six launches of the rest."""
+
+    kind: LeftOutKind
+    name: str  # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes"
+    why: str
+    benchmarks: list[str] = []  # of which nothing is measured then
+    paths: list[str] = []  # on which no library is measured then
+    budget_seconds: float  # that holds six blocks with it
+
+    @property
+    def label(self) -> str:
+        """For people: `collective: allreduce, bcast, and with that host x4`."""
+        if self.kind == "memory":
+            return f"memory {self.name} ({count(len(self.paths), 'path')})"
+        if self.kind == "staging":
+            return f"staging={self.name}"
+        if self.kind == "path":
+            return self.name
+        others = [one for one in self.benchmarks if one != self.name]
+        label = f"{self.name}: {', '.join(others)}" if others else self.name
+        return f"{label}, and with that {', '.join(self.paths)}" if self.paths else label
