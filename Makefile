@@ -12,12 +12,13 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 READY := .venv/ready
 TOOLS := .venv/tools
 
-.PHONY: help setup study test lint format programs unit sanitize narrowed lock clean
+.PHONY: help setup study test quick lint format programs unit sanitize narrowed lock clean
 
 help:
 	@echo "make setup   make .venv/bin/nearpeak and the measuring programs ready"
 	@echo "make study   measure this machine with Open MPI and MPICH, into ./$(STUDY)"
 	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
+	@echo "make quick   before each commit: formatters, linters, types, and what needs no launches"
 	@echo "make format  format the sources"
 	@echo "make lock    pin the dependencies anew (requirements*.lock)"
 	@echo "make clean   remove what was built here; MPI libraries stay in ~/.cache/nearpeak"
@@ -56,6 +57,18 @@ test: $(TOOLS)
 	$(MAKE) lint programs
 	$(MAKE) --jobs=2 --output-sync=target $(PARTS) sanitize unit narrowed
 
+# Nothing of it compiles, starts a launch or opens a browser.
+quick: $(TOOLS)
+	$(MAKE) --jobs=2 --output-sync=target lint quick-results quick-rest
+
+.PHONY: quick-results quick-rest
+quick-results: $(TOOLS)
+	$(BIN)/pytest -q tests/terms tests/statistics tests/observations tests/results tests/findings \
+	  tests/compare
+quick-rest: $(TOOLS)
+	$(BIN)/pytest -q --ignore=tests/report/test_page_browser.py \
+	  --ignore=tests/report/compared/test_page_browser.py tests/report tests/machine $(wildcard tests/*.py)
+
 CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
 
 lint: $(TOOLS)
@@ -69,7 +82,10 @@ format: $(TOOLS)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+# With what real launches start: tests that wait for a compiler, beside others that do, take longer.
 programs: build-release build-sanitize
+	$(BIN)/nearpeak mpi add openmpi mpich
+	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
 
 build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*

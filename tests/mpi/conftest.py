@@ -73,12 +73,15 @@ class Launcher:
         env: Mapping[str, str] | None = None,
         ranks: int = 2,
     ) -> Done:
-        """`fake` are the settings of the fake driver, `rank_1` those of rank 1's."""
+        """`fake` are the settings of the fake driver, `rank_1` those of rank 1's. A "+" begins
+        another command line of the same launch."""
         file = self.folder / "records.jsonl"
         file.unlink(missing_ok=True)
         cache = () if words[:1] == ("probe",) else SMALL_CACHE
         records = () if "--solve" in words else ("--jsonl", str(file))
-        program = [str(build_mpi(self.library)), *words, *cache, *records]
+        whole = [*cache, *records]  # of the launch: each line has them
+        lines = [word for one in words for word in ([*whole, one] if one == "+" else [one])]
+        program = [str(build_mpi(self.library)), *lines, *whole]
         if rank_1 is not None:
             program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
         variables = {
