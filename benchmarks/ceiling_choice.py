@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Methods, Reached, find_envelope
 from nearpeak.statistics.intervals import Interval, interval
 

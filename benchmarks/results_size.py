@@ -13,7 +13,7 @@ import numpy as np
 
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine
-from nearpeak.observations.model import (
+from nearpeak.observations.observed import (
     Block,
     Launch,
     Library,
@@ -22,7 +22,7 @@ from nearpeak.observations.model import (
     Session,
     Summary,
 )
-from nearpeak.observations.study import load
+from nearpeak.observations.sources.study import load
 from nearpeak.report.export import to_csv
 from nearpeak.report.page import render
 from nearpeak.results.build import summarise, to_json

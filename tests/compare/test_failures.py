@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nearpeak.compare.failures import Launched, find, launched
-from nearpeak.observations.study import load
+from nearpeak.observations.sources.study import load
 from nearpeak.statistics.counts import RUN
 from nearpeak.study.state import GIVE_UP_AFTER
 from nearpeak.terms.identity import CEILING, Case, Place, Who

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from nearpeak.findings.evidence import Seen, View
 from nearpeak.findings.kinds import all_kinds
 from nearpeak.libraries.model import Settings
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic

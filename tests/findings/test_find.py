@@ -12,7 +12,7 @@ import pytest
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.terms.identity import Place
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from nearpeak.libraries.model import Settings
 from nearpeak.machine import model as machine
-from nearpeak.observations.model import (
+from nearpeak.observations.observed import (
     Block,
     Launch,
     Library,

@@ -18,7 +18,7 @@ import pytest
 
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Cache, Core, Machine, Nic, NumaNode
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results import headlines
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau

@@ -81,7 +81,7 @@ def test_a_folder_that_is_read_only_is_shown_and_judged(app: typer.Typer, read_o
     missed = ["--require", "openmpi,host-host same-numa:bw:1K>=1000GB/s"]
     done = CliRunner().invoke(app, ["report", str(read_only), *missed])
     assert done.exit_code == 1, done.output
-    assert "read-only, so nothing is written: choose one with -o" in done.output
+    assert "read-only, so nothing is written: choose a folder with -o" in done.output
     assert "openmpi missed it" in done.output
     assert list(read_only.iterdir()) == []
     assert "Report:" not in done.output

@@ -3,7 +3,7 @@
 
 import pytest
 
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.report import drift
 from nearpeak.results.model import Results
 

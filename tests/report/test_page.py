@@ -13,7 +13,7 @@ import msgspec
 
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Diagnosis, Provenance
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page

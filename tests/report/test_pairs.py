@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.report import pairs
 from nearpeak.results.model import Results
 from nearpeak.terms.identity import Case, Place

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.model import Cache, Core
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.model import CeilingPoint, Results
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.headlines import find
 from nearpeak.results.model import Cell, Comparison, Headline
 from nearpeak.terms.identity import Case, Place, Who

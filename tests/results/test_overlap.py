@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.report import overlap as told
 from nearpeak.report.export import to_csv
 from nearpeak.report.page import render

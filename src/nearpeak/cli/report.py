@@ -40,6 +40,8 @@ Examples:
   nearpeak report study --require "host-memory node0:copy>=20GB/s"
 
   nearpeak report conform
+
+  nearpeak report osu_latency.txt -o here
 """
 
 
@@ -50,7 +52,12 @@ def register(app: typer.Typer) -> None:
 
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder of a study, or of a conformance run.")
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The folder of a study, or of a conformance run; or the output of osu_latency,"
+            " osu_bw or osu_bibw in a file.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -98,12 +105,13 @@ def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
     if output is not None:
         make_output(output)
         return output
-    if not is_read_only(folder):
+    if folder.is_dir() and not is_read_only(folder):
         return folder
+    why = "is read-only" if folder.is_dir() else "is a file"
     if open_it:
-        raise UserError(f"{folder} is read-only: choose a folder for the page with -o")
+        raise UserError(f"{folder} {why}: choose a folder for the page with -o")
     print(
-        printable(f"nearpeak: {folder} is read-only, so nothing is written: choose one with -o"),
+        printable(f"nearpeak: {folder} {why}, so nothing is written: choose a folder with -o"),
         file=sys.stderr,
     )
     return None

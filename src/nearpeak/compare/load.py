@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nearpeak.compare.failures import Launched, launched
 from nearpeak.errors import UserError
-from nearpeak.observations.study import load
+from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
 from nearpeak.results.model import Results
 

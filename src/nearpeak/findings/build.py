@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from nearpeak.findings.find import find
-from nearpeak.observations.study import load
+from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
 from nearpeak.results.model import Results
 

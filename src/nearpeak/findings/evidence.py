@@ -12,7 +12,7 @@ import numpy as np
 
 from nearpeak.libraries.model import Settings
 from nearpeak.numbers import count, number, size, unit
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from nearpeak.numbers import count, percent
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.model import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
 

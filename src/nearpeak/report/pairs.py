@@ -12,7 +12,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.numbers import number, percent, size, unit
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case

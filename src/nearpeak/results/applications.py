@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results import overlap
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes, lies_in

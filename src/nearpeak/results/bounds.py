@@ -17,7 +17,7 @@ import numpy as np
 
 from nearpeak.machine.model import Machine
 from nearpeak.numbers import size
-from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.locality import lies_in
 from nearpeak.results.model import CeilingPoint
 from nearpeak.statistics.intervals import interval, of_readings

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.files import write_whole
-from nearpeak.observations.model import Library, Observations
+from nearpeak.observations.observed import Library, Observations
 from nearpeak.results import (
     applications,
     bounds,

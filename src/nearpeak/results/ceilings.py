@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from nearpeak.observations.model import Block, Observation, Observations
+from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.model import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by

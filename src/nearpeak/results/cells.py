@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.observations.model import (
+from nearpeak.observations.observed import (
     NO_FAILURE,
     Block,
     Gap,

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import filterfalse
 
 from nearpeak.numbers import count
-from nearpeak.observations.model import Observations
+from nearpeak.observations.observed import Observations
 from nearpeak.results.cells import FEWEST, is_defect
 from nearpeak.results.model import Cell, Comparison, Judging, Rule, Skip
 from nearpeak.statistics.verdicts import TWO_MODES

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.observations.model import Block, Session
+from nearpeak.observations.observed import Block, Session
 from nearpeak.results.model import Cell, Comparison, CurveComparison, Judging
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.cells import FAILED, FEWEST, is_defect
 from nearpeak.results.model import Cell, Comparison, Headline
 from nearpeak.results.names import bare

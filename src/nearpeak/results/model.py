@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.libraries.model import Settings
 from nearpeak.machine.model import Machine
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nearpeak.observations.model import Observation
+from nearpeak.observations.observed import Observation
 from nearpeak.results.model import Estimated, Overlap
 from nearpeak.statistics.intervals import interval
 

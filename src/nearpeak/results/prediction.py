@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.results.model import Cell
 from nearpeak.terms.axes import State, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.findings.kinds.settings import KIND, difference
 from nearpeak.libraries.model import Settings
-from nearpeak.observations.model import Block
+from nearpeak.observations.observed import Block
 from nearpeak.terms.identity import Who
 
 

@@ -17,7 +17,7 @@ from nearpeak.libraries.families import is_ceiling
 from nearpeak.machine.model import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.model import Machine
 from nearpeak.machine.states import held_down
-from nearpeak.observations.model import (
+from nearpeak.observations.observed import (
     NO_FAILURE,
     Block,
     Gap,
@@ -28,6 +28,7 @@ from nearpeak.observations.model import (
     Session,
     Summary,
 )
+from nearpeak.observations.source import Source
 from nearpeak.study import journal, model, records
 from nearpeak.study.answers import Answers, asked, believes
 from nearpeak.study.places import NO_PLACE
@@ -366,3 +367,6 @@ def _asked(plan: model.Plan, curve: Curve) -> Iterator[Case]:
     for metric, size in asked(plan, named(plan.benchmarks, curve.benchmark)):
         if metric == curve.metric:
             yield curve.at(size)
+
+
+SOURCE = Source("a folder of `nearpeak study`", Path.is_dir, load)

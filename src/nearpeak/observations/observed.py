@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was observed, wherever it comes from: all that results are made of.
 
-A study is one source (`nearpeak.observations.study`). Nothing after this knows of records.
+A study is one source (`sources/`). Nothing after this knows where they come from.
 """
 
 from dataclasses import dataclass, field

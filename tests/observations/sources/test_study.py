@@ -11,8 +11,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.machine.states import CpuState, State
-from nearpeak.observations.model import Block
-from nearpeak.observations.study import load
+from nearpeak.observations.observed import Block
+from nearpeak.observations.sources.study import load
 from nearpeak.study.records import LaunchEndRecord, LaunchRecord, Record, StudyEndRecord
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.identity import CEILING, Case, Who
