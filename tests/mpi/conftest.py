@@ -16,8 +16,6 @@ from nearpeak.libraries.launch import command_line, environment
 from nearpeak.libraries.model import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
-# Ranks that share CPUs are to give way to each other.
-GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.
 SMALL_CACHE = ("--cache", "4M")
 # Gives rank 1 another fake driver: the first argument.
@@ -88,7 +86,6 @@ class Launcher:
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_FAKE_CUDA": fake,
-            **(GENTLE if ranks > 2 else {}),
             **(env or {}),
         }
         cpus = sorted(os.sched_getaffinity(0))

@@ -23,7 +23,6 @@ from nearpeak.trace.model import Trace
 HERE = Path(__file__).parent
 LIMIT = 120  # seconds
 NEARPEAK = [sys.executable, "-c", "from nearpeak.cli.main import main; main()"]
-GENTLE = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "I_MPI_WAIT_MODE": "1"}
 # The driver knows one part of the memory: what is at odd addresses of the application's buffers.
 FAKE_CUDA = """
 extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long long) {
@@ -88,7 +87,7 @@ class Tracer:
         file = self.folder / "trace.json"
         cpus = sorted(os.sched_getaffinity(0))
         places = [Rank(cpus=[cpus[-1 if rank % 2 else 0]]) for rank in range(ranks)]
-        settings = Settings(env={**(GENTLE if ranks > 2 else {}), **(env or {})})
+        settings = Settings(env=env or {})
         launch = Launch(program=list(program), ranks=places, settings=settings)
         line = command_line(self.library, launch)
         temporary = self.folder / "temporary"
