@@ -14,7 +14,7 @@ LAYERS = [
     {"files", "console"},
     {"journal"},
     {"machine"},
-    {"libraries"},
+    {"libraries", "picture"},
     {"study"},
     {"conform"},
     {"observations"},

@@ -18,6 +18,7 @@ from nearpeak import numbers
 from nearpeak.files import write_whole
 from nearpeak.identity import Curve, Place, Who
 from nearpeak.machine.provenance import told
+from nearpeak.picture import svg
 from nearpeak.report import (
     applications,
     awareness,
@@ -42,7 +43,7 @@ from nearpeak.report.advice import advice
 from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
-from nearpeak.report.picture.page import picture
+from nearpeak.report.picture import picture
 from nearpeak.report.sections import Table, Value
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results import names
@@ -134,16 +135,12 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         contenders=data.contenders,
         styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,
-        css=_inline(_HERE / "report.css") + _inline(_HERE / "picture" / "picture.css"),
+        css=templates.css() + Markup(svg.css()),
         charts=charts,
         script=script,
         data=templates.embedded(data.embedded),
         policy=templates.policy(charts, script),
     )
-
-
-def _inline(file: Path) -> Markup:
-    return Markup(file.read_text(encoding="utf-8"))
 
 
 def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import msgspec
-from markupsafe import Markup
 
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
@@ -80,7 +79,7 @@ def _page(solution: Solution) -> str:
         .get_template("solution.html.j2")
         .render(
             title=_title(solution),
-            css=Markup((_HERE / "report.css").read_text(encoding="utf-8")),
+            css=templates.css(),
             charts=charts,
             script=script,
             data=templates.embedded({"step": solution.step, "values": values}),

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from nearpeak import numbers
+from nearpeak.picture.svg import palette
 
 _HERE = Path(__file__).parent
 
@@ -38,6 +39,11 @@ def environment(folder: Path) -> jinja2.Environment:
 def script(name: str) -> Markup:
     """A script of this folder, as it stands between script tags."""
     return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def css() -> Markup:
+    """How every page looks."""
+    return Markup(palette() + (_HERE / "report.css").read_text(encoding="utf-8"))
 
 
 def policy(*scripts: str) -> str:
