@@ -101,6 +101,7 @@ unit sanitize:
 # What computes, on the instructions that every CPU has: nothing may depend on last digits.
 narrowed: $(TOOLS)
 	$(BIN)/python tests/narrowed.py --ignore=tests/report/test_page_browser.py \
+	  --ignore=tests/report/test_charts.py \
 	  tests/statistics tests/observations tests/results tests/findings tests/report \
 	  tests/test_numbers.py
 

@@ -15,7 +15,7 @@ LAYERS = [
     {"files", "console"},
     {"journal"},
     {"machine"},
-    {"libraries"},
+    {"libraries", "picture"},
     {"study"},
     {"conform"},
     {"observations"},

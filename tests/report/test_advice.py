@@ -10,7 +10,7 @@ import numpy as np
 from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.headlines import groups
-from nearpeak.report.picture.links import measured
+from nearpeak.report.picture import measured
 from nearpeak.results.model import Finding, Results
 from nearpeak.results.names import case
 from nearpeak.results.theoretical import compare

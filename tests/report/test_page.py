@@ -17,10 +17,13 @@ from nearpeak.observations.observed import Block
 from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
+from nearpeak.results.build import from_json
 from nearpeak.results.model import Attainable, Cell, Finding, Mode, Pace, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.identity import Case
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class _Reader(HTMLParser):
@@ -79,6 +82,17 @@ def test_nothing_is_loaded_from_elsewhere(results: Results) -> None:
     assert {load for load in reader.loads if not load.startswith("#")} == {"data:,"}
     assert "default-src 'none'" in reader.policy
     assert "http" not in reader.policy
+
+
+def test_no_page_of_an_example_is_large(tmp_path: Path) -> None:
+    """People send them by mail: 1.5 MB at most, whether kept here or made anew."""
+    made = list(EXAMPLES.glob("*/*.html"))
+    for file in EXAMPLES.glob("*/results.json"):
+        page = tmp_path / f"{file.parent.name}.html"
+        page.write_text(render(from_json(file.read_bytes())), encoding="utf-8")
+        made.append(page)
+    assert len(made) >= 7
+    assert {page.name: size for page in made if (size := page.stat().st_size) > 1.5e6} == {}
 
 
 def test_only_the_two_scripts_of_the_page_may_run(results: Results) -> None:

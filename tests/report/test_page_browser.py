@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DRAWN_CURVES = """[...document.querySelectorAll(".chart")]
   .filter((node) => !node.closest("details:not([open]), [hidden]"))
-  .map((node) => node.querySelectorAll(".scatterlayer .trace .js-line").length)"""
+  .map((node) => node.querySelectorAll(".curve, .band").length)"""
 
 
 @pytest.fixture(params=[1280, 360])
@@ -36,7 +36,7 @@ def test_charts_are_drawn_in_silence(
     browser.open(page, width)
     curves = browser.evaluate(DRAWN_CURVES)
     assert len(curves) == 7 * 2 + 4  # the third path has no ceiling, so no fractions
-    assert min(curves) >= 6  # a curve for each contender, and more for bands and ceiling
+    assert min(curves) >= 6  # a curve and a band for each contender
     assert browser.complaints() == []
     assert browser.requests() == [page.as_uri()]
 
@@ -91,7 +91,7 @@ def test_zero_bytes_stand_left_of_one_byte(
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     ticks = browser.evaluate(
-        """[...document.querySelector('.chart[data-kind="small"]').querySelectorAll(".xtick text")]
+        """[...document.querySelector('.chart[data-kind="small"]').querySelectorAll(".xtick")]
         .map((node) => node.textContent)"""
     )
     assert ticks[:2] == ["0", "2"]
@@ -109,7 +109,7 @@ def test_the_hover_box_says_zero_bytes(browser: "Browser", plain: Results, tmp_p
         browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y)
     text = browser.evaluate(
         """new Promise((done) => { const look = () => {
-        const box = document.querySelector(".hoverlayer .legend");
+        const box = document.querySelector(".hover:not([hidden])");
         box ? done(box.textContent) : setTimeout(look, 20); }; look(); })"""
     )
     assert text.startswith("0 bytes")
@@ -121,8 +121,8 @@ def test_hover_names_the_method_and_the_fraction(
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     texts = browser.evaluate(
-        """document.querySelector('.chart[data-kind="rate"]').data
-        .filter((trace) => trace.text).map((trace) => trace.text.at(-1))"""
+        """document.querySelector('.chart[data-kind="rate"]').chart.lines
+        .map((line) => line.points.at(-1).text)"""
     )
     assert re.fullmatch(r"ceiling 14\.0 GB/s by single copy \[[\d.]+, [\d.]+\]", texts[0])
     assert re.fullmatch(r"openmpi 11\.9 GB/s \[[\d.]+, [\d.]+\] · 85\.0 % of ceiling", texts[1])
@@ -178,7 +178,7 @@ def test_the_legend_hides_a_library_everywhere(
 
 def test_dark_charts_follow_the_scheme(browser: "Browser", plain: Results, tmp_path: Path) -> None:
     page = write_page(plain, tmp_path)
-    line = "document.querySelector('[data-kind=rate]').data.at(-1).line.color"
+    line = "document.querySelector('[data-kind=rate]').chart.lines.at(-1).colour"
     browser.open(page, 1280)
     light = browser.evaluate(line)
     browser.open(page, 1280, dark=True)
@@ -236,7 +236,7 @@ def test_other_buffers_are_drawn_when_chosen(
     assert not browser.evaluate(f"{hidden}.querySelector('.chart').dataset.drawn")
     browser.evaluate("document.querySelector('button[data-show=\"D,H\"]').click()")
     assert browser.evaluate(f"{hidden}.querySelector('.chart').dataset.drawn") == "yes"
-    assert browser.evaluate(f"{hidden}.querySelectorAll('.js-line').length") > 0
+    assert browser.evaluate(f"{hidden}.querySelectorAll('.curve').length") > 0
     assert browser.evaluate("document.querySelector('[data-buffers=\"H,D\"]').hidden")
     inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert browser.evaluate(inside)
@@ -248,13 +248,13 @@ def test_all_pairs_are_drawn_for_whoever_is_chosen(
 ) -> None:
     browser.open(write_page(gpu, tmp_path), 1280)
     map_ = "document.querySelectorAll('.chart[data-kind=\"pairs\"]')[1]"
-    assert browser.evaluate(f"{map_}.querySelectorAll('.heatmaplayer image').length") == 1
-    before = browser.evaluate(f"{map_}.data[0].text[0][2]")
+    assert browser.evaluate(f"{map_}.querySelectorAll('.fields rect').length") > 1
+    before = browser.evaluate(f"{map_}.chart.text(0, 2)")
     browser.evaluate(
         """(() => { const select = document.querySelectorAll("select[data-source]")[1];
         select.value = "1"; select.dispatchEvent(new Event("input")); })()"""
     )
-    after = browser.evaluate(f"{map_}.data[0].text[0][2]")
+    after = browser.evaluate(f"{map_}.chart.text(0, 2)")
     assert before != after
     assert "% of the median pair" in after
     folded = "document.querySelector('details.variant section .chart')"
@@ -315,10 +315,10 @@ def test_a_point_that_some_launches_lost_is_crossed_out(
     lost.status, lost.failed = "crashed", 2
     browser.open(write_page(plain, tmp_path), 1280)
     crossed = """[...document.querySelectorAll(".chart")].filter((node) =>
-        node.data.some((trace) => trace.marker && trace.marker.symbol === "x-thin"))
+        node.querySelector(".cross"))
         .map((node) => node.dataset.kind)"""
     assert browser.evaluate(crossed) == ["fraction", "rate"]
-    texts = "JSON.stringify([...document.querySelectorAll('.chart')].map((node) => node.data))"
+    texts = "JSON.stringify([...document.querySelectorAll('.chart')].map((node) => node.chart))"
     assert "crashed in 2 of 8 launches" in browser.evaluate(texts)
 
 
@@ -342,18 +342,18 @@ def test_a_family_is_drawn_over_sizes_and_ranks(
     browser.evaluate("new Promise((done) => setTimeout(done, 300))")
     curves = browser.evaluate(
         """[...document.querySelectorAll("section.family .chart")].map((node) => [node.dataset.kind,
-        node.querySelectorAll(".scatterlayer .trace .js-line").length])"""
+        node.querySelectorAll(".curve").length])"""
     )
     # Over ranks at 8 B and at 1 MiB; over the sizes of allgather two, of a barrier none.
     assert sorted(kind for kind, _ in curves) == [*["fraction"] * 2, *["ranks"] * 2, *["times"] * 2]
     low = """[...document.querySelectorAll('section.family [data-kind="fraction"]')]
-        .map((node) => node._fullLayout.yaxis.type)"""
-    assert browser.evaluate(low) == ["log", "log"]
+        .map((node) => node.chart.y.log)"""
+    assert browser.evaluate(low) == [True, True]
     paths = "document.querySelector('section.family h4 + p').textContent"
     assert browser.evaluate(paths).endswith("2 host-host same-numa, 4 host x4.")
     assert min(lines for _, lines in curves) >= 2
     ticks = browser.evaluate(
-        """[...document.querySelector('.chart[data-kind="ranks"]').querySelectorAll(".xtick text")]
+        """[...document.querySelector('.chart[data-kind="ranks"]').querySelectorAll(".xtick")]
         .map((node) => node.textContent)"""
     )
     assert ticks == ["2", "4"]
@@ -374,10 +374,15 @@ def test_an_application_is_drawn_over_ranks(
     browser.evaluate("new Promise((done) => setTimeout(done, 300))")
     drawn = browser.evaluate(
         """[...document.querySelectorAll('.chart[data-kind="growth"]')].map((node) => [
-        node.querySelectorAll(".scatterlayer .trace .js-line").length,
-        [...node.querySelectorAll(".legendtext")].map((text) => text.textContent).join(),
-        [...node.querySelectorAll(".xtick text")].map((text) => text.textContent).join()])"""
+        node.querySelectorAll(".curve").length,
+        [...node.querySelectorAll(".named")].map((text) => text.textContent).join(),
+        [...node.querySelectorAll(".xtick")].map((text) => text.textContent).join()])"""
     )
     ways = "alpha,alpha overlap=yes"
-    assert drawn == [[6, ways, "1,2"], [2, ways, "1,2"]]
+    assert drawn == [[2, ways, "1,2"], [2, ways, "1,2"]]
+    growth = "document.querySelector('.chart[data-kind=\"growth\"]')"
+    for left in (1, 2):  # a click hides a line, and another shows it
+        name = f"{growth}.querySelector('.named').parentNode"
+        browser.evaluate(f"{name}.dispatchEvent(new Event('click'))")
+        assert browser.evaluate(f"{growth}.querySelectorAll('.curve').length") == left
     assert browser.complaints() == []

@@ -18,7 +18,7 @@ def test_a_page_that_needs_nothing_else(tmp_path: Path) -> None:
     draw(file, page)
     text = page.read_text()
     assert "4 x 4 cells" in text
-    assert '"type":"heatmap"' in text
+    assert '{"step":2,"values":[[0.0,0.5],[0.25,1.0]]}' in text
     assert "<script src=" not in text
 
 

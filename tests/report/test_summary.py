@@ -7,8 +7,9 @@ from nearpeak.report import summary
 from nearpeak.report.summary import HEALTHY
 from nearpeak.results.model import Results
 from nearpeak.results.names import detail
-from nearpeak.results.theoretical import compare, one_way
+from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
+from nearpeak.terms.subjects import one_way
 
 
 def test_the_default_curve_comes_first_and_is_kept_apart(results: Results) -> None:

@@ -20,8 +20,8 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import glibc
 
 BUILD_TOOLS = ("cmake", "ninja")  # a bundle's programs are built
-# Not needed to run: tests, and what plotly brings for notebooks.
-LEFT_OUT = ("*/tests/*", "*.data/data/*", "plotly/labextension/*", "*.pyi", "*/f2py/src/*")
+# Not needed to run.
+LEFT_OUT = ("*/tests/*", "*.data/data/*", "*.pyi", "*/f2py/src/*")
 
 
 def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:

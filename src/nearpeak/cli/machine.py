@@ -95,8 +95,8 @@ def _record(here: Machine, file: Path) -> None:
 
 def _draw(here: Machine, file: Path) -> None:
     from nearpeak.files import write_whole
-    from nearpeak.report.picture.layout import layout
-    from nearpeak.report.picture.svg import standalone
+    from nearpeak.picture.layout import layout
+    from nearpeak.picture.svg import standalone
 
     write_whole(file, standalone(layout(here)))
     typer.echo(f"Drawn in {file}.")

@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html: one file that loads nothing from elsewhere.
 
-The template writes the tables; report.js draws the charts and the long tables from one block of
-JSON. Every name in the results is from outside: jinja2 escapes it in markup, `_json` inside the
-script tag, and the content security policy admits only the two scripts of this page by their hash.
+The template writes the tables; report.js draws the charts (with charts.js) and the long tables from
+one block of JSON. Every name in the results is from outside: jinja2 escapes it in markup,
+`templates.embedded` inside the script tag, and the content security policy admits only the two
+scripts of this page by their hash.
 """
 
-import base64
-import hashlib
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
 from nearpeak.machine.provenance import told
+from nearpeak.picture import svg
 from nearpeak.report import (
     applications,
     awareness,
@@ -44,7 +42,7 @@ from nearpeak.report.advice import advice
 from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
-from nearpeak.report.picture.page import picture
+from nearpeak.report.picture import picture
 from nearpeak.report.sections import Table, Value
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results import names
@@ -95,8 +93,7 @@ def write_page(results: Results, folder: Path, machines: Sequence[Published] = (
 
 def render(results: Results, machines: Sequence[Published] = (), folder: Path = Path("DIR")) -> str:
     """The page, whole, of a study in `folder`."""
-    plotly = get_plotlyjs().replace("\r\n", "\n")
-    script = (_HERE / "report.js").read_text(encoding="utf-8")
+    charts, script = templates.script("charts.js"), templates.script("report.js")
     environment = templates.environment(_HERE)
     environment.globals |= {
         "curve_label": names.label,
@@ -138,36 +135,12 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         contenders=data.contenders,
         styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,
-        css=_inline(_HERE / "report.css") + _inline(_HERE / "picture" / "picture.css"),
-        plotly=Markup(plotly),
-        script=Markup(script),
-        data=_json(data.embedded),
-        policy=_policy(plotly, script),
+        css=templates.css() + Markup(svg.css()),
+        charts=charts,
+        script=script,
+        data=templates.embedded(data.embedded),
+        policy=templates.policy(charts, script),
     )
-
-
-def _inline(file: Path) -> Markup:
-    return Markup(file.read_text(encoding="utf-8"))
-
-
-def _policy(*scripts: str) -> str:
-    """A content security policy: nothing from elsewhere, and no script but these."""
-    hashes = [
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
-    ]
-    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
-        " img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _json(value: object) -> Markup:
-    """JSON that is safe inside a script tag: ASCII only, and no character that markup knows."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for char in "<>&":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return Markup(text)
 
 
 def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:

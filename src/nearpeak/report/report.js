@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the charts and fills the long tables of a report from the JSON that the page carries.
+// Draws the charts (charts.js) and fills the long tables of a report from the JSON that the page carries.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -39,12 +39,10 @@
     if (low === null) return "";
     return isInterval ? `[${number(low)}, ${number(high)}]` : `range ${number(low)} to ${number(high)}`;
   }
-  // Plotly reads a little markup in hover texts: names from outside must stay plain.
-  const plain = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
   const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
   // ---- the message-size axis: logarithmic, with 0 bytes about one step left of 1 byte ----
-  const ZERO = 0.45; // below half, so that the hover box, which rounds, says 0
+  const ZERO = 0.45;
   const place = (bytes) => (bytes === 0 ? ZERO : bytes);
   function sizeAxis(places, room) {
     const powers = places.filter((one) => one !== ZERO).map(Math.log2);
@@ -52,18 +50,19 @@
     const first = Math.floor(Math.min(...(powers.length ? powers : [0])));
     const last = Math.ceil(Math.max(...(powers.length ? powers : [0])));
     const step = [1, 2, 3, 4, 5, 6, 8, 10].find((one) => (last - first) / one <= room) || 10;
-    const ticks = [];
-    for (let tick = hasZero && first === 0 ? step - 1 : first; tick <= last; tick += step) ticks.push(2 ** tick);
+    const ticks = hasZero ? [[ZERO, "0"]] : [];
     const label = (tick) => (tick < 1024 ? String(tick) : size(tick).replace("iB", "i"));
+    for (let power = hasZero && first === 0 ? step - 1 : first; power <= last; power += step) ticks.push([2 ** power, label(2 ** power)]);
     const low = Math.log10(Math.min(...places));
     const high = Math.log10(Math.max(...places));
     const margin = 0.03 * (high - low) + 0.05;
-    return { range: [low - margin, high + margin], tickvals: hasZero ? [ZERO, ...ticks] : ticks,
-      ticktext: hasZero ? ["0", ...ticks.map(label)] : ticks.map(label) };
+    const grouped = (bytes) => String(bytes).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+    return { title: "message size, bytes", range: [low - margin, high + margin], ticks, name: (at) => `${grouped(at === ZERO ? 0 : at)} bytes` };
   }
 
   function rankAxis(ranks) {
-    return { range: [Math.log10(ranks[0]) - 0.06, Math.log10(ranks[ranks.length - 1]) + 0.06], tickvals: ranks, ticktext: ranks.map(String) };
+    return { title: "ranks", range: [Math.log10(ranks[0]) - 0.06, Math.log10(ranks[ranks.length - 1]) + 0.06],
+      ticks: ranks.map((one) => [one, String(one)]), name: (at) => `${at} ranks` };
   }
 
   // ---- colours: the page's own, light or dark ----
@@ -74,11 +73,6 @@
       raised: get("--raised"), bad: get("--bad"), note: get("--note"), good: get("--good"), sans: get("--sans"),
       colours: Array.from({ length: PALETTE }, (_, index) => get(`--c${index}`)) };
   }
-  function faint(hex, alpha) {
-    const part = (from) => parseInt(hex.slice(from, from + 2), 16);
-    return `rgba(${part(1)},${part(3)},${part(5)},${alpha})`;
-  }
-
   // ---- charts ----
   const hidden = new Set();
   const groups = new Map(); // cells by "path,variant"
@@ -94,43 +88,31 @@
     return true;
   }
 
-  function curveTraces(points, style, text, band) {
-    const xs = points.map((point) => place(point.size));
-    const edge = (side) => ({ x: xs, y: points.map((point) => point[side]), mode: "lines", type: "scatter",
-      line: { width: 0, color: style.colour }, hoverinfo: "skip", connectgaps: false, showlegend: false, legendgroup: style.name });
-    const traces = [];
-    if (band && points.some((point) => point.low !== null)) {
-      traces.push(edge("low"));
-      traces.push({ ...edge("high"), fill: "tonexty", fillcolor: faint(style.colour, 0.18) });
-    }
-    traces.push({ x: xs, y: points.map((point) => point.y), type: "scatter", mode: "lines+markers",
-      name: style.name, legendgroup: style.name, text: points.map(text), hovertemplate: "%{text}<extra></extra>",
-      line: { color: style.colour, width: style.width, dash: style.dash },
-      marker: { color: style.colour, size: style.marker, symbol: style.symbol } });
-    return traces;
+  const curve = (points, style, text) => ({ ...style,
+    points: points.map((point) => ({ x: place(point.size), y: point.y, low: point.low, high: point.high, text: text(point) })) });
+  function styleOf(contender, name, look) {
+    const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
+    return { name, colour: look.colours[contender.colour % PALETTE], width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5 };
   }
+  const referenceStyle = (variant, look) => ({ name: variant.reference, colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3 });
 
   const lostWords = (cell) => (cell.failed ? ` · ${cell.status}` : "");
   // A cross around the points where some launches were lost: the others alone are drawn.
-  function lostTraces(points, look) {
-    const lost = points.filter(({ cell }) => cell.failed);
-    return !lost.length ? [] : [{ x: lost.map((point) => place(point.size)), y: lost.map((point) => point.y), type: "scatter",
-      mode: "markers", hoverinfo: "skip", marker: { symbol: "x-thin", size: 13, line: { color: look.bad, width: 2 } } }];
-  }
+  const lost = (points) => points.filter(({ cell }) => cell.failed).map((point) => ({ x: place(point.size), y: point.y }));
 
-  function chartTraces(kind, key, look) {
+  function chartLines(kind, key, look) {
     const variant = data.variants[Number(key.split(",")[1])];
     const asFraction = kind === "fraction";
-    const traces = [];
+    const lines = [];
+    const crosses = [];
     const places = [];
     const ceiling = rows(data.ceilings[key] || {}).filter((point) => wanted(kind, point.size));
     if (!asFraction && ceiling.length) {
       const points = ceiling.map((row) => ({ size: row.size, y: row.value, low: row.low, high: row.high, row }));
       points.forEach((point) => places.push(place(point.size)));
-      traces.push(...curveTraces(points,
-        { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
+      lines.push(curve(points, referenceStyle(variant, look),
         ({ row }) => (variant.ideal ? `at best ${number(row.value)} ${variant.unit}: ` : variant.reference === "bound" ? `bound ${number(row.value)} ${variant.unit} by ` : `ceiling ${number(row.value)} ${variant.unit} by `)
-          + `${plain(data.methods[row.method])} ${spread(row.low, row.high, row.isInterval)}`, true));
+          + `${data.methods[row.method]} ${spread(row.low, row.high, row.isInterval)}`));
     }
     data.contenders.forEach((contender, who) => {
       if (hidden.has(who)) return;
@@ -146,19 +128,17 @@
           : { size: cell.size, y: cell.median, low: cell.low, high: cell.high, cell });
       if (!points.length) return;
       points.forEach((point) => places.push(place(point.size)));
-      const colour = look.colours[contender.colour % PALETTE];
-      const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
-      traces.push(...curveTraces(points,
-        { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name: plain(brief(contender.label)) },
+      crosses.push(...lost(points));
+      lines.push(curve(points, styleOf(contender, brief(contender.label), look),
         ({ cell }) => {
           const part = (cell.fraction === null ? `no ${variant.reference}` : `${percent(cell.fraction)} % of ${variant.reference}`)
             + (cell.bandwidths ? ` · bus bandwidth ${number(cell.bandwidths[1])} GB/s` : "")
             + (cell.overlap ? ` · ${cell.overlap}` : "");
-          return `${plain(brief(contender.label))} ${number(cell.median)} ${variant.unit}`
+          return `${brief(contender.label)} ${number(cell.median)} ${variant.unit}`
             + ` ${spread(cell.low, cell.high, cell.isInterval)} · ${part}${cell.defect ? ` (defect of the ${variant.reference})` : ""}${lostWords(cell)}`;
-        }, true), ...lostTraces(points, look));
+        }));
     });
-    return { traces, places, variant };
+    return { lines, crosses, places, variant };
   }
 
   // All pairs: the fraction of the median pair as colour, the value in each field.
@@ -169,63 +149,49 @@
     const paper = document.documentElement.classList.contains("paper");
     const [width, height] = paper ? PAPER.pairs : [node.clientWidth, node.clientHeight];
     const name = (end) => (matrix.kind === "gpu-gpu" ? `GPU ${end}` : end);
-    const hover = matrix.rows.map((row, i) => matrix.columns.map((column, j) => (source.values[i][j] === null ? ""
-      : `${plain(name(row))} and ${plain(name(column))}: ${number(source.values[i][j])} ${matrix.unit},`
-        + ` ${percent(source.fractions[i][j])} % of the median pair`)));
-    const font = { family: look.sans, color: look.muted, size: paper ? 9 : 11 };
-    const axis = { type: "category", showgrid: false, zeroline: false, tickfont: font, fixedrange: true };
-    const trace = { type: "heatmap", x: matrix.columns.map((end) => plain(name(end))), y: matrix.rows.map((end) => plain(name(end))),
-      z: source.fractions, text: hover, hovertemplate: "%{text}<extra></extra>", hoverongaps: false, xgap: 1, ygap: 1,
-      zmin: 0.5, zmax: 1, colorscale: [[0, look.bad], [0.8, look.note], [1, look.good]],
-      colorbar: { thickness: 10, tickformat: ".0%", tickfont: font, outlinewidth: 0 } };
     const fits = matrix.columns.length <= 8;
-    const annotations = !fits ? [] : matrix.rows.flatMap((row, i) => matrix.columns.flatMap((column, j) => (source.values[i][j] === null ? []
-      : [{ x: j, y: i, text: number(source.values[i][j]), showarrow: false, font: { ...font, color: look.raised } }])));
-    Plotly.react(node, [trace], { width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      margin: { l: 50, r: 10, t: 8, b: 40 }, font, annotations, xaxis: { ...axis, automargin: true },
-      yaxis: { ...axis, autorange: "reversed", automargin: true },
-      hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { ...font, color: look.fg } } }, { displayModeBar: false });
+    Charts.map(node, { width, height, look, size: paper ? 9 : 11, rows: matrix.rows.map(name), columns: matrix.columns.map(name),
+      values: source.fractions, range: [0.5, 1], scale: [[0, look.bad], [0.8, look.note], [1, look.good]],
+      named: [0.5, 0.6, 0.7, 0.8, 0.9, 1].map((one) => [one, `${Math.round(100 * one)}%`]),
+      shown: fits && ((i, j) => number(source.values[i][j])),
+      text: (i, j) => `${name(matrix.rows[i])} and ${name(matrix.columns[j])}: ${number(source.values[i][j])} ${matrix.unit},`
+        + ` ${percent(source.fractions[i][j])} % of the median pair` });
     node.dataset.drawn = "yes";
   }
 
   // One operation at one message size, over the number of ranks.
-  function rankTraces(scaling, look) {
+  function rankLines(scaling, look) {
     const variant = data.variants[scaling.variant];
     const of = (path, who) => (groups.get(`${path},${scaling.variant}`) || [])
       .find((cell) => cell.who === who && cell.size === scaling.size && cell.median !== null);
-    const traces = [];
+    const lines = [];
+    const crosses = [];
     const bounds = scaling.paths.map((path) => rows(data.ceilings[`${path},${scaling.variant}`] || {}).find((row) => row.size === scaling.size));
     const add = (found, style, text) => {
       const points = scaling.ranks.map((ranks, index) => ({ ranks, cell: found[index] })).filter(({ cell }) => cell)
         .map(({ ranks, cell }) => ({ size: ranks, y: cell.value ?? cell.median, low: cell.low, high: cell.high, cell }));
-      if (points.length) traces.push(...curveTraces(points, style, ({ cell }) => text(cell), true), ...lostTraces(points, look));
+      if (points.length) lines.push(curve(points, style, ({ cell }) => text(cell)));
+      crosses.push(...lost(points));
     };
-    add(bounds, { colour: look.fg, width: 1.6, dash: "solid", symbol: "circle", marker: 3, name: variant.reference },
-      (row) => `${variant.reference} ${number(row.value)} ${variant.unit}`);
+    add(bounds, referenceStyle(variant, look), (row) => `${variant.reference} ${number(row.value)} ${variant.unit}`);
     data.contenders.forEach((contender, who) => {
       if (hidden.has(who)) return;
-      const colour = look.colours[contender.colour % PALETTE];
-      const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
-      const name = plain(brief(contender.label));
-      add(scaling.paths.map((path) => of(path, who)), { colour, width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5, name },
+      const name = brief(contender.label);
+      add(scaling.paths.map((path) => of(path, who)), styleOf(contender, name, look),
         (cell) => `${name} ${number(cell.median)} ${variant.unit} ${spread(cell.low, cell.high, cell.isInterval)}`
           + (cell.fraction === null ? "" : ` · ${percent(cell.fraction)} % of ${variant.reference}`) + lostWords(cell));
     });
-    return { traces, places: scaling.ranks, variant };
+    return { lines, crosses, places: scaling.ranks, variant };
   }
 
   // An application over the number of ranks, in percent: a line for each library and way.
-  function growthTraces(growth, look) {
-    const traces = [];
-    for (const line of growth.lines) {
-      if (hidden.has(line.who)) continue;
+  function growthLines(growth, look) {
+    const lines = growth.lines.filter((line) => !hidden.has(line.who)).map((line) => {
       const contender = data.contenders[line.who];
-      const style = { colour: look.colours[contender.colour % PALETTE], width: 2, marker: 5.5, name: plain(line.name),
-        dash: DASHES[(contender.dash + line.way) % DASHES.length], symbol: SYMBOLS[line.way % SYMBOLS.length] };
-      traces.push(...curveTraces(rows(line.points), style,
-        (point) => `${plain(line.name)} ${number(point.y)} % ${spread(point.low, point.high, point.isInterval)}`, true));
-    }
-    return { traces, places: growth.ranks, variant: { unit: "%" } };
+      const style = { ...styleOf(contender, line.name, look), dash: DASHES[(contender.dash + line.way) % DASHES.length], symbol: SYMBOLS[line.way % SYMBOLS.length] };
+      return curve(rows(line.points), style, (point) => `${line.name} ${number(point.y)} % ${spread(point.low, point.high, point.isInterval)}`);
+    });
+    return { lines, crosses: [], places: growth.ranks, variant: { unit: "%" } };
   }
 
   function draw(node) {
@@ -239,36 +205,23 @@
     const look = theme();
     const growth = kind === "growth" ? data.growths[node.dataset.application][Number(node.dataset.growth)] : null;
     const overRanks = scaling || growth;
-    const { traces, places, variant } = scaling ? rankTraces(scaling, look) : growth ? growthTraces(growth, look) : chartTraces(kind, key, look);
+    const { lines, crosses, places, variant } = scaling ? rankLines(scaling, look) : growth ? growthLines(growth, look) : chartLines(kind, key, look);
     const paper = document.documentElement.classList.contains("paper");
     const [width, height] = paper ? PAPER[node.closest(".three") ? "three" : "two"] : [node.clientWidth, node.clientHeight];
     const room = Math.max(3, Math.floor((width - 70) / 58));
-    const axis = { gridcolor: look.grid, linecolor: look.rule, zeroline: false, ticks: "outside", ticklen: 4,
-      tickcolor: look.rule, tickfont: { color: look.muted, size: paper ? 9 : 11 }, fixedrange: !matchMedia("(pointer: fine)").matches };
-    const title = (text) => ({ text, font: { size: paper ? 9 : 11, color: look.muted }, standoff: 6 });
-    const sizes = overRanks ? rankAxis(overRanks.ranks) : places.length ? sizeAxis(places, room) : {};
-    const layout = {
-      width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
-      margin: { l: 50, r: 10, t: 8, b: 40 }, font: { family: look.sans, color: look.fg, size: paper ? 9 : 11 },
-      hovermode: "x unified", separators: ".\u202f", hoverlabel: { bgcolor: look.raised, bordercolor: look.rule, font: { size: 11, color: look.fg, family: look.sans } },
-      xaxis: { ...axis, ...sizes, type: "log", tickmode: "array", showgrid: false, unifiedhovertitle: { text: overRanks ? "%{x:d} ranks" : "%{x:,d} bytes" }, title: title(overRanks ? "ranks" : "message size, bytes") },
-      yaxis: { ...axis, title: title(kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling"), rangemode: "tozero", automargin: true },
-      shapes: [],
-    };
-    // Lines of one library differ in the way it was used, which the page's legends do not have.
-    if (growth) Object.assign(layout, { showlegend: true, legend: { orientation: "h", y: -0.28, font: { size: paper ? 8 : 10 } } });
-    if (kind === "large" || kind === "times" || scaling) Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal" });
+    const x = overRanks ? rankAxis(overRanks.ranks) : sizeAxis(places.length ? places : [1, 2], room);
+    const y = { title: kind !== "fraction" ? variant.unit : variant.reference === "bound" ? "% of bound" : "% of measured ceiling",
+      log: kind === "large" || kind === "times" || scaling !== null };
     if (kind === "fraction") {
-      const found = traces.flatMap((trace) => trace.y).filter((y) => y !== null && y > 0);
+      const found = lines.flatMap(({ points }) => points.flatMap((point) => [point.y, point.low, point.high])).filter((one) => one > 0);
       const top = Math.max(100, ...found);
       // What can be done may be far from a bound, so curves would lie flat at the foot of a linear axis.
-      if (variant.reference === "bound" && !variant.ideal) {
-        Object.assign(layout.yaxis, { type: "log", dtick: 1, exponentformat: "none", rangemode: "normal",
-          range: [Math.log10(Math.min(10, ...found)) - 0.06, Math.log10(top) + 0.06] });
-      } else layout.yaxis.range = [0, top * 1.06];
-      layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: 100, y1: 100, line: { color: look.fg, width: 1.6 } });
+      y.log = variant.reference === "bound" && !variant.ideal;
+      y.range = y.log ? [Math.log10(Math.min(10, ...found)) - 0.06, Math.log10(top) + 0.06] : [0, top * 1.06];
     }
-    Plotly.react(node, traces, layout, { displayModeBar: false });
+    // Lines of one library differ in the way it was used, which the page's legends do not have.
+    Charts.curves(node, { width, height, size: paper ? 9 : 11, look, lines, crosses, x, y, legend: growth !== null,
+      ...(kind === "fraction" ? { level: 100 } : {}) });
     node.dataset.drawn = "yes";
   }
 
@@ -311,8 +264,7 @@
     const variant = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)].variant : Number(node.dataset.variant);
     const benchmark = kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-")
       : kind === "growth" ? `${node.dataset.application}-${node.dataset.growth}` : data.variants[variant].figure;
-    Plotly.downloadImage(node, { format: "svg", width: node.clientWidth, height: node.clientHeight,
-      filename: `nearpeak-${benchmark}-${node.dataset.kind}` });
+    Charts.save(node, `nearpeak-${benchmark}-${node.dataset.kind}.svg`);
   }));
 
   let waiting = 0;

@@ -9,9 +9,13 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
+from nearpeak.report import templates
 
 SCHEMA = 1
 PAGE, PICTURES = ".html", (".png", ".svg", ".pdf")
+
+_HERE = Path(__file__).parent
+_SIGNIFICANT = 4  # digits of a value that the page shows
 
 
 class Solution(msgspec.Struct, kw_only=True):
@@ -68,22 +72,20 @@ def _title(solution: Solution) -> str:
 
 
 def _page(solution: Solution) -> str:
-    from plotly import graph_objects  # type: ignore[import-untyped]
-
-    step = solution.step
-    figure = graph_objects.Figure(
-        graph_objects.Heatmap(
-            z=solution.values,
-            x=list(range(0, solution.columns, step)),
-            y=list(range(0, solution.rows, step)),
-            colorscale="Viridis",
-            hovertemplate="row %{y}, column %{x}: %{z:.4g}<extra></extra>",
+    charts, script = templates.script("charts.js"), templates.script("solution.js")
+    values = [[float(f"{value:.{_SIGNIFICANT}g}") for value in row] for row in solution.values]
+    return (
+        templates.environment(_HERE)
+        .get_template("solution.html.j2")
+        .render(
+            title=_title(solution),
+            css=templates.css(),
+            charts=charts,
+            script=script,
+            data=templates.embedded({"step": solution.step, "values": values}),
+            policy=templates.policy(charts, script),
         )
     )
-    figure.update_yaxes(autorange="reversed", scaleanchor="x", title="row")
-    figure.update_xaxes(constrain="domain", title="column")
-    figure.update_layout(title=_title(solution))
-    return str(figure.to_html(include_plotlyjs=True, full_html=True))
 
 
 def _picture(solution: Solution, target: Path) -> None:

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the templates of pages are read: all text escaped, figures in one way."""
+"""How the templates of pages are read: all text escaped, figures in one way, own scripts alone."""
 
+import base64
+import hashlib
+import json
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from nearpeak import numbers
+from nearpeak.picture.svg import palette
+
+_HERE = Path(__file__).parent
 
 
 def environment(folder: Path) -> jinja2.Environment:
@@ -27,3 +34,31 @@ def environment(folder: Path) -> jinja2.Environment:
         "probability": numbers.probability,
     }
     return made
+
+
+def script(name: str) -> Markup:
+    """A script of this folder, as it stands between script tags."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def css() -> Markup:
+    """How every page looks."""
+    return Markup(palette() + (_HERE / "report.css").read_text(encoding="utf-8"))
+
+
+def policy(*scripts: str) -> str:
+    """A content security policy: nothing from elsewhere, and no script but these."""
+    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
+        " img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def embedded(value: object) -> Markup:
+    """JSON that is safe inside a script tag: ASCII only, and no character that markup knows."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.numbers import count, printable, size
+from nearpeak.picture.measured import summed
 from nearpeak.report import applications, left_out, pairs, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
@@ -18,7 +19,7 @@ from nearpeak.report.beside import tables as beside_tables
 from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
-from nearpeak.report.picture.links import measured, summed
+from nearpeak.report.picture import measured
 from nearpeak.report.sections import PAIRED, Column, Notice, Tone, Value
 from nearpeak.report.sections import Table as Section
 from nearpeak.report.summary import figures

@@ -14,7 +14,6 @@ from nearpeak.report.compared import words
 from nearpeak.results import names
 
 _HERE = Path(__file__).parent
-_CSS = _HERE.parent / "report.css"
 _WIDTH, _HEIGHT, _EDGE = 132, 30, 4  # of the drawing of a history, in px
 _NARROW = 0.02  # of a logarithm: a history that spans less is drawn as if it spanned so much
 
@@ -44,7 +43,7 @@ def render(compared: Compared) -> str:
         unmatched=words.unmatched(compared),
         distances=words.distances(compared),
         about_distances=words.DISTANCES,
-        css=Markup(_CSS.read_text(encoding="utf-8")),
+        css=templates.css(),
     )
 
 

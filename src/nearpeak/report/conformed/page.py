@@ -3,15 +3,12 @@
 
 from pathlib import Path
 
-from markupsafe import Markup
-
 from nearpeak.conform.model import Conformance
 from nearpeak.report import templates
 from nearpeak.report.conformed import words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
 _HERE = Path(__file__).parent
-_CSS = _HERE.parent / "report.css"
 
 
 def render(conformance: Conformance) -> str:
@@ -36,5 +33,5 @@ def render(conformance: Conformance) -> str:
         conclusion=words.conclusion(conformance),
         good=GOOD,
         not_tried=NOT_TRIED,
-        css=Markup(_CSS.read_text(encoding="utf-8")),
+        css=templates.css(),
     )

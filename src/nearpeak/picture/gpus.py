@@ -4,9 +4,9 @@
 from collections import defaultdict
 
 from nearpeak.machine.model import Gpu
-from nearpeak.report.picture.canvas import GAP, PAD, Canvas
-from nearpeak.report.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
-from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Box, first_fit
+from nearpeak.picture.canvas import GAP, PAD, Canvas
+from nearpeak.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
+from nearpeak.picture.shapes import LINE, PILL, SIZE, Box, first_fit
 
 LEAST, MOST = 35.0, 200.0  # widths of a box
 BRANDS = ("NVIDIA ", "AMD ", "Tesla ")

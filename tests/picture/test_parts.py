@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.machine.model import Machine
 from nearpeak.machine.paths import discover_paths
-from nearpeak.report.picture.parts import fabrics, gib, indirect, sockets, spot
+from nearpeak.picture.parts import fabrics, gib, indirect, sockets, spot
 
 Recorded = Callable[[str], Machine]
 

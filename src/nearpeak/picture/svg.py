@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from nearpeak.numbers import printable
-from nearpeak.report.picture.shapes import PILL, SIZE, Box, Line, Picture, Pill, Text
+from nearpeak.picture.shapes import PILL, SIZE, Box, Line, Picture, Pill, Text
 
 _HERE = Path(__file__).parent
 _ROUND = {"socket": 6.0, "adapter": 9.0, "fabric": 4.0, "host": 9.0, "gpu": 3.0, "node": 2.0}
@@ -16,7 +16,7 @@ _HATCHES = {"half": ("45", "5", "2.6"), "far": ("135", "5", "1")}  # turn, dista
 
 
 def inline(picture: Picture, name: str) -> str:
-    """The drawing for a page that has report.css; `name` is its class, and unique in the page."""
+    """The drawing for a page with `palette` and `css`; `name`, unique in the page, is its class."""
     root = _root(picture, name, EDGE)
     root.set("class", f"picture {name}")
     return ElementTree.tostring(root, encoding="unicode")
@@ -40,16 +40,20 @@ def standalone(picture: Picture) -> str:
 
 
 def _style() -> str:
-    """picture.css with the light palette of report.css put in: few programs know variables."""
-    report = (_HERE.parent / "report.css").read_text(encoding="utf-8")
-    light = report.partition("}")[0]
-    palette = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", light))
+    """picture.css with the light palette put in: few programs know variables."""
+    light = palette().partition("}")[0]
+    values = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", light))
     rules = css()
-    return re.sub(r"var\((--[\w-]+)\)", lambda found: " ".join(palette[found[1]].split()), rules)
+    return re.sub(r"var\((--[\w-]+)\)", lambda found: " ".join(values[found[1]].split()), rules)
+
+
+def palette() -> str:
+    """The colours and fonts of drawings and pages, light and dark, as variables."""
+    return (_HERE / "palette.css").read_text(encoding="utf-8")
 
 
 def css() -> str:
-    """How the parts look, in the variables of report.css."""
+    """How the parts look, in the variables of the palette."""
     return (_HERE / "picture.css").read_text(encoding="utf-8")
 
 

@@ -2,9 +2,9 @@
 """The network adapters, above their sockets, and the second host above them."""
 
 from nearpeak.machine.model import Nic
-from nearpeak.report.picture.canvas import GAP, PAD, Canvas
-from nearpeak.report.picture.parts import Socket, Span, columns_of
-from nearpeak.report.picture.shapes import LINE, PILL, Box, text_width, wrapped
+from nearpeak.picture.canvas import GAP, PAD, Canvas
+from nearpeak.picture.parts import Socket, Span, columns_of
+from nearpeak.picture.shapes import LINE, PILL, Box, text_width, wrapped
 
 LEAST, MOST = 84.0, 190.0  # widths of a box
 KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}

@@ -1,76 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each path of a study carries at the largest message of libraries: the ceiling, the best."""
+"""The picture of the machine on the page of a study: what each path carries at the largest message
+of libraries, the ceiling and the best."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from string import ascii_letters
 
-from nearpeak.machine.model import Machine
-from nearpeak.numbers import count, number, percent, size, spread, unit
-from nearpeak.report.picture.shapes import joined
+from nearpeak.numbers import count, spread
+from nearpeak.picture.canvas import NARROW, WIDE
+from nearpeak.picture.layout import layout
+from nearpeak.picture.measured import Measured, ends_words, is_drawn
+from nearpeak.picture.svg import inline
+from nearpeak.report.sections import PAIRED
 from nearpeak.report.summary import default_curves, first_sheet, places
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.model import CeilingPoint, Cell, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.buffers import on_host
 from nearpeak.terms.identity import Case, Curve
-from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.path import DataPath
 from nearpeak.terms.subjects import one_way
 
-NEAR, HALF = 0.9, 0.5  # of the ceiling: from where a library is "near" it, or "half" way there
+FEW = "Some of these figures have fewer than 6 launches: Table 2 has their ranges."
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One direction of a path at its largest message; the directions of a path share a letter."""
+def picture(results: Results) -> str:
+    """Two drawings, of which report.css shows the one that fits the window."""
+    rows = measured(results)
+    return "".join(
+        inline(layout(results.machine, rows, width, notes(rows)), name)
+        for name, width in (("wide", WIDE), ("narrow", NARROW))
+    )
 
-    letter: str
-    path: DataPath
-    name: str  # the path's id, or "host-memory" for several memories
-    ends: str  # "GPU 0 to GPU 1", "inside node 0"
-    size_bytes: int
-    unit: str
-    ceiling: float | None
-    who: str | None  # the best library, as it is called in the tables
-    value: float | None  # what it reaches
-    fraction: float | None  # of the ceiling, paired in blocks
-    why: str  # there is no library; empty where there is
-    highest: float | None = None  # of several memories: the highest ceiling, the lowest is above
-    spread: str = ""  # of the fraction, in percent: its interval, or its range
-    few: bool = False  # whether fewer launches than an interval takes are behind the value
 
-    @property
-    def state(self) -> str:
-        """`near`, `half` or `far` from the ceiling; `alone` without a library or a ceiling."""
-        if self.fraction is None:
-            return "alone"
-        return "near" if self.fraction >= NEAR else "half" if self.fraction >= HALF else "far"
-
-    @property
-    def share(self) -> str:
-        """`97.4 %`; empty where there is none."""
-        return "" if self.fraction is None else f"{percent(self.fraction)} %"
-
-    @property
-    def figures(self) -> str:
-        """`intel 353 of 362 GB/s`."""
-        shown = unit(self.unit)
-        if self.who is None:
-            return f"ceiling {self._ceiling} {shown}, {self.why}"
-        if self.ceiling is None:
-            return f"{self.who} {number(self.value)} {shown}, no ceiling"
-        return f"{self.who} {number(self.value)} of {number(self.ceiling)} {shown}"
-
-    @property
-    def sentence(self) -> str:
-        """All of it in one line."""
-        where = f"{self.name}, {self.ends}, {size(self.size_bytes)}"
-        share = " ".join(filter(None, [self.share, self.spread]))
-        return f"{where}: {self.figures}" + (f" ({share})" if share else "")
-
-    @property
-    def _ceiling(self) -> str:
-        low, high = number(self.ceiling), number(self.highest)
-        return low if self.highest is None or low == high else f"{low} to {high}"
+def notes(rows: Sequence[Measured]) -> list[str]:
+    """What must be said below the figures."""
+    said = {
+        PAIRED: any(row.fraction is not None for row in rows),
+        FEW: any(row.few for row in rows),
+    }
+    return [sentence for sentence, holds in said.items() if holds]
 
 
 def measured(results: Results) -> list[Measured]:
@@ -91,30 +60,6 @@ def measured(results: Results) -> list[Measured]:
             letter = letters.setdefault(key, ascii_letters.swapcase()[len(letters)])
             found += [replace(row, letter=letter) for row in rows]
     return found
-
-
-def summed(rows: list[Measured]) -> list[Measured]:
-    """The same with all memories in one row, where they end on one size."""
-    local = [row for row in rows if row.path.transport == "local"]
-    if len(local) < 2 or len({(row.size_bytes, row.unit) for row in local}) > 1:
-        return rows
-    ceilings = [row.ceiling for row in local if row.ceiling is not None]
-    nodes = [row.path.ends[1].numa_node for row in local]
-    whole = replace(
-        local[0],
-        name="host-memory",
-        ends=f"inside nodes {joined(nodes)}",
-        ceiling=min(ceilings),
-        highest=max(ceilings),
-    )
-    return [*(row for row in rows if row not in local), whole]
-
-
-def is_drawn(path: DataPath) -> bool:
-    """Whether the picture shows a path: two ends, none of all pairs, memory by its own cores."""
-    if path.pair or len(path.ends) != 2:
-        return False
-    return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
 
 
 def _rows(results: Results, path: DataPath) -> list[Measured]:
@@ -213,22 +158,3 @@ def _why(results: Results, path: DataPath, *, measured: bool) -> str:
         return "no library that can be believed"
     failed = sum(failure.place == path.place for failure in results.failures)
     return f"no library: {count(failed, 'launch')} failed" if failed else "no library measured"
-
-
-def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:
-    """Which parts of the machine the ends are in, the sender first."""
-    names = [end_name(machine, end) for end in path.ends]
-    if path.two_hosts:
-        return f"{names[0]} {'from' if turned else 'to'} the second host"
-    if path.shares_gpu or (names[0] == names[1] and path.place.kind == "host-host"):
-        return f"inside {names[0]}"
-    first, second = reversed(names) if turned else names
-    return f"{first} to {second}"
-
-
-def end_name(machine: Machine, end: Endpoint) -> str:
-    """`GPU 1`, `node 0`."""
-    if end.gpu is None:
-        return f"node {end.numa_node}"
-    index = {gpu.uuid: str(gpu.index) for gpu in machine.gpus}.get(end.gpu, "")
-    return f"GPU {index or (end.gpu if end.host else '?')}"

@@ -7,9 +7,9 @@ from math import ceil
 from nearpeak.machine.model import NumaNode
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count
-from nearpeak.report.picture.canvas import GAP, LONG_PILL, PAD, Canvas
-from nearpeak.report.picture.parts import Socket, Span, columns_of, memory_words
-from nearpeak.report.picture.shapes import (
+from nearpeak.picture.canvas import GAP, LONG_PILL, PAD, Canvas
+from nearpeak.picture.parts import Socket, Span, columns_of, memory_words
+from nearpeak.picture.shapes import (
     LINE,
     PILL,
     SIZE,

@@ -2,17 +2,14 @@
 """Below the machine: a line for each path that was measured, with its gauge and its figures."""
 
 from nearpeak.numbers import size
-from nearpeak.report.picture.canvas import Canvas
-from nearpeak.report.picture.links import HALF, NEAR, Measured, summed
-from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
-from nearpeak.report.sections import PAIRED
+from nearpeak.picture.canvas import Canvas
+from nearpeak.picture.measured import HALF, NEAR, Measured, summed
+from nearpeak.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
 
 INDENT = PILL + 8  # of words beside a letter
 GAUGE = 108.0  # the width of a gauge
 SHARE = 52.0  # of a percentage
 WIDE_GAUGE = 322.0  # where gauges begin in the wide drawing
-
-FEW = "Some of these figures have fewer than 6 launches: Table 2 has their ranges."
 
 
 def add_key(canvas: Canvas) -> None:
@@ -37,11 +34,7 @@ def add_key(canvas: Canvas) -> None:
         figures = row.figures if one_size else f"{row.figures} at {size(row.size_bytes)}"
         (_wide_row if canvas.wide else _narrow_row)(canvas, row, figures)
     _add_legend(canvas, rows)
-    said = {
-        PAIRED: any(row.fraction is not None for row in rows),
-        FEW: any(row.few for row in rows),
-    }
-    for sentence in (sentence for sentence, holds in said.items() if holds):
+    for sentence in canvas.notes:
         picture.height += 4
         for words in wrapped(sentence, canvas.width):
             picture.say(words, 0, canvas.width, style="muted")

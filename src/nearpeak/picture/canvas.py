@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from math import log10
 
 from nearpeak.machine.model import Machine
-from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.parts import by_spot
-from nearpeak.report.picture.shapes import (
+from nearpeak.picture.measured import Measured
+from nearpeak.picture.parts import by_spot
+from nearpeak.picture.shapes import (
     LINE,
     PILL,
     SIZE,
@@ -30,8 +30,11 @@ LONG_PILL = 52.0  # with the percentage beside the letter
 class Canvas:
     """A drawing under way: the machine, what was measured, and what has been placed so far."""
 
-    def __init__(self, machine: Machine, rows: Sequence[Measured], width: float) -> None:
+    def __init__(
+        self, machine: Machine, rows: Sequence[Measured], width: float, notes: Sequence[str] = ()
+    ) -> None:
         self.machine = machine
+        self.notes = notes  # sentences below what was measured
         self.rows = list(rows)
         self.at = by_spot(machine, self.rows)
         self.width = width

@@ -10,13 +10,14 @@ import msgspec
 import pytest
 
 from nearpeak.machine.model import GpuLink, Machine, Nic
-from nearpeak.report.picture.canvas import NARROW, WIDE, thickness
-from nearpeak.report.picture.layout import layout, processor
-from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.shapes import PILL, SIZE, Box, Picture, Pill, Text, text_width
+from nearpeak.picture.canvas import NARROW, WIDE, thickness
+from nearpeak.picture.layout import layout, processor
+from nearpeak.picture.measured import Measured
+from nearpeak.picture.shapes import PILL, SIZE, Box, Picture, Pill, Text, text_width
 
 Recorded = Callable[[str], Machine]
 MadeUp = Callable[[Machine], list[Measured]]
+NOTES = ["What must be said of these figures, at some length. " * 3]
 INSIDE = {"node": {"socket"}, "memory": {"socket", "node"}}  # what stands in what
 
 
@@ -56,7 +57,7 @@ def drawn(
     request: pytest.FixtureRequest, machine: Machine, made_up: MadeUp, width: float
 ) -> Picture:
     rows = made_up(machine) if request.param else []
-    return layout(machine, rows, width)
+    return layout(machine, rows, width, NOTES)
 
 
 def check_apart(picture: Picture) -> None:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from nearpeak.report.picture.shapes import first_fit, glued, joined, shortened, text_width, wrapped
+from nearpeak.picture.shapes import first_fit, glued, joined, shortened, text_width, wrapped
 
 
 def test_the_first_text_that_fits() -> None:

@@ -10,21 +10,27 @@ from collections.abc import Sequence
 
 from nearpeak.machine.model import Machine
 from nearpeak.numbers import count, number
-from nearpeak.report.picture import adapters, frames
-from nearpeak.report.picture.canvas import WIDE, Canvas
-from nearpeak.report.picture.gpu_links import add_gpu_links
-from nearpeak.report.picture.gpus import add_gpus
-from nearpeak.report.picture.key import add_key
-from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.parts import OWN_LINES, Socket, gib, indirect, memory_words, sockets
-from nearpeak.report.picture.shapes import PILL, Picture, glued, joined, wrapped
+from nearpeak.picture import adapters, frames
+from nearpeak.picture.canvas import WIDE, Canvas
+from nearpeak.picture.gpu_links import add_gpu_links
+from nearpeak.picture.gpus import add_gpus
+from nearpeak.picture.key import add_key
+from nearpeak.picture.measured import Measured
+from nearpeak.picture.parts import OWN_LINES, Socket, gib, indirect, memory_words, sockets
+from nearpeak.picture.shapes import PILL, Picture, glued, joined, wrapped
 
 ABREAST = {True: 4, False: 2}  # sockets side by side, in the wide drawing and the narrow one
 
 
-def layout(machine: Machine, rows: Sequence[Measured] = (), width: float = WIDE) -> Picture:
-    """The drawing of a machine, WIDE or NARROW; `rows`: what was measured, none for it alone."""
-    canvas = Canvas(machine, rows, width)
+def layout(
+    machine: Machine,
+    rows: Sequence[Measured] = (),
+    width: float = WIDE,
+    notes: Sequence[str] = (),
+) -> Picture:
+    """The drawing of a machine, WIDE or NARROW; `rows`: what was measured, none for it alone;
+    `notes`: sentences below that."""
+    canvas = Canvas(machine, rows, width, notes)
     found = sockets(machine)
     _add_heading(canvas, found)
     adapters.add_second_host(canvas)

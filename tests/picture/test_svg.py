@@ -3,19 +3,16 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
-import nearpeak.report
 from nearpeak.machine.model import Machine, Nic
-from nearpeak.report.picture.layout import layout
-from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.page import picture
-from nearpeak.report.picture.svg import inline, standalone
-from nearpeak.results.model import Results
+from nearpeak.picture import svg
+from nearpeak.picture.layout import layout
+from nearpeak.picture.measured import Measured
+from nearpeak.picture.svg import inline, standalone
 
 Recorded = Callable[[str], Machine]
 MadeUp = Callable[[Machine], list[Measured]]
@@ -60,13 +57,6 @@ def test_states_differ_in_more_than_colour(recorded: Recorded, made_up: MadeUp) 
     assert len(turns) == len(patterns) == 2
 
 
-def test_ids_of_a_page_are_unique(plain: Results) -> None:
-    root = ElementTree.fromstring(f"<page>{picture(plain)}</page>")
-    ids = [node.get("id") for node in root.iter() if node.get("id")]
-    assert len(ids) == len(set(ids)) == 8
-    assert [node.get("class") for node in root] == ["picture wide", "picture narrow"]
-
-
 def luminance(colour: tuple[float, ...]) -> float:
     """Relative luminance as WCAG 2.2 defines it, of red, green and blue from 0 to 1."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
@@ -86,8 +76,7 @@ def over(tint: tuple[float, ...], ground: tuple[float, ...], opacity: float) -> 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_on_its_ground(scheme: str) -> None:
     """At least 4.5 to 1, as WCAG asks of small text: enough in grey too, being of luminance."""
-    css = (Path(nearpeak.report.__file__).parent / "report.css").read_text(encoding="utf-8")
-    light, dark = re.findall(r":root[^{]*\{([^}]*--bg:[^}]*)\}", css)
+    light, dark = re.findall(r":root[^{]*\{([^}]*--bg:[^}]*)\}", svg.palette())
     palette = {
         name: tuple(int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
         for name, digits in re.findall(

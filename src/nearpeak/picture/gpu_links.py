@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What joins the GPUs to each other: a bar below those that are all joined alike, else lines."""
 
-from nearpeak.report.picture.canvas import PAD, Canvas
-from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.parts import LINKS, Fabric, fabrics
-from nearpeak.report.picture.shapes import LINE, PILL, SIZE, Box, first_fit, joined, wrapped
+from nearpeak.picture.canvas import PAD, Canvas
+from nearpeak.picture.measured import Measured
+from nearpeak.picture.parts import LINKS, Fabric, fabrics
+from nearpeak.picture.shapes import LINE, PILL, SIZE, Box, first_fit, joined, wrapped
 
 BAR = PILL + 8  # the height of a bar
 BEND = 11.0  # how much lower an arc hangs for each GPU that it passes

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from math import floor
 
 from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode
-from nearpeak.report.picture.links import Measured
-from nearpeak.report.picture.shapes import glued
+from nearpeak.picture.measured import Measured
+from nearpeak.picture.shapes import glued
 from nearpeak.terms.path import DataPath
 
 LINKS = {  # how people write what joins two parts

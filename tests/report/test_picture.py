@@ -2,13 +2,15 @@
 """What each path carries: the best library at the largest message, and who does not count."""
 
 from collections.abc import Callable
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
 from nearpeak.machine.model import Gpu
-from nearpeak.report.picture.layout import layout
-from nearpeak.report.picture.links import Measured, measured, summed
+from nearpeak.picture.layout import layout
+from nearpeak.picture.measured import Measured, summed
+from nearpeak.report.picture import measured, notes, picture
 from nearpeak.report.sections import PAIRED
 from nearpeak.results.model import Failure, Results
 from nearpeak.terms.identity import CEILING
@@ -19,6 +21,13 @@ Tell = Callable[[Results], None]
 
 def by_name(results: Results) -> dict[str, Measured]:
     return {row.name: row for row in measured(results)}
+
+
+def said(results: Results) -> str:
+    """The texts of its picture."""
+    rows = measured(results)
+    drawn = layout(results.machine, rows, notes=notes(rows))
+    return " ".join(text.words for text in drawn.texts)
 
 
 def largest(results: Results, path: str, library: str) -> list[int]:
@@ -99,25 +108,27 @@ def test_few_launches_are_told(plain: Results) -> None:
     row = by_name(plain)["host-host same-numa"]
     assert row.few
     assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
-    said = [text.words for text in layout(plain.machine, measured(plain)).texts]
-    assert any("fewer than 6 launches" in words for words in said)
+    assert "fewer than 6 launches" in said(plain)
 
 
 def test_the_memory_of_a_virtual_machine_is_not_told(plain: Results) -> None:
-    def said() -> str:
-        return " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
-
     assert plain.machine.virtual
-    assert "GiB" not in said().replace("\N{NO-BREAK SPACE}", " ")
-    assert "2\N{NO-BREAK SPACE}cores" in said()
+    assert "GiB" not in said(plain).replace("\N{NO-BREAK SPACE}", " ")
+    assert "2\N{NO-BREAK SPACE}cores" in said(plain)
     plain.machine = msgspec.structs.replace(plain.machine, virtual=False)
-    assert "24\N{NO-BREAK SPACE}GiB" in said()
+    assert "24\N{NO-BREAK SPACE}GiB" in said(plain)
 
 
 def test_a_percentage_is_no_ratio_of_the_figures_beside_it(plain: Results) -> None:
-    said = " ".join(text.words for text in layout(plain.machine, measured(plain)).texts)
-    assert PAIRED in said
-    assert PAIRED not in " ".join(text.words for text in layout(plain.machine, []).texts)
+    assert PAIRED in said(plain)
+    assert notes([]) == []
+
+
+def test_ids_of_a_page_are_unique(plain: Results) -> None:
+    root = ElementTree.fromstring(f"<page>{picture(plain)}</page>")
+    ids = [node.get("id") for node in root.iter() if node.get("id")]
+    assert len(ids) == len(set(ids)) == 8
+    assert [node.get("class") for node in root] == ["picture wide", "picture narrow"]
 
 
 def test_a_defect_does_not_count(plain: Results, tell: Tell) -> None:

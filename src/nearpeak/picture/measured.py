@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is drawn on a machine: what its paths carry, as whoever measured them says it."""
+
+from dataclasses import dataclass, replace
+
+from nearpeak.machine.model import Machine
+from nearpeak.numbers import number, percent, size, unit
+from nearpeak.picture.shapes import joined
+from nearpeak.terms.path import DataPath, Endpoint
+
+NEAR, HALF = 0.9, 0.5  # of the ceiling: from where a library is "near" it, or "half" way there
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One direction of a path at its largest message; the directions of a path share a letter."""
+
+    letter: str
+    path: DataPath
+    name: str  # the path's id, or "host-memory" for several memories
+    ends: str  # "GPU 0 to GPU 1", "inside node 0"
+    size_bytes: int
+    unit: str
+    ceiling: float | None
+    who: str | None  # the best library, as it is called in the tables
+    value: float | None  # what it reaches
+    fraction: float | None  # of the ceiling, paired in blocks
+    why: str  # there is no library; empty where there is
+    highest: float | None = None  # of several memories: the highest ceiling, the lowest is above
+    spread: str = ""  # of the fraction, in percent: its interval, or its range
+    few: bool = False  # whether fewer launches than an interval takes are behind the value
+
+    @property
+    def state(self) -> str:
+        """`near`, `half` or `far` from the ceiling; `alone` without a library or a ceiling."""
+        if self.fraction is None:
+            return "alone"
+        return "near" if self.fraction >= NEAR else "half" if self.fraction >= HALF else "far"
+
+    @property
+    def share(self) -> str:
+        """`97.4 %`; empty where there is none."""
+        return "" if self.fraction is None else f"{percent(self.fraction)} %"
+
+    @property
+    def figures(self) -> str:
+        """`intel 353 of 362 GB/s`."""
+        shown = unit(self.unit)
+        if self.who is None:
+            return f"ceiling {self._ceiling} {shown}, {self.why}"
+        if self.ceiling is None:
+            return f"{self.who} {number(self.value)} {shown}, no ceiling"
+        return f"{self.who} {number(self.value)} of {number(self.ceiling)} {shown}"
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line."""
+        where = f"{self.name}, {self.ends}, {size(self.size_bytes)}"
+        share = " ".join(filter(None, [self.share, self.spread]))
+        return f"{where}: {self.figures}" + (f" ({share})" if share else "")
+
+    @property
+    def _ceiling(self) -> str:
+        low, high = number(self.ceiling), number(self.highest)
+        return low if self.highest is None or low == high else f"{low} to {high}"
+
+
+def summed(rows: list[Measured]) -> list[Measured]:
+    """The same with all memories in one row, where they end on one size."""
+    local = [row for row in rows if row.path.transport == "local"]
+    if len(local) < 2 or len({(row.size_bytes, row.unit) for row in local}) > 1:
+        return rows
+    ceilings = [row.ceiling for row in local if row.ceiling is not None]
+    nodes = [row.path.ends[1].numa_node for row in local]
+    whole = replace(
+        local[0],
+        name="host-memory",
+        ends=f"inside nodes {joined(nodes)}",
+        ceiling=min(ceilings),
+        highest=max(ceilings),
+    )
+    return [*(row for row in rows if row not in local), whole]
+
+
+def is_drawn(path: DataPath) -> bool:
+    """Whether the picture shows a path: two ends, none of all pairs, memory by its own cores."""
+    if path.pair or len(path.ends) != 2:
+        return False
+    return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
+
+
+def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:
+    """Which parts of the machine the ends are in, the sender first."""
+    names = [end_name(machine, end) for end in path.ends]
+    if path.two_hosts:
+        return f"{names[0]} {'from' if turned else 'to'} the second host"
+    if path.shares_gpu or (names[0] == names[1] and path.place.kind == "host-host"):
+        return f"inside {names[0]}"
+    first, second = reversed(names) if turned else names
+    return f"{first} to {second}"
+
+
+def end_name(machine: Machine, end: Endpoint) -> str:
+    """`GPU 1`, `node 0`."""
+    if end.gpu is None:
+        return f"node {end.numa_node}"
+    index = {gpu.uuid: str(gpu.index) for gpu in machine.gpus}.get(end.gpu, "")
+    return f"GPU {index or (end.gpu if end.host else '?')}"
