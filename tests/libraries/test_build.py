@@ -312,6 +312,17 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 @pytest.mark.usefixtures("project")
+def test_what_a_killed_build_left_behind_goes(tmp_path: Path) -> None:
+    native = build.build_native()
+    left_behind = tmp_path / "cache/build" / f".building-{native.parent.name}-abc"
+    (left_behind / "tree").mkdir(parents=True)
+    native.unlink()
+    forget()
+    build.build_native()
+    assert not left_behind.exists()
+
+
+@pytest.mark.usefixtures("project")
 def test_what_was_built_needs_no_compiler(
     mpich: Library, without_compiler: Callable[[], None]
 ) -> None:

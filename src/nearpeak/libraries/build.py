@@ -359,7 +359,10 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
     print(f"Building {names} ...", file=sys.stderr, flush=True)
     cmake, ninja = _tool("cmake"), _tool("ninja")
     last = list(folders_of.values())[-1]
-    temporary = Path(tempfile.mkdtemp(prefix=".building-", dir=last.parent))
+    prefix = f".building-{last.name}-"
+    for left_behind in last.parent.glob(f"{prefix}*"):  # by who was killed: the lock is ours
+        shutil.rmtree(left_behind, ignore_errors=True)
+    temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=last.parent))
     try:
         tree, log = temporary / "tree", temporary / "build.log"
         configure = [
