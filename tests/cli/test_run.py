@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.libraries.model import CommandLine
+from nearpeak.libraries.model import CommandLine, Library
 from nearpeak.study import mps, prepare
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
@@ -252,6 +252,16 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
     rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
     assert [row[0] for row in rows] == ["8", "1024"]
     assert all(0 < float(row[1]) < 1e5 for row in rows)
+
+
+def test_what_a_library_lacks_is_said(tmp_path: Path, installed: Callable[[str], Library]) -> None:
+    whole = installed("mpich").prefix
+    for one in whole.iterdir():
+        (tmp_path / one.name).symlink_to(one)
+    (tmp_path / "nearpeak-lacks.txt").write_text("a table\n")
+    done = run_for_real("latency", "--mpi", str(tmp_path), "--sizes", "8", "--slot-ms", "1")
+    assert done.returncode == 0, done.stderr
+    assert "is not as its makers ship it: it lacks a table\n" in done.stderr
 
 
 def test_so_many_ranks(library: str) -> None:

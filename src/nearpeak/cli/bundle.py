@@ -58,6 +58,7 @@ def bundle(
     import re
 
     from nearpeak.bundle.make import make
+    from nearpeak.libraries.model import lacking_words
 
     version = re.fullmatch(r"3\.(\d+)", python)
     if version is None:
@@ -79,7 +80,7 @@ def bundle(
     needs = f"Python {made.manifest.python}, {glibc}"
     typer.echo(f"{output}: {made.size_bytes / 1e6:.1f} MB, for {made.manifest.machine}, {needs}")
     for name, what in made.manifest.lacks.items():
-        typer.echo(f"{name} is not as its makers ship it: it lacks {what}")
+        typer.echo(lacking_words(name, what))
 
 
 def unbundle(

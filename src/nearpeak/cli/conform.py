@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak conform`: which operations of which libraries are broken on which memory."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -121,7 +122,9 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform import run
     from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
+    from nearpeak.libraries.model import lacking_words
     from nearpeak.machine.discover import discover
+    from nearpeak.numbers import printable
     from nearpeak.report.conformed.words import finding
     from nearpeak.study import prepare
     from nearpeak.study.options import Options, library_choice
@@ -137,6 +140,9 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     )
     for contender in contenders:
         run.check_library(contender)
+        if lacks := contender.library.lacks:
+            words = lacking_words(contender.library.name, lacks)
+            print(printable(f"nearpeak: {words}"), file=sys.stderr)
     machine = discover()
     where = run.places(prepare.discover_paths(machine)[0], chosen)
     described = prepare.Programs([one.library for one in contenders]).described

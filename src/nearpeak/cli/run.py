@@ -152,7 +152,7 @@ def launch(
 
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_ceiling, mode_of
-    from nearpeak.libraries.model import CommandLine
+    from nearpeak.libraries.model import CommandLine, lacking_words
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps, prepare
@@ -234,6 +234,8 @@ def launch(
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
     print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
+    if library.lacks:
+        print(printable(f"nearpeak: {lacking_words(library.name, library.lacks)}"), file=sys.stderr)
     print(prepare.shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         jsonl = _jsonl(parts[0])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak trace`: where an application's MPI time goes."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,6 +61,8 @@ def trace(
     from nearpeak.files import check_target, write_whole
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.discover import resolve
+    from nearpeak.libraries.model import lacking_words
+    from nearpeak.numbers import printable
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
@@ -69,6 +72,8 @@ def trace(
         check_target(output)
     points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
+    if library.lacks:
+        print(printable(f"nearpeak: {lacking_words(library.name, library.lacks)}"), file=sys.stderr)
     found = run(command, library)
     if points:
         found.ceilings = ceilings(found, points.times)

@@ -33,6 +33,11 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
 
 
+def lacking_words(name: str, lacks: str) -> str:
+    """Says of a library what was left out of it."""
+    return f"{name} is not as its makers ship it: it lacks {lacks}"
+
+
 class Rank(msgspec.Struct, kw_only=True, frozen=True):
     """Where one rank runs: a host (None: this one) and the logical CPUs it is bound to."""
 

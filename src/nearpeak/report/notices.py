@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nearpeak.journal import resume_study
 from nearpeak.libraries.families import all_families
+from nearpeak.libraries.model import lacking_words
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
@@ -76,8 +77,7 @@ def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
 def _lacking(results: Results) -> Iterator[Notice]:
     for library in results.libraries:
         if library.lacks:
-            text = f"{library.name} is not as its makers ship it: it lacks {library.lacks}."
-            yield Notice(text, tone="note")
+            yield Notice(lacking_words(library.name, library.lacks) + ".", tone="note")
 
 
 def _unaware(results: Results) -> Iterator[Notice]:
