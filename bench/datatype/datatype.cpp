@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "benchmark/slots.hpp"
 #include "group/host_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
@@ -18,8 +19,7 @@ constexpr const char* kDirect = "direct";
 constexpr const char* kByMpi = "mpi";
 constexpr const char* kByKernel = "kernel";
 constexpr int kTag = 1;
-constexpr std::size_t kMostSpread = std::size_t{256} << 20;   // bytes from the first to the last
-constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of buffers that rotate
+constexpr std::size_t kMostSpread = std::size_t{256} << 20;  // bytes from the first to the last
 // Of what is around the payload, at the sender and at the receiver: not the same, so that a gap
 // that was sent is seen.
 constexpr std::uint64_t kOutGaps = 1;
@@ -275,7 +275,7 @@ class DatatypeCase final : public Case {
   }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
-    const std::size_t most = 1 + kMostLookedAt / std::max<std::size_t>(1, in_.layout().stride);
+    const std::size_t most = most_looked_at(in_.layout().stride);
     for (std::size_t slot = 0; slot < std::min(used_, most); ++slot)
       if (auto bad = wrong_in(slot, round)) return bad;
     return std::nullopt;

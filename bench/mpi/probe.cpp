@@ -10,12 +10,12 @@
 #include <deque>
 #include <fstream>
 
+#include "benchmark/calls.hpp"
 #include "benchmark/runner.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/measure.hpp"
 #include "mpi/places.hpp"
 #include "mpi/staging.hpp"
-#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "benchmark/calls.hpp"
 #include "mpi/direct.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/persistent.hpp"
-#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {

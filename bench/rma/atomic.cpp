@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "benchmark/slots.hpp"
+
 namespace nearpeak {
 namespace {
 
 constexpr std::uint64_t kMostDrawn = 31;
-constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of buffers that rotate
 constexpr std::uint64_t kSeed = 1;  // of the gaps, and of results before they are
 // Streams of drawn numbers.
 constexpr std::uint64_t kHeld = 1;
@@ -139,7 +140,7 @@ std::optional<Mismatch> AtomicCase::wrong(std::uint64_t round, Part) const {
   // What was timed has added up to more than the type has exactly.
   if (kMostDrawn * (done_on(0) + 1) > atoms_.type->exact) return std::nullopt;
   const std::size_t used = turn_ > 0 ? slots_ : slot_;
-  const std::size_t most = 1 + kMostLookedAt / SlotBuffer::stride(bytes());
+  const std::size_t most = most_looked_at(SlotBuffer::stride(bytes()));
   for (std::size_t slot = 0; slot < std::min(used, most); ++slot) {
     const std::uint64_t done = done_on(slot);
     auto bad = window_.is_target() ? look(window_.buffer(), slot, done, round) : std::nullopt;
