@@ -4,8 +4,8 @@
 // mean over the ranks.
 #include <algorithm>
 
+#include "pt2pt/over.hpp"
 #include "pt2pt/windows.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {

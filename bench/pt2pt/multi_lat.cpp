@@ -3,8 +3,8 @@
 // Many round trips follow each other behind a barrier, and the time is the mean over the ranks.
 #include <algorithm>
 
+#include "pt2pt/over.hpp"
 #include "pt2pt/ping_pong.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {
