@@ -213,7 +213,7 @@ std::vector<unsigned char> image(const std::vector<Piece>& pieces, std::uint64_t
 }
 
 // Slots of the whole extent: the buffer's, as --reuse asks, if they fit into the host's memory.
-std::size_t slots_for(const CaseContext& context, std::size_t extent) {
+std::size_t slots_of(const CaseContext& context, std::size_t extent) {
   const bool rotates = context.axis(kReuse) == "rotating";
   const std::size_t slots =
       context.group.largest(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
@@ -248,7 +248,7 @@ class DatatypeCase final : public Case {
         type_(shape.type),
         pieces_(checked(shape).pieces),
         extent_(extent_of(pieces_)),
-        slots_(slots_for(context, extent_)),
+        slots_(slots_of(context, extent_)),
         writes_(context.axis(kTouch) == "sender"),
         out_(context.memory, extent_, slots_, context.offset),
         in_(context.memory, extent_, slots_, context.offset),
