@@ -21,4 +21,9 @@ std::uint64_t slots_for(const CaseContext& context, std::uint64_t window) {
   return window * rotating_windows(context.bytes, window, context.cache_bytes);
 }
 
+std::size_t slots_for_one(const CaseContext& context, std::size_t bytes, std::size_t slot_bytes) {
+  if (context.axis(kReuse) != "rotating") return 1;
+  return rotating_windows(bytes, 1, context.cache_bytes, slot_bytes);
+}
+
 }  // namespace nearpeak

@@ -17,6 +17,11 @@ std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uin
 // Slots for windows of so many messages.
 std::uint64_t slots_for(const CaseContext& context, std::uint64_t window);
 
+// Where one message of `bytes` is under way at a time, in slots of as many or of `slot_bytes`:
+// several if buffers rotate, as many as this rank's cache asks for.
+std::size_t slots_for_one(const CaseContext& context, std::size_t bytes,
+                          std::size_t slot_bytes = 0);
+
 // Of what was timed, as rotating buffers may be gigabytes.
 inline constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes
 // Slots, of so many bytes from one to the next; at least one.

@@ -31,10 +31,8 @@ bool moves_nothing(Group& group, const Places& places) {
 
 std::size_t slots_of(const CaseContext& context, const Places& places) {
   const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
-  const bool rotates = context.axis(kReuse) == "rotating";
   // The same on every rank: a persistent operation is of one slot on all of them.
-  const std::size_t slots =
-      context.group.largest(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
+  const std::size_t slots = context.group.largest(slots_for_one(context, bytes));
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
   check_memory(context, "the buffers", {needed, slots * needed, scratch_bytes(places)});

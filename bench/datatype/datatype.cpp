@@ -5,8 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "benchmark/check_memory.hpp"
 #include "benchmark/slots.hpp"
-#include "group/host_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
 #include "sampling/clock.hpp"
@@ -214,13 +214,11 @@ std::vector<unsigned char> image(const std::vector<Piece>& pieces, std::uint64_t
 
 // Slots of the whole extent: the buffer's, as --reuse asks, if they fit into the host's memory.
 std::size_t slots_of(const CaseContext& context, std::size_t extent) {
-  const bool rotates = context.axis(kReuse) == "rotating";
-  const std::size_t slots =
-      context.group.largest(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
+  const std::size_t slots = context.group.largest(slots_for_one(context, extent));
   constexpr std::size_t kImages = 2;  // while what has arrived is looked at
   const std::size_t staged = staging_device(context) != nullptr ? 2 : 0;
-  const std::size_t in_host = kImages + (on_device(context.kind) ? staged : 2 * slots);
-  const std::string why = why_too_much(context.group, in_host * SlotBuffer::stride(extent));
+  const std::size_t stride = SlotBuffer::stride(extent);
+  const std::string why = why_not_in_host(context, 2 * slots * stride, (kImages + staged) * stride);
   if (!why.empty()) throw Unfit(why);
   return slots;
 }

@@ -37,11 +37,6 @@ std::size_t operand_stride(const Atoms& atoms) {
   return SlotBuffer::stride(atoms.operands * atoms.count * atoms.type->bytes);
 }
 
-std::size_t slots_of(const CaseContext& context, const Atoms& atoms, std::size_t bytes) {
-  if (context.axis(kReuse) != "rotating") return 1;
-  return rotating_windows(bytes, 1, context.cache_bytes, operand_stride(atoms));
-}
-
 // `count` numbers, of which number_at() says those of the first kDrawn indices.
 template <class NumberAt>
 std::vector<unsigned char> numbers(const NumberType& type, std::size_t count, NumberAt number_at) {
@@ -77,7 +72,7 @@ AtomicCase::AtomicCase(const CaseContext& context, const Atoms& atoms, bool fetc
     : atoms_(atoms),
       fetches_(fetches),
       writes_(context.axis(kTouch) == "sender" && context.group.leads()),
-      slots_(slots_of(context, atoms_, bytes())),
+      slots_(slots_for_one(context, bytes(), operand_stride(atoms_))),
       window_(context, bytes(), slots_,
               {.origin = context.group.leads(), .target = !context.group.leads()},
               slots_ * (operand_stride(atoms) + SlotBuffer::stride(bytes())),
