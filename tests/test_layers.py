@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports run one way: each package knows those below it alone."""
+"""Imports and includes run one way: each package and each folder knows those below it alone."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
+BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
     {"arrays"},
     {"statistics", "errors", "folders", "numbers", "schemas"},
@@ -25,6 +27,25 @@ LAYERS = [
     {"report"},
     {"bundle"},
     {"cli"},
+]
+# Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
+# are the programs; what composes benchmarks with transports is above both.
+FOLDERS = [
+    {"calls", "options", "payload", "portable"},
+    {"accel", "trace"},
+    {"accel/host", "accel/kernels", "group", "transport"},
+    {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},
+    {"accel/cuda", "accel/hip", "record"},
+    {"benchmark"},
+    {"mpi", "native"},
+    {"native/gpu", "native/host", "native/local", "native/network"},
+    {"pt2pt"},
+    {"mpi/pt2pt"},
+    {"overlap"},
+    {"app", "collective", "datatype", "rma", "stream"},
+    {"native/nccl"},
+    {"native/nccl/collective"},
+    {"."},
 ]
 
 
@@ -74,3 +95,28 @@ def test_what_judges_knows_no_source_of_observations() -> None:
         if name.split(".")[0] in SOURCES
     ]
     assert wrong == []
+
+
+def including() -> Iterator[tuple[str, Path, str]]:
+    """A folder of bench/, a source in it, and a header there that it includes."""
+    for file in sorted(BENCH.rglob("*.?pp")):
+        name = file.relative_to(BENCH)
+        if name.parts[0] not in ("tests", "third_party"):
+            text = file.read_text(encoding="utf-8")
+            for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
+                yield str(name.parent), name, header
+
+
+def test_every_folder_has_its_layer() -> None:
+    found = {folder for folder, _, _ in including()}
+    assert found - set().union(*FOLDERS) == set()
+
+
+def test_includes_run_one_way() -> None:
+    level = {name: number for number, names in enumerate(FOLDERS) for name in names}
+    upward = [
+        f"{name} includes {header}"
+        for folder, name, header in including()
+        if (other := str(Path(header).parent)) != folder and level[other] >= level[folder]
+    ]
+    assert upward == []

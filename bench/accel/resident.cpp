@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "accel/kernels/kernels.hpp"
-
 namespace nearpeak {
 namespace {
 

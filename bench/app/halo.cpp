@@ -195,7 +195,7 @@ class Halo final : public Case {
     if (pack_ == kByMpi) pack_by_mpi();  // it says how long messages are
     std::vector<MessageEnds> ends;
     for (std::size_t i = 0; i < messages_.size(); ++i) ends.push_back(ends_of(i));
-    transfer_ = make_transfer(context.axis("exchange"), comm(), messages_, ends);
+    transfer_ = make_halo_transfer(context.axis("exchange"), comm(), messages_, ends);
   }
 
   MessageEnds ends_of(std::size_t i) {
@@ -306,7 +306,7 @@ class Halo final : public Case {
   std::vector<int> packed_bytes_;  // by MPI
   std::optional<PackedHalo> packed_;
   std::unique_ptr<HaloCells> cells_;
-  std::unique_ptr<Transfer> transfer_;
+  std::unique_ptr<HaloTransfer> transfer_;
   std::unique_ptr<Exchange> staged_;
   PhaseClock clock_;
   const std::size_t round_bytes_;

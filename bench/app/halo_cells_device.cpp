@@ -27,9 +27,9 @@ struct Divider {
 
 // Numbers in device memory, for kernels to read.
 template <class Number>
-class Table {
+class DeviceTable {
  public:
-  Table(Device& device, const std::vector<Number>& numbers)
+  DeviceTable(Device& device, const std::vector<Number>& numbers)
       : buffer_(device.memory(BufferKind::kDevice), numbers.size() * sizeof(Number), 1) {
     buffer_.memory().from_host(buffer_.slot(0), numbers.data(), numbers.size() * sizeof(Number));
   }
@@ -145,8 +145,8 @@ class OnDevice final : public HaloCells {
     return numbers;
   }
 
-  void move(Kernel& kernel, const void* to, const void* from, const Table<std::uint64_t>& boxes,
-            bool at_once) {
+  void move(Kernel& kernel, const void* to, const void* from,
+            const DeviceTable<std::uint64_t>& boxes, bool at_once) {
     const void* const of_boxes = boxes.data();
     const void* const of_pieces = pieces_.data();
     std::uint64_t first = 0;
@@ -184,10 +184,10 @@ class OnDevice final : public HaloCells {
   const std::unique_ptr<Kernel> set_cells_;
   const std::unique_ptr<Kernel> find_wrong_;
   SlotBuffer buffer_;
-  const Table<std::uint64_t> out_boxes_;
-  const Table<std::uint64_t> in_boxes_;
-  const Table<std::uint64_t> pieces_;
-  const Table<std::int64_t> shape_;
+  const DeviceTable<std::uint64_t> out_boxes_;
+  const DeviceTable<std::uint64_t> in_boxes_;
+  const DeviceTable<std::uint64_t> pieces_;
+  const DeviceTable<std::int64_t> shape_;
   const Lookers lookers_;
 };
 

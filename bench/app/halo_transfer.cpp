@@ -6,7 +6,7 @@ namespace {
 
 // All receives before all sends. A message's tag is its number at the sender: a rank may be the
 // neighbour in several directions, or its own.
-class Isend final : public Transfer {
+class Isend final : public HaloTransfer {
  public:
   Isend(MPI_Comm comm, const std::vector<HaloMessage>& messages,
         const std::vector<MessageEnds>& ends)
@@ -34,7 +34,7 @@ class Isend final : public Transfer {
   std::vector<MPI_Request> requests_;
 };
 
-class Persistent final : public Transfer {
+class Persistent final : public HaloTransfer {
  public:
   Persistent(MPI_Comm comm, const std::vector<HaloMessage>& messages,
              const std::vector<MessageEnds>& ends)
@@ -62,7 +62,7 @@ class Persistent final : public Transfer {
   std::vector<MPI_Request> requests_;
 };
 
-class Neighbourhood final : public Transfer {
+class Neighbourhood final : public HaloTransfer {
  public:
   Neighbourhood(MPI_Comm comm, const std::vector<HaloMessage>& messages,
                 const std::vector<MessageEnds>& ends) {
@@ -132,9 +132,9 @@ BoxType::BoxType(const HaloBlock& block, const HaloMessage& message, const Box& 
   MPI_Type_commit(&type_);
 }
 
-std::unique_ptr<Transfer> make_transfer(const std::string& exchange, MPI_Comm comm,
-                                        const std::vector<HaloMessage>& messages,
-                                        const std::vector<MessageEnds>& ends) {
+std::unique_ptr<HaloTransfer> make_halo_transfer(const std::string& exchange, MPI_Comm comm,
+                                                 const std::vector<HaloMessage>& messages,
+                                                 const std::vector<MessageEnds>& ends) {
   if (exchange == "persistent") return std::make_unique<Persistent>(comm, messages, ends);
   if (exchange == "neighbor") return std::make_unique<Neighbourhood>(comm, messages, ends);
   return std::make_unique<Isend>(comm, messages, ends);

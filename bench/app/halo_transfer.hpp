@@ -39,15 +39,15 @@ struct MessageEnds {
   MessageEnd in;
 };
 
-class Transfer {
+class HaloTransfer {
  public:
-  virtual ~Transfer() = default;
+  virtual ~HaloTransfer() = default;
   virtual void run() = 0;  // all that is sent and received, whole
 };
 
 // `exchange`: isend, persistent or neighbor. Collective.
-std::unique_ptr<Transfer> make_transfer(const std::string& exchange, MPI_Comm comm,
-                                        const std::vector<HaloMessage>& messages,
-                                        const std::vector<MessageEnds>& ends);
+std::unique_ptr<HaloTransfer> make_halo_transfer(const std::string& exchange, MPI_Comm comm,
+                                                 const std::vector<HaloMessage>& messages,
+                                                 const std::vector<MessageEnds>& ends);
 
 }  // namespace nearpeak

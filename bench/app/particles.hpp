@@ -15,7 +15,6 @@
 namespace nearpeak::particles {
 
 inline constexpr int kDirections = 26;
-inline constexpr std::uint8_t kStays = 255;  // in place of a direction
 
 // Which rank is next to which.
 class Blocks {

@@ -29,14 +29,18 @@ std::string why_not(const CaseContext& context, const std::string& what, const T
   if (const auto most = context.group.largest(taken.limited); most > context.most_bytes)
     return what + " of a rank take " + bytes_text_up(most) + ": more than --memory-limit " +
            bytes_text(context.most_bytes);
-  std::string why =
-      why_too_much(context.group, (on_device(context.kind) ? 0 : taken.all) + taken.scratch);
+  const std::string why = why_not_in_host(context, taken.all, taken.scratch);
   if (!why.empty()) return why;
   return why_too_much(context.group.gather(need_of_device(context, taken.all)), "device",
                       kMostOfDevice);
 }
 
 }  // namespace
+
+std::string why_not_in_host(const CaseContext& context, std::uint64_t bytes,
+                            std::uint64_t scratch) {
+  return why_too_much(context.group, (on_device(context.kind) ? 0 : bytes) + scratch);
+}
 
 void check_memory(const CaseContext& context, const std::string& what, const Taken& taken) {
   const std::string why = why_not(context, what, taken);

@@ -17,6 +17,11 @@ struct Taken {
   std::uint64_t scratch = 0;  // of the CPU's memory besides, for what is written and looked at
 };
 
+// Why buffers of so many bytes do not fit into the hosts of the ranks, with `scratch` bytes as
+// Taken has them; the same on all ranks, and empty where they fit. Collective.
+std::string why_not_in_host(const CaseContext& context, std::uint64_t bytes,
+                            std::uint64_t scratch = 0);
+
 // Of `what`. Collective; throws Unfit on all ranks where it is too much for one of them.
 void check_memory(const CaseContext& context, const std::string& what, const Taken& taken);
 

@@ -102,7 +102,7 @@ CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
 }
 
 SamplingPolicy Runner::policy_of(const Benchmark& benchmark) const {
-  SamplingPolicy policy = common_.policy();
+  SamplingPolicy policy = usual_policy(common_);
   policy.sync = benchmark.info.sync;
   policy.reduce = benchmark.info.reduce;
   if (benchmark.info.budgeted) policy.budget_us = common_.budget_ms * 1e3;
@@ -447,7 +447,7 @@ void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sample
                      const std::function<double(double us)>& value) {
   group_.barrier();  // the others are ready
   CaseResult result;
-  result.measurement = sampler_.measure(common_.policy(), sampled);
+  result.measurement = sampler_.measure(usual_policy(common_), sampled);
   group_.barrier();
   result.name = name;
   result.window = window;

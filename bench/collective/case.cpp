@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "benchmark/check_memory.hpp"
+#include "benchmark/slots.hpp"
 #include "group/host_memory.hpp"
 
 namespace nearpeak {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;                            // of what is received, before it is
-constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of rotating buffers
+constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
 
 std::size_t in_buffer(const Places& places) {
   if (!places.in_place) return places.in_bytes;
@@ -31,10 +31,8 @@ bool moves_nothing(Group& group, const Places& places) {
 
 std::size_t slots_of(const CaseContext& context, const Places& places) {
   const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
-  const bool rotates = context.axis(kReuse) == "rotating";
   // The same on every rank: a persistent operation is of one slot on all of them.
-  const std::size_t slots =
-      context.group.largest(rotates ? rotating_windows(bytes, 1, context.cache_bytes) : 1);
+  const std::size_t slots = context.group.largest(slots_for_one(context, bytes));
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
   check_memory(context, "the buffers", {needed, slots * needed, scratch_bytes(places)});
@@ -115,7 +113,7 @@ std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
   if (ordered_) return round == 0 ? std::nullopt : left_too_soon();
   // What was timed has sent again and again what it had received.
   if (round == 0 && places_.in_place && places_.overwritten) return std::nullopt;
-  const std::size_t most = 1 + kMostLookedAt / in_->layout().stride;
+  const std::size_t most = most_looked_at(in_->layout().stride);
   for (std::size_t slot = 0; slot < std::min(used_, most); ++slot)
     if (auto bad = wrong_in(slot, round)) {
       bad->slot = slot;

@@ -7,10 +7,10 @@
 namespace nearpeak {
 namespace {
 
-class Blocks final : public Contents {
+class BlockContents final : public Contents {
  public:
-  Blocks(const CaseContext& context, std::size_t out_bytes, std::vector<Block> received,
-         std::vector<Block> or_else)
+  BlockContents(const CaseContext& context, std::size_t out_bytes, std::vector<Block> received,
+                std::vector<Block> or_else)
       : rank_(context.group.rank()),
         size_(context.bytes),
         out_bytes_(out_bytes),
@@ -88,7 +88,8 @@ class SumsOfNumbers final : public Contents {
 
 std::unique_ptr<Contents> blocks(const CaseContext& context, std::size_t out_bytes,
                                  std::vector<Block> received, std::vector<Block> or_else) {
-  return std::make_unique<Blocks>(context, out_bytes, std::move(received), std::move(or_else));
+  return std::make_unique<BlockContents>(context, out_bytes, std::move(received),
+                                         std::move(or_else));
 }
 
 std::unique_ptr<Contents> sums(const CaseContext& context, const NumberType& type, Sums sums) {

@@ -5,7 +5,8 @@
 #include <array>
 #include <cstring>
 
-#include "group/host_memory.hpp"
+#include "benchmark/check_memory.hpp"
+#include "benchmark/slots.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/staging.hpp"
 #include "sampling/clock.hpp"
@@ -18,8 +19,7 @@ constexpr const char* kDirect = "direct";
 constexpr const char* kByMpi = "mpi";
 constexpr const char* kByKernel = "kernel";
 constexpr int kTag = 1;
-constexpr std::size_t kMostSpread = std::size_t{256} << 20;   // bytes from the first to the last
-constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of buffers that rotate
+constexpr std::size_t kMostSpread = std::size_t{256} << 20;  // bytes from the first to the last
 // Of what is around the payload, at the sender and at the receiver: not the same, so that a gap
 // that was sent is seen.
 constexpr std::uint64_t kOutGaps = 1;
@@ -213,14 +213,12 @@ std::vector<unsigned char> image(const std::vector<Piece>& pieces, std::uint64_t
 }
 
 // Slots of the whole extent: the buffer's, as --reuse asks, if they fit into the host's memory.
-std::size_t slots_for(const CaseContext& context, std::size_t extent) {
-  const bool rotates = context.axis(kReuse) == "rotating";
-  const std::size_t slots =
-      context.group.largest(rotates ? rotating_windows(extent, 1, context.cache_bytes) : 1);
+std::size_t slots_of(const CaseContext& context, std::size_t extent) {
+  const std::size_t slots = context.group.largest(slots_for_one(context, extent));
   constexpr std::size_t kImages = 2;  // while what has arrived is looked at
   const std::size_t staged = staging_device(context) != nullptr ? 2 : 0;
-  const std::size_t in_host = kImages + (on_device(context.kind) ? staged : 2 * slots);
-  const std::string why = why_too_much(context.group, in_host * SlotBuffer::stride(extent));
+  const std::size_t stride = SlotBuffer::stride(extent);
+  const std::string why = why_not_in_host(context, 2 * slots * stride, (kImages + staged) * stride);
   if (!why.empty()) throw Unfit(why);
   return slots;
 }
@@ -248,7 +246,7 @@ class DatatypeCase final : public Case {
         type_(shape.type),
         pieces_(checked(shape).pieces),
         extent_(extent_of(pieces_)),
-        slots_(slots_for(context, extent_)),
+        slots_(slots_of(context, extent_)),
         writes_(context.axis(kTouch) == "sender"),
         out_(context.memory, extent_, slots_, context.offset),
         in_(context.memory, extent_, slots_, context.offset),
@@ -275,7 +273,7 @@ class DatatypeCase final : public Case {
   }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
-    const std::size_t most = 1 + kMostLookedAt / std::max<std::size_t>(1, in_.layout().stride);
+    const std::size_t most = most_looked_at(in_.layout().stride);
     for (std::size_t slot = 0; slot < std::min(used_, most); ++slot)
       if (auto bad = wrong_in(slot, round)) return bad;
     return std::nullopt;

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 
 #include "options/options.hpp"
-#include "sampling/clock.hpp"
 
 namespace nearpeak {
 namespace {
@@ -64,7 +64,8 @@ void set_buffers(int file, int bytes) {
   set_option(file, SOL_SOCKET, SO_RCVBUF, bytes);
 }
 
-std::int64_t deadline() { return now_ns() + static_cast<std::int64_t>(kConnectSeconds * 1e9); }
+using Clock = std::chrono::steady_clock;
+Clock::time_point deadline() { return Clock::now() + std::chrono::seconds(kConnectSeconds); }
 
 // One attempt; no socket where it failed.
 Socket try_connect(const std::string& host, int port, int buffer, std::string& error) {
@@ -151,13 +152,14 @@ namespace {
 // Waits for whoever says hello as one that place_of() knows, and puts it there; nullptr is a
 // stranger. What is accepted has the listener's buffers.
 template <class PlaceOf>
-void accept_one(const Socket& listener, std::int64_t end, double patience_s, PlaceOf place_of) {
+void accept_one(const Socket& listener, Clock::time_point end, double patience_s,
+                PlaceOf place_of) {
   while (true) {
     pollfd waiting{listener.file(), POLLIN, 0};
-    const auto left_ms = static_cast<int>((end - now_ns()) / 1'000'000);
-    if (left_ms <= 0 || poll(&waiting, 1, left_ms) == 0)
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) == 0)
       throw std::runtime_error("another rank has not connected within " +
-                               std::to_string(static_cast<int>(kConnectSeconds)) + " s");
+                               std::to_string(kConnectSeconds) + " s");
     Socket made(accept4(listener.file(), nullptr, nullptr, SOCK_CLOEXEC));
     if (made.file() < 0) continue;
     set_timeouts(made.file(), kHelloSeconds);
@@ -180,9 +182,9 @@ void accept_one(const Socket& listener, std::int64_t end, double patience_s, Pla
 }
 
 Socket connect_one(const std::string& host, int port, std::uint32_t index, int buffer,
-                   std::int64_t end, double patience_s) {
+                   Clock::time_point end, double patience_s) {
   std::string error = "no answer";
-  for (; now_ns() < end; poll(nullptr, 0, kRetryMs)) {
+  for (; Clock::now() < end; poll(nullptr, 0, kRetryMs)) {
     Socket made = try_connect(host, port, buffer, error);
     if (made.file() < 0) continue;
     set_option(made.file(), IPPROTO_TCP, TCP_NODELAY, 1);
@@ -202,8 +204,7 @@ Socket connect_one(const std::string& host, int port, std::uint32_t index, int b
     return made;
   }
   throw std::runtime_error("cannot connect to " + host + ", port " + std::to_string(port) +
-                           " within " + std::to_string(static_cast<int>(kConnectSeconds)) +
-                           " s: " + error);
+                           " within " + std::to_string(kConnectSeconds) + " s: " + error);
 }
 
 }  // namespace
@@ -211,7 +212,7 @@ Socket connect_one(const std::string& host, int port, std::uint32_t index, int b
 std::vector<Socket> accept_streams(const Socket& listener, const std::vector<int>& buffers,
                                    double patience_s) {
   std::vector<Socket> all(buffers.size());
-  const std::int64_t end = deadline();
+  const Clock::time_point end = deadline();
   for (std::uint32_t i = 0; i < buffers.size(); ++i) {
     // The size of its buffers is agreed when a connection begins: they come in this order.
     set_buffers(listener.file(), buffers[i]);
@@ -224,7 +225,7 @@ std::vector<Socket> accept_streams(const Socket& listener, const std::vector<int
 std::vector<Socket> connect_streams(const std::string& host, int port,
                                     const std::vector<int>& buffers, double patience_s) {
   std::vector<Socket> all;
-  const std::int64_t end = deadline();
+  const Clock::time_point end = deadline();
   for (std::uint32_t i = 0; i < buffers.size(); ++i)
     all.push_back(connect_one(host, port, kStreams + i, buffers[i], end, patience_s));
   return all;
@@ -232,7 +233,7 @@ std::vector<Socket> connect_streams(const std::string& host, int port,
 
 SocketGroup::SocketGroup(const Socket& listener, int size, double patience_s)
     : rank_(kLeaderRank), size_(size), to_(static_cast<std::size_t>(size)) {
-  const std::int64_t end = deadline();
+  const Clock::time_point end = deadline();
   for (int missing = size - 1; missing > 0; --missing)
     accept_one(listener, end, patience_s, [&](std::uint32_t index) {
       return index > 0 && index < to_.size() ? &to_[index] : nullptr;

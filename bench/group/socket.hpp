@@ -27,7 +27,7 @@ class Socket {
 Socket listen_on(const std::string& address, int port);
 int port_of(const Socket& listener);
 
-constexpr double kConnectSeconds = 20;  // how long processes wait for each other to come
+constexpr int kConnectSeconds = 20;  // how long processes wait for each other to come
 
 // Connections of two processes, to carry payload. `buffers` holds for each the bytes of its
 // socket buffers, or 0 where the kernel is to choose and adapt. After `patience_s` without a byte

@@ -10,9 +10,9 @@
 
 namespace nearpeak {
 
-class Direct final : public Transport {
+class DirectTransport final : public Transport {
  public:
-  Direct(MPI_Comm comm, const Messages& messages, const Buffers& buffers)
+  DirectTransport(MPI_Comm comm, const Messages& messages, const Buffers& buffers)
       : comm_(comm), peer_(messages.peer), out_(buffers.out), in_(buffers.in) {
     requests_.resize(2 * messages.window);
   }

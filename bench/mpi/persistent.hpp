@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages by MPI through requests that are made once and started for every message (MPI 4,
-// section 3.9). What is called one by one is as in Direct.
+// section 3.9). What is called one by one is as in DirectTransport.
 #pragma once
 
 #include <mpi.h>
@@ -69,30 +69,31 @@ inline std::string why_no_requests(const Messages& messages) {
          " buffers is too many: larger messages or --reuse fixed have fewer";
 }
 
-class Persistent final : public Transport {
+class PersistentTransport final : public Transport {
  public:
-  Persistent(MPI_Comm comm, const Messages& messages, const Buffers& buffers)
+  PersistentTransport(MPI_Comm comm, const Messages& messages, const Buffers& buffers)
       : one_by_one_(comm, messages, buffers),
         sends_(messages, messages.sends,
                [&](std::size_t slot, MPI_Request& request) {
                  MPI_Send_init(buffers.out.slot(slot), static_cast<int>(messages.bytes), MPI_BYTE,
-                               messages.peer, Direct::kTag, comm, &request);
+                               messages.peer, DirectTransport::kTag, comm, &request);
                }),
         receives_(messages, messages.receives,
                   [&](std::size_t slot, MPI_Request& request) {
                     MPI_Recv_init(buffers.in.slot(slot), static_cast<int>(messages.bytes), MPI_BYTE,
-                                  messages.peer, Direct::kTag, comm, &request);
+                                  messages.peer, DirectTransport::kTag, comm, &request);
                   }),
         started_(2 * messages.window) {
-    MPI_Send_init(nullptr, 0, MPI_BYTE, messages.peer, Direct::kTag, comm, &empty_send_);
-    MPI_Recv_init(nullptr, 0, MPI_BYTE, messages.peer, Direct::kTag, comm, &empty_receive_);
+    MPI_Send_init(nullptr, 0, MPI_BYTE, messages.peer, DirectTransport::kTag, comm, &empty_send_);
+    MPI_Recv_init(nullptr, 0, MPI_BYTE, messages.peer, DirectTransport::kTag, comm,
+                  &empty_receive_);
   }
-  ~Persistent() override {
+  ~PersistentTransport() override {
     MPI_Request_free(&empty_send_);
     MPI_Request_free(&empty_receive_);
   }
-  Persistent(const Persistent&) = delete;
-  Persistent& operator=(const Persistent&) = delete;
+  PersistentTransport(const PersistentTransport&) = delete;
+  PersistentTransport& operator=(const PersistentTransport&) = delete;
 
   void begin_send(std::size_t slot, std::size_t bytes) override {
     started_.start(bytes == 0 ? empty_send_ : sends_.next(slot));
@@ -110,7 +111,7 @@ class Persistent final : public Transport {
   void exchange(std::size_t slot, std::size_t bytes) override { one_by_one_.exchange(slot, bytes); }
 
  private:
-  Direct one_by_one_;
+  DirectTransport one_by_one_;
   RequestsOfSlots sends_;
   RequestsOfSlots receives_;
   MPI_Request empty_send_ = MPI_REQUEST_NULL;  // one at a time

@@ -10,12 +10,12 @@
 #include <deque>
 #include <fstream>
 
+#include "benchmark/calls.hpp"
 #include "benchmark/runner.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/measure.hpp"
 #include "mpi/places.hpp"
 #include "mpi/staging.hpp"
-#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {
@@ -76,21 +76,21 @@ void get(const Ends& ends) {
   });
 }
 
-struct Operation {
+struct ProbeOperation {
   ProbeOperationInfo info;
   void (*run)(const Ends&);
 };
 
-const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all{{{"put", "MPI_Put between two fences"}, put},
-                                          {{"get", "MPI_Get between two fences"}, get}};
+const std::vector<ProbeOperation>& operations() {
+  static const std::vector<ProbeOperation> all{{{"put", "MPI_Put between two fences"}, put},
+                                               {{"get", "MPI_Get between two fences"}, get}};
   return all;
 }
 
 // An operation as a case, so that it is verified as a benchmark is.
 class OperationCase final : public Case {
  public:
-  OperationCase(const CaseContext& context, const Operation& operation)
+  OperationCase(const CaseContext& context, const ProbeOperation& operation)
       : operation_(operation),
         context_(context),
         out_(context.memory, context.bytes, 1, context.offset),
@@ -119,7 +119,7 @@ class OperationCase final : public Case {
  private:
   int peer() const { return 1 - context_.group.rank(); }
 
-  const Operation& operation_;
+  const ProbeOperation& operation_;
   const CaseContext context_;
   SlotBuffer out_;
   SlotBuffer in_;
@@ -127,12 +127,12 @@ class OperationCase final : public Case {
 
 // What is tried under a name: a benchmark between two ranks in each way to call the library, one of
 // more ranks in the usual way, or an operation.
-struct Tried {
+struct Subject {
   Benchmark benchmark;
   std::vector<Axes> axes;
 };
 
-Tried tried(const Benchmark& benchmark, bool host) {
+Subject subject_of(const Benchmark& benchmark, bool host) {
   Axes axes;
   std::vector<std::string> calls{""};
   for (const Axis& axis : axes_of(benchmark)) {
@@ -142,7 +142,7 @@ Tried tried(const Benchmark& benchmark, bool host) {
     if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
   }
   std::erase(calls, kPersistent);
-  Tried out{benchmark, {}};
+  Subject out{benchmark, {}};
   for (const std::string& way : calls) {
     if (!way.empty()) axes[kCalls] = way;
     out.axes.push_back(axes);
@@ -151,11 +151,11 @@ Tried tried(const Benchmark& benchmark, bool host) {
 }
 
 // `name` is of those that parse_operations() lets through.
-Tried find(const std::string& name, bool host) {
-  if (const Benchmark* const benchmark = benchmark_named(name)) return tried(*benchmark, host);
+Subject find(const std::string& name, bool host) {
+  if (const Benchmark* const benchmark = benchmark_named(name)) return subject_of(*benchmark, host);
   const auto& all = operations();
-  const Operation& operation = *std::find_if(
-      all.begin(), all.end(), [&](const Operation& one) { return one.info.name == name; });
+  const ProbeOperation& operation = *std::find_if(
+      all.begin(), all.end(), [&](const ProbeOperation& one) { return one.info.name == name; });
   return {{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
            .make =
                [&operation](const CaseContext& context) {
@@ -189,14 +189,14 @@ class Attempt {
         trial_(trial),
         devices_(devices),
         group_(group),
-        tried_(find(trial.operation, !need_device(trial.kinds))) {
+        subject_(find(trial.operation, !need_device(trial.kinds))) {
     command_.common = command.common;
     command_.offset = trial.offset;
   }
 
   // How it ended. Collective, with an error that this rank's library returns as its end.
   ProbeOutcome run() {
-    const RankRule& rule = tried_.benchmark.info.ranks;
+    const RankRule& rule = subject_.benchmark.info.ranks;
     if (!rule.fits(group_.size()))
       return {.status = kNotTried,
               .message = trial_.operation + " runs on " + rule.text() + ", not on " +
@@ -209,7 +209,7 @@ class Attempt {
       return {.status = kNotTried, .message = error.what()};
     }
     ProbeOutcome good{.status = kOk};
-    for (const Axes& axes : tried_.axes) {
+    for (const Axes& axes : subject_.axes) {
       ProbeOutcome outcome = looked_at(axes);
       if (outcome.status != kOk) return outcome;
       if (good.message.empty()) good.message = outcome.message;
@@ -230,7 +230,7 @@ class Attempt {
 
  private:
   ProbeOutcome looked_at(const Axes& axes) {
-    const std::size_t bytes = tried_.benchmark.info.sized ? kBufferBytes : 0;
+    const std::size_t bytes = subject_.benchmark.info.sized ? kBufferBytes : 0;
     if (trial_.check == kChurnCheck) return at_size(bytes, axes, &Attempt::churn);
     if (trial_.check == kLeakCheck) return at_size(bytes, axes, &Attempt::leak);
     return data(axes);
@@ -240,8 +240,8 @@ class Attempt {
     ProbeOutcome last{.status = kNotTried};
     bool good = false;
     std::vector<std::size_t> sizes = trial_.sizes;
-    if (!tried_.benchmark.info.sized) sizes = {0};
-    std::erase_if(sizes, [&](std::size_t size) { return !tried_.benchmark.info.has_size(size); });
+    if (!subject_.benchmark.info.sized) sizes = {0};
+    std::erase_if(sizes, [&](std::size_t size) { return !subject_.benchmark.info.has_size(size); });
     if (sizes.empty()) last.message = "of no size that was asked for";
     for (const std::size_t bytes : sizes) {
       ProbeOutcome outcome = at_size(bytes, axes, &Attempt::once);
@@ -277,8 +277,8 @@ class Attempt {
 
   std::unique_ptr<Runner::Tried> make() {
     if (++made_ % kToldEvery == 0) begin();
-    return runner_.make(tried_.benchmark, context_of(command_, devices_, trial_.kinds, group_,
-                                                     *size_, axes_, trial_.allocator));
+    return runner_.make(subject_.benchmark, context_of(command_, devices_, trial_.kinds, group_,
+                                                       *size_, axes_, trial_.allocator));
   }
 
   ProbeOutcome judged(const std::optional<WrongData>& wrong, const std::string& when = "") const {
@@ -403,7 +403,7 @@ class Attempt {
   const Trial& trial_;
   const DeviceChoice& devices_;
   MpiGroup& group_;
-  const Tried tried_;
+  const Subject subject_;
   std::optional<std::size_t> size_;
   Axes axes_;
   int made_ = 0;
@@ -413,7 +413,7 @@ class Attempt {
 
 std::vector<ProbeOperationInfo> probe_operations() {
   std::vector<ProbeOperationInfo> infos;
-  for (const Operation& operation : operations())
+  for (const ProbeOperation& operation : operations())
     if (benchmark_named(operation.info.name) == nullptr) infos.push_back(operation.info);
   return infos;
 }

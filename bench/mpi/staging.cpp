@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "benchmark/calls.hpp"
 #include "mpi/direct.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/persistent.hpp"
-#include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {
 namespace {
@@ -25,7 +25,7 @@ class Staging {
         in_(memory_for_mpi(context), messages.bytes, places(messages.receives, messages)) {}
 
  protected:
-  static constexpr int kTag = Direct::kTag;
+  static constexpr int kTag = DirectTransport::kTag;
 
   MPI_Comm comm_;
   int peer_;
@@ -239,8 +239,8 @@ class PipelinedStaging final : public Transport, Staging {
 std::unique_ptr<Transport> unstaged(const CaseContext& context, const Messages& messages,
                                     const Buffers& buffers) {
   if (calls_are(context, kPersistent))
-    return std::make_unique<Persistent>(comm_of(context.group), messages, buffers);
-  return std::make_unique<Direct>(comm_of(context.group), messages, buffers);
+    return std::make_unique<PersistentTransport>(comm_of(context.group), messages, buffers);
+  return std::make_unique<DirectTransport>(comm_of(context.group), messages, buffers);
 }
 
 Device* staging_device(const CaseContext& context) {

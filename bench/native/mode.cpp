@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "pt2pt/pair_case.hpp"
+#include "benchmark/slots.hpp"
 
 namespace nearpeak {
 namespace {

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "options/omb.hpp"
-#include "record/record.hpp"
 
 namespace nearpeak {
 namespace {
@@ -20,7 +19,6 @@ namespace {
 constexpr char kInFlight[] = "64M";
 // GPUs need more to be busy, and 64 messages of 4 MiB are a window as in OMB.
 constexpr char kDeviceInFlight[] = "256M";
-constexpr double kDeviceWarmupS = 0.005;  // clocks of devices rise while they work
 constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
 
 // For CLI11 nan lies in every range.
@@ -172,15 +170,6 @@ std::uint64_t largest_cache() {
   return largest;
 }
 
-std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes,
-                               std::size_t slot_bytes) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  const std::uint64_t each = std::max<std::uint64_t>(bytes, 64) * window;
-  const std::uint64_t wanted = 2 * cache_bytes / each + 1;
-  const std::uint64_t most = kMostBytes / std::max<std::uint64_t>(each, slot_bytes * window);
-  return std::max<std::uint64_t>(2, std::min(wanted, most));
-}
-
 void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--sizes", sizes, "bytes of a message: 0:64M (powers of two), 8,1000,4K")
       ->capture_default_str();
@@ -240,16 +229,6 @@ std::vector<std::size_t> CommonOptions::ordered_sizes(const std::vector<std::siz
   const bool asked = usual.empty() || sizes != CommonOptions{}.sizes;
   auto out = asked ? parse_sizes(sizes) : usual;
   if (seed) std::shuffle(out.begin(), out.end(), std::mt19937_64(*seed));
-  return out;
-}
-
-SamplingPolicy CommonOptions::policy() const {
-  SamplingPolicy out;
-  out.slot_s = slot_ms / 1e3;
-  out.limit_s = limit_s;
-  out.least_samples = least_samples;
-  if (with_device) out.min_warmup_s = kDeviceWarmupS;
-  out.keep_ranks = keep_ranks;
   return out;
 }
 

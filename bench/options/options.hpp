@@ -2,19 +2,20 @@
 // The command-line options that the two measuring programs share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "sampling/sampler.hpp"
-
 namespace CLI {
 class App;
 }
 
 namespace nearpeak {
+
+inline constexpr const char* kVersion = "0.1.0";
 
 // Bad input: one line that says what to do; exit status 2.
 class BadInput : public std::runtime_error {
@@ -55,7 +56,6 @@ struct CommonOptions {
   // The sizes in the order in which they are to be measured: as given, or shuffled by the seed.
   // `usual`: of an application, those where nobody asked for others. Throws BadInput.
   std::vector<std::size_t> ordered_sizes(const std::vector<std::size_t>& usual = {}) const;
-  SamplingPolicy policy() const;
   // The limit of the bytes in flight, as it was given or by default.
   std::string most_in_flight() const;
   // Messages in flight at a size: the window, or fewer where they would be more than in_flight
@@ -95,10 +95,5 @@ std::vector<int> parse_cpus(const std::string& text);
 
 // Bytes of the largest cache of this machine's first CPU.
 std::uint64_t largest_cache();
-
-// How many windows of `window` messages of `bytes` a rotating case goes through: at least 2, more
-// than twice `cache_bytes` in all, but at most 1 GiB of slots of `slot_bytes` (0: of the message).
-std::uint64_t rotating_windows(std::size_t bytes, std::uint64_t window, std::uint64_t cache_bytes,
-                               std::size_t slot_bytes = 0);
 
 }  // namespace nearpeak

@@ -9,9 +9,9 @@ namespace nearpeak {
 namespace {
 
 // A message each way, on its way.
-class Exchange {
+class BothWays {
  public:
-  Exchange(MPI_Comm comm, const Messages& messages, const Buffers& buffers)
+  BothWays(MPI_Comm comm, const Messages& messages, const Buffers& buffers)
       : comm_(comm),
         peer_(messages.peer),
         count_(static_cast<int>(messages.bytes)),
@@ -37,17 +37,17 @@ class Exchange {
   std::array<MPI_Request, 2> requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-class Beginning final : private End<Exchange>, public Overlapping<PairCase<Exchange>> {
+class Beginning final : private End<BothWays>, public Overlapping<PairCase<BothWays>> {
  public:
   Beginning(std::unique_ptr<Beside> beside, const CaseContext& context, const Messages& messages)
       : End(context, messages,
             [&](const Buffers& buffers) {
-              return std::make_unique<Exchange>(comm_of(context.group), messages, buffers);
+              return std::make_unique<BothWays>(comm_of(context.group), messages, buffers);
             }),
         Overlapping(std::move(beside), context, messages, slots.both(), *End::transport) {}
 
  private:
-  Exchange& exchange() { return PairCase<Exchange>::transport(); }
+  BothWays& exchange() { return PairCase<BothWays>::transport(); }
   void begin() override {
     exchange().begin(outgoing(0, bytes()));
     next_window();

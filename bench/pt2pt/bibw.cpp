@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A window of messages both ways at once. An iteration is one window each way and an empty
 // exchange, after which each rank knows that the other has everything.
+#include "pt2pt/over.hpp"
 #include "pt2pt/windows.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {

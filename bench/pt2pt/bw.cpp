@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A window of messages one way. An iteration is one window and its empty reply.
+#include "pt2pt/over.hpp"
 #include "pt2pt/windows.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {

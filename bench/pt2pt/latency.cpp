@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pong between two ranks. An iteration is one round trip.
+#include "pt2pt/over.hpp"
 #include "pt2pt/ping_pong.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {

@@ -2,10 +2,8 @@
 // Several pairs of ranks at once, each a window of messages one way: rank i of the first half sends
 // to rank i of the second. Many windows follow each other behind a barrier, and the time is the
 // mean over the ranks.
-#include <algorithm>
-
+#include "pt2pt/over.hpp"
 #include "pt2pt/windows.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {
@@ -16,7 +14,7 @@ class MultiplePairs final : public OneWay<T> {
   MultiplePairs(const CaseContext& context, const Messages& messages, const Buffers& buffers,
                 T& over)
       : OneWay<T>(context, messages, buffers, over),
-        windows_(std::clamp<std::uint64_t>(kBytes / (context.bytes * messages.window), 1, kMost)) {}
+        windows_(times_by_many(context.bytes * messages.window)) {}
 
   static Messages wanted(const CaseContext& context) {
     const int pairs = context.group.size() / 2;
@@ -32,12 +30,7 @@ class MultiplePairs final : public OneWay<T> {
   }
 
  private:
-  // Windows in an iteration, of which the beginning and the end of the slowest pair are to be a
-  // small part: so many bytes of a pair, or so many windows.
-  static constexpr std::uint64_t kBytes = std::uint64_t{16} << 20;
-  static constexpr std::uint64_t kMost = 64;
-
-  const std::uint64_t windows_;
+  const std::uint64_t windows_;  // in an iteration
 };
 
 const Register entry(Over<MultiplePairs>::benchmark({

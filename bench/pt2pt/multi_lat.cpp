@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pongs of several pairs of ranks at once: rank i of the first half with rank i of the second.
 // Many round trips follow each other behind a barrier, and the time is the mean over the ranks.
-#include <algorithm>
-
+#include "pt2pt/over.hpp"
 #include "pt2pt/ping_pong.hpp"
-#include "transport/over.hpp"
 
 namespace nearpeak {
 namespace {
@@ -14,9 +12,7 @@ class MultipleLatencies final : public PingPong<T> {
  public:
   MultipleLatencies(const CaseContext& context, const Messages& messages, const Buffers& buffers,
                     T& over)
-      : PingPong<T>(context, messages, buffers, over),
-        trips_(std::clamp<std::uint64_t>(kBytes / std::max<std::size_t>(context.bytes, 1), 1,
-                                         kMost)) {}
+      : PingPong<T>(context, messages, buffers, over), trips_(times_by_many(context.bytes)) {}
 
   static Messages wanted(const CaseContext& context) {
     const int pairs = context.group.size() / 2;
@@ -30,12 +26,7 @@ class MultipleLatencies final : public PingPong<T> {
   }
 
  private:
-  // Round trips in an iteration, of which the time in which not all pairs are at work is to be a
-  // small part: so many bytes one way, or so many round trips.
-  static constexpr std::uint64_t kBytes = std::uint64_t{16} << 20;
-  static constexpr std::uint64_t kMost = 64;
-
-  const std::uint64_t trips_;
+  const std::uint64_t trips_;  // in an iteration
 };
 
 const Register entry(Over<MultipleLatencies>::benchmark({

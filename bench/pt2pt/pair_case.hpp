@@ -8,25 +8,17 @@
 #include <vector>
 
 #include "benchmark/benchmark.hpp"
+#include "benchmark/calls.hpp"
+#include "benchmark/slots.hpp"
 
 namespace nearpeak {
 
-// The axis of the ways to call MPI. Persistent requests are a transport's affair (mpi/staging.cpp):
-// the benchmark calls it as with nonblocking ones.
-inline constexpr const char* kCalls = "calls";
-inline constexpr const char* kBlocking = "blocking";
-inline constexpr const char* kPersistent = "persistent";
-inline bool calls_are(const CaseContext& context, const std::string& way) {
-  const auto calls = context.axes.find(kCalls);
-  return calls != context.axes.end() && calls->second == way;
-}
-
-// Slots for windows of so many messages, as --reuse asks.
-inline std::uint64_t slots_for(const CaseContext& context, std::uint64_t window) {
-  const std::string& reuse = context.axis(kReuse);
-  if (reuse == "single") return 1;
-  if (reuse == "fixed") return window;
-  return window * rotating_windows(context.bytes, window, context.cache_bytes);
+// How often messages of so many bytes are sent in an iteration of many pairs, so that the time in
+// which not all pairs are at work is a small part of it.
+inline std::uint64_t times_by_many(std::size_t bytes) {
+  constexpr std::uint64_t kBytes = std::uint64_t{16} << 20;
+  constexpr std::uint64_t kMost = 64;
+  return std::clamp<std::uint64_t>(kBytes / std::max<std::size_t>(bytes, 1), 1, kMost);
 }
 
 // T is the transport: a final class where calls must cost nothing, else Transport itself.
@@ -108,7 +100,6 @@ class PairCase : public Case {
   const Messages& messages() const { return messages_; }
 
  private:
-  static constexpr std::size_t kCheckedBytes = std::size_t{64} << 20;
   static constexpr std::uint64_t kCheckedTurns = 64;
 
   // A step through all windows that no prefetcher follows: near the golden section.
@@ -124,7 +115,7 @@ class PairCase : public Case {
   // Windows that are spoiled and looked at after the timing, from the first: not gigabytes of them.
   std::uint64_t checked() const {
     const std::size_t each = SlotBuffer::stride(bytes()) * messages_.window;
-    return std::min(windows_, std::max<std::uint64_t>(kCheckedBytes / each, 1));
+    return std::min(windows_, std::max<std::uint64_t>(kMostLookedAt / each, 1));
   }
   std::uint64_t seed_of(int sender) const { return payload_seed(sender, bytes()); }
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "options/options.hpp"
+
 extern char** environ;
 
 namespace nearpeak {

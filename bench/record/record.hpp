@@ -13,8 +13,6 @@
 
 namespace nearpeak {
 
-inline constexpr const char* kVersion = "0.1.0";
-
 using Axes = std::map<std::string, std::string>;  // axis name -> value
 
 // The accelerator that a participant took, as its driver names it.

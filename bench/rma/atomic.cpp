@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "benchmark/slots.hpp"
+
 namespace nearpeak {
 namespace {
 
 constexpr std::uint64_t kMostDrawn = 31;
-constexpr std::size_t kMostLookedAt = std::size_t{64} << 20;  // bytes of buffers that rotate
 constexpr std::uint64_t kSeed = 1;  // of the gaps, and of results before they are
 // Streams of drawn numbers.
 constexpr std::uint64_t kHeld = 1;
@@ -34,11 +35,6 @@ Atoms added(const Elements& elements) {
 // Of the operands, of which each operation on a slot takes another row.
 std::size_t operand_stride(const Atoms& atoms) {
   return SlotBuffer::stride(atoms.operands * atoms.count * atoms.type->bytes);
-}
-
-std::size_t slots_of(const CaseContext& context, const Atoms& atoms, std::size_t bytes) {
-  if (context.axis(kReuse) != "rotating") return 1;
-  return rotating_windows(bytes, 1, context.cache_bytes, operand_stride(atoms));
 }
 
 // `count` numbers, of which number_at() says those of the first kDrawn indices.
@@ -76,7 +72,7 @@ AtomicCase::AtomicCase(const CaseContext& context, const Atoms& atoms, bool fetc
     : atoms_(atoms),
       fetches_(fetches),
       writes_(context.axis(kTouch) == "sender" && context.group.leads()),
-      slots_(slots_of(context, atoms_, bytes())),
+      slots_(slots_for_one(context, bytes(), operand_stride(atoms_))),
       window_(context, bytes(), slots_,
               {.origin = context.group.leads(), .target = !context.group.leads()},
               slots_ * (operand_stride(atoms) + SlotBuffer::stride(bytes())),
@@ -139,7 +135,7 @@ std::optional<Mismatch> AtomicCase::wrong(std::uint64_t round, Part) const {
   // What was timed has added up to more than the type has exactly.
   if (kMostDrawn * (done_on(0) + 1) > atoms_.type->exact) return std::nullopt;
   const std::size_t used = turn_ > 0 ? slots_ : slot_;
-  const std::size_t most = 1 + kMostLookedAt / SlotBuffer::stride(bytes());
+  const std::size_t most = most_looked_at(SlotBuffer::stride(bytes()));
   for (std::size_t slot = 0; slot < std::min(used, most); ++slot) {
     const std::uint64_t done = done_on(slot);
     auto bad = window_.is_target() ? look(window_.buffer(), slot, done, round) : std::nullopt;

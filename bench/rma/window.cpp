@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "group/host_memory.hpp"
+#include "benchmark/check_memory.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/mpi_group.hpp"
 
@@ -65,7 +65,7 @@ std::string why_not(const CaseContext& context, std::size_t bytes, std::size_t s
   if (!why.empty()) return why;
   if (how == kShared && !context.group.everywhere(share_a_host(comm_of(context.group))))
     return "ranks on several hosts share no memory: choose another --win";
-  return why_too_much(context.group, (on_device(context.kind) ? 0 : bytes) + scratch_bytes);
+  return why_not_in_host(context, bytes, scratch_bytes);
 }
 
 }  // namespace

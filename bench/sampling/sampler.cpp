@@ -349,6 +349,17 @@ class Sampler::Run {
   double spent_ns_ = 0;
 };
 
+SamplingPolicy usual_policy(const CommonOptions& options) {
+  constexpr double kDeviceWarmupS = 0.005;
+  SamplingPolicy out;
+  out.slot_s = options.slot_ms / 1e3;
+  out.limit_s = options.limit_s;
+  out.least_samples = options.least_samples;
+  if (options.with_device) out.min_warmup_s = kDeviceWarmupS;
+  out.keep_ranks = options.keep_ranks;
+  return out;
+}
+
 Measurement Sampler::measure(const SamplingPolicy& policy, Sampled& sampled) {
   return Run(group_, clock_, policy, sampled).measure();
 }

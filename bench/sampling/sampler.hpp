@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "group/group.hpp"
+#include "options/options.hpp"
 #include "sampling/clock.hpp"
 
 namespace nearpeak {
@@ -43,6 +44,8 @@ struct SamplingPolicy {
   Reduce reduce = Reduce::kLeader;
   bool keep_ranks = false;  // also the samples of every rank
 };
+// As the options ask.
+SamplingPolicy usual_policy(const CommonOptions& options);
 
 struct Measurement {
   std::vector<double> samples_us;              // per iteration, in order; empty unless leading

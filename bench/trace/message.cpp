@@ -111,7 +111,7 @@ int rank_in(MPI_Comm comm) { return members_of_comm(comm).own; }
 int peer_in(MPI_Comm comm, int rank) { return peer_among(members_of_comm(comm), rank); }
 int peer_of_window(MPI_Win window, int rank) { return peer_among(members_of_window(window), rank); }
 
-void remember(int maker, const Persistent& made) {
+void remember(int maker, const PersistentRequest& made) {
   requests.drop(made.request);  // of one that was freed unseen
   requests.put(made.request, {maker, made.start, made.part_bytes});
 }

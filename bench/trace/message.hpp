@@ -19,7 +19,7 @@ struct Message {
 };
 
 // A call that makes a persistent request, and what each of its starts is. It moves nothing itself.
-struct Persistent {
+struct PersistentRequest {
   MPI_Request request;
   Message start;
   std::int64_t part_bytes = -1;  // of what counts as its parts are ready
@@ -70,13 +70,16 @@ inline Message filled(const void* data, const MPI_Status& status) {
   return {received_bytes(status), data};
 }
 
-inline Persistent persistent(MPI_Request request, const Message& start) { return {request, start}; }
-inline Persistent partitioned(MPI_Request request, int parts, const Message& part, bool sends) {
+inline PersistentRequest persistent(MPI_Request request, const Message& start) {
+  return {request, start};
+}
+inline PersistentRequest partitioned(MPI_Request request, int parts, const Message& part,
+                                     bool sends) {
   Message start = part;
   start.bytes = sends ? -1 : parts * part.bytes;
   return {request, start, part.bytes};
 }
-void remember(int maker, const Persistent& made);
+void remember(int maker, const PersistentRequest& made);
 Message started(MPI_Request request);
 inline Starts each_started(int n, const MPI_Request* requests) { return {n, requests}; }
 Message ready(int parts, MPI_Request request);

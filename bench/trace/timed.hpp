@@ -17,7 +17,8 @@ inline void count(int operation, const Message& message, std::uint64_t ticks, st
   const bool device = message.data != nullptr && on_device(message.data, now);
   add({operation, message.maker, message.bytes, device, message.peer}, ticks, now);
 }
-inline void count(int operation, const Persistent& made, std::uint64_t ticks, std::uint64_t now) {
+inline void count(int operation, const PersistentRequest& made, std::uint64_t ticks,
+                  std::uint64_t now) {
   remember(operation, made);
   count(operation, Message{}, ticks, now);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-class HostMemory final : public HostReachable {
+class PlainMemory final : public HostReachable {
  public:
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
@@ -32,7 +32,7 @@ void HostReachable::from_host(void* to, const void* host, std::size_t bytes) {
 }
 
 Memory& host_memory() {
-  static HostMemory memory;
+  static PlainMemory memory;
   return memory;
 }
 

@@ -102,12 +102,12 @@ class NvidiaDevice final : public Device {
 };
 
 // A queue of the host device.
-class Queue final : public Stream {
+class AccQueue final : public Stream {
  public:
-  Queue(const Runtime& runtime, int number) : runtime_(runtime), number_(number) {}
+  AccQueue(const Runtime& runtime, int number) : runtime_(runtime), number_(number) {}
   void synchronize() override { runtime_.acc_wait(number_); }
   void wait_for(Stream& other) override {
-    runtime_.acc_wait_async(static_cast<Queue&>(other).number(), number_);
+    runtime_.acc_wait_async(static_cast<AccQueue&>(other).number(), number_);
   }
   bool finished() override { return runtime_.acc_async_test(number_) != 0; }
   int number() const { return number_; }
@@ -122,7 +122,7 @@ class QueueEvent final : public Event {
  public:
   QueueEvent(const Runtime& runtime, int number) : runtime_(runtime), number_(number) {}
   void record(Stream& stream) override {
-    runtime_.acc_wait_async(static_cast<Queue&>(stream).number(), number_);
+    runtime_.acc_wait_async(static_cast<AccQueue&>(stream).number(), number_);
   }
   bool reached() override { return runtime_.acc_async_test(number_) != 0; }
 
@@ -157,10 +157,10 @@ class HostDevice final : public Device {
     runtime_.acc_memcpy_to_device(to, from, bytes);
   }
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
-    runtime_.acc_memcpy_to_device_async(to, from, bytes, static_cast<Queue&>(stream).number());
+    runtime_.acc_memcpy_to_device_async(to, from, bytes, static_cast<AccQueue&>(stream).number());
   }
   std::unique_ptr<Stream> new_stream() override {
-    return std::make_unique<Queue>(runtime_, queues_++);
+    return std::make_unique<AccQueue>(runtime_, queues_++);
   }
   std::unique_ptr<Event> new_event() override {
     return std::make_unique<QueueEvent>(runtime_, queues_++);

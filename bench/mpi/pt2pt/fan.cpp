@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/pt2pt/fan.hpp"
 
-#include "group/host_memory.hpp"
+#include "benchmark/check_memory.hpp"
 #include "mpi/persistent.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "mpi/staging.hpp"
@@ -103,10 +103,9 @@ class FanCase final : public Lanes<FanLane> {
 std::unique_ptr<Case> make(const CaseContext& context, Fan fan) {
   const Messages messages = lane_messages(context, fan, kRoot);
   const int size = context.group.size();
-  const int lanes = context.group.rank() == kRoot ? size - 1 : 1;
-  const std::size_t bytes = on_device(context.kind) ? 0 : SlotBuffer::stride(context.bytes);
+  const std::size_t lanes = context.group.rank() == kRoot ? size - 1 : 1;
   std::string why =
-      why_too_much(context.group, static_cast<std::size_t>(lanes) * messages.slots * bytes);
+      why_not_in_host(context, lanes * messages.slots * SlotBuffer::stride(context.bytes));
   if (why.empty() && calls_are(context, kPersistent)) {
     Messages all = messages;
     all.slots *= static_cast<std::uint64_t>(size) - 1;

@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* kThreads = "threads";
 
-class ThreadLane : public PingPong<Direct> {
+class ThreadLane : public PingPong<DirectTransport> {
  public:
-  using PingPong<Direct>::PingPong;
+  using PingPong<DirectTransport>::PingPong;
   std::vector<double> values(const Times&) const override { return {}; }
 };
 
@@ -50,9 +50,9 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
     // Here, as communicators are freed on all ranks or on none.
     on_every_rank(context.group, [&] {
       for (int thread = 0; thread < threads; ++thread)
-        add(std::make_unique<Owning<ThreadLane, Direct>>(
+        add(std::make_unique<Owning<ThreadLane, DirectTransport>>(
             context, in_lane(messages, thread), [&](const Buffers& buffers) {
-              return std::make_unique<Direct>(at(thread), messages, buffers);
+              return std::make_unique<DirectTransport>(at(thread), messages, buffers);
             }));
     });
     crew_ = std::make_unique<Crew>(

@@ -74,7 +74,7 @@ void measure_ipc_open(const GpuRank& rank, const Metric& metric, std::size_t byt
     why = failure_of(rank.group, [&] {
       if (leads)
         result.measurement = open_repeatedly(ipc_of(*rank.device), rank.peer.control().in,
-                                             rank.options.common.policy());
+                                             usual_policy(rank.options.common));
     });
   if (!why.empty()) return rank.runner.skip(result.name, why);
   result.samples = result.measurement.samples_us;

@@ -12,7 +12,7 @@ namespace nearpeak {
 namespace {
 
 // Which copies are made at once.
-struct Traffic {
+struct LinkTraffic {
   std::string name;
   std::string summary;
   bool peers = false;  // from every GPU to every other
@@ -20,8 +20,8 @@ struct Traffic {
   bool up = false;     // from every GPU to host memory
 };
 
-const std::vector<Traffic>& traffics() {
-  static const std::vector<Traffic> all{
+const std::vector<LinkTraffic>& traffics() {
+  static const std::vector<LinkTraffic> all{
       {.name = "links_peers", .summary = "every GPU to every other", .peers = true},
       {.name = "links_down", .summary = "the host to every GPU", .down = true},
       {.name = "links_up", .summary = "every GPU to the host", .up = true},
@@ -39,7 +39,7 @@ const std::vector<Traffic>& traffics() {
 
 class Links final : public Case {
  public:
-  Links(const CaseContext& context, const Traffic& traffic)
+  Links(const CaseContext& context, const LinkTraffic& traffic)
       : context_(context),
         repeats_(std::clamp<std::uint64_t>(kInFlight / context.bytes, 1, context.window)) {
     const Group& group = context.group;
@@ -119,7 +119,7 @@ class Links final : public Case {
   }
 
   // `handles`: of this GPU's memory for what comes from each rank.
-  void make_buffers(const Traffic& traffic, std::vector<IpcHandle>& handles) {
+  void make_buffers(const LinkTraffic& traffic, std::vector<IpcHandle>& handles) {
     Memory& pinned = context_.device->memory(BufferKind::kPinned);
     const int rank = context_.group.rank();
     const Payload payload{payload_seed(rank, context_.bytes)};
@@ -175,7 +175,7 @@ class Links final : public Case {
   std::uint64_t copies_;         // of all ranks, each so often
 };
 
-Benchmark benchmark_of(const Traffic& traffic) {
+Benchmark benchmark_of(const LinkTraffic& traffic) {
   return {.info = {.name = traffic.name,
                    .summary = traffic.summary,
                    .metrics = {{traffic.name, "GB/s", "higher"}},
@@ -203,13 +203,14 @@ class LinksMode final : public Mode {
 
   std::vector<Metric> metrics() const override {
     std::vector<Metric> all;
-    for (const Traffic& traffic : traffics()) all.push_back({traffic.name, "GB/s", "higher"});
+    for (const LinkTraffic& traffic : traffics()) all.push_back({traffic.name, "GB/s", "higher"});
     return all;
   }
   void add_options(CLI::App& app) override {
     options_.common.with_device = true;
     std::string names;
-    for (const Traffic& traffic : traffics()) names += (names.empty() ? "" : ",") + traffic.name;
+    for (const LinkTraffic& traffic : traffics())
+      names += (names.empty() ? "" : ",") + traffic.name;
     options_.add_to(app, names, "the CPUs, one for each GPU: 0,1");
     app.get_option("--cpus")->required();
     app.add_option_function<std::string>(
@@ -222,7 +223,7 @@ class LinksMode final : public Mode {
     if (devices_.size() != options_.cpus.size())
       throw BadInput("links needs as many --devices as --cpus: --cpus 0,1 --devices 0,1");
     std::vector<std::string> known;
-    for (const Traffic& traffic : traffics()) known.push_back(traffic.name);
+    for (const LinkTraffic& traffic : traffics()) known.push_back(traffic.name);
     check_names(options_.metrics, known, "metric");
     if (options_.as_library) throw BadInput("links has no best transport to record as a library");
     check_cpus(options_.cpus);
@@ -240,7 +241,7 @@ class LinksMode final : public Mode {
     const Ground ground{.kind = BufferKind::kDevice,
                         .memory = taken.device->memory(BufferKind::kDevice),
                         .device = taken.device};
-    for (const Traffic& traffic : traffics()) {
+    for (const LinkTraffic& traffic : traffics()) {
       if (!wanted(options_.metrics, traffic.name)) continue;
       if (traffic.peers && group.size() == 1) continue;
       const Benchmark benchmark = benchmark_of(traffic);

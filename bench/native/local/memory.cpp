@@ -363,7 +363,7 @@ class MemoryRun {
   void measure(const std::string& metric, std::size_t bytes, double counted,
                const std::vector<Way>& ways, const std::function<void()>& spoil_all,
                const std::function<std::optional<Mismatch>()>& find_wrong) {
-    SamplingPolicy trial = options_.common.policy();
+    SamplingPolicy trial = usual_policy(options_.common);
     trial.slot_s *= kTrialShare;
     trial.least_samples = std::min(trial.least_samples, kTrialSamples);
     const auto sweeps = [&](const Way& way) {
@@ -417,7 +417,7 @@ class MemoryRun {
     }
     spoil_all();
     Repeated timed = sweeps(best);
-    record(best, sampler_.measure(options_.common.policy(), timed), false);
+    record(best, sampler_.measure(usual_policy(options_.common), timed), false);
   }
 
   const MemoryOptions& options_;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kProgram = "nearpeak-native";
 
-struct Command {
+struct NcclCommand {
   CommonOptions common;
   // All ranks forked here, one on each CPU,
   std::vector<int> cpus;
@@ -61,7 +61,7 @@ std::string describe(const CommonOptions& common) {
 }
 
 // Throws BadInput for what can be seen before anything is done.
-void check(const Command& command, int ranks) {
+void check(const NcclCommand& command, int ranks) {
   const Kinds kinds(command.buffers);
   if (!std::all_of(kinds.letters().begin(), kinds.letters().end(),
                    [](BufferKind kind) { return kind == BufferKind::kDevice; }))
@@ -86,7 +86,7 @@ void check(const Command& command, int ranks) {
 // One of the ranks, from its birth.
 class Rank {
  public:
-  Rank(const Command& command, Group& group) : command_(command), group_(group) {}
+  Rank(const NcclCommand& command, Group& group) : command_(command), group_(group) {}
 
   int run() {
     if (const int status = open(); status != kGood) return status;
@@ -162,7 +162,7 @@ class Rank {
   // For what is not measured too, like NCCL's first connections: less than until all are ended.
   double wait_s() const { return 5 + 2 * command_.common.limit_s; }
 
-  const Command& command_;
+  const NcclCommand& command_;
   Group& group_;
   TakenDevice taken_;
   Device* device_ = nullptr;
@@ -256,7 +256,7 @@ class NcclMode final : public Mode {
     _exit(status);  // a thread of NCCL may still wait for other ranks
   }
 
-  Command command_;
+  NcclCommand command_;
   std::map<const Benchmark*, Axes> given_;
 };
 

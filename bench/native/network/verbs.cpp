@@ -32,7 +32,7 @@ struct Outcome {
 };
 
 // One size of a benchmark.
-struct Exchange {
+struct VerbsCase {
   const Benchmark& benchmark;
   const CaseContext& context;
   std::uint64_t window;
@@ -77,42 +77,42 @@ class VerbsEnd {
     double us;
   };
 
-  CaseName name_of(const Exchange& exchange, const VerbsMethod& method) const {
-    return runner_.name_of(exchange.benchmark, exchange.metric(), exchange.context, method.name);
+  CaseName name_of(const VerbsCase& made, const VerbsMethod& method) const {
+    return runner_.name_of(made.benchmark, made.metric(), made.context, method.name);
   }
 
   // Each method is tried shortly; the best are measured, the others are left at that.
-  void measure(const Exchange& exchange, const std::vector<VerbsMethod>& methods) {
+  void measure(const VerbsCase& made, const std::vector<VerbsMethod>& methods) {
     std::vector<Trial> trials;
     for (const VerbsMethod& method : methods) {
-      if (method.latency != exchange.latency() || exchange.window % method.queues != 0) continue;
-      const std::string key = exchange.name() + " " + method.name;
+      if (method.latency != made.latency() || made.window % method.queues != 0) continue;
+      const std::string key = made.name() + " " + method.name;
       std::string& given_up = given_up_[key];
       if (!given_up.empty()) {
-        runner_.skip(name_of(exchange, method), given_up);
+        runner_.skip(name_of(made, method), given_up);
         continue;
       }
-      const std::uint64_t batch = trial_batch(exchange, method);
-      const Outcome outcome = run_once(exchange, method, batch);
+      const std::uint64_t batch = trial_batch(made, method);
+      const Outcome outcome = run_once(made, method, batch);
       if (outcome.good()) {
         failures_[key] = 0;
         trials.push_back({&method, batch, outcome.us});
         continue;
       }
-      runner_.skip(name_of(exchange, method), outcome.reason);
+      runner_.skip(name_of(made, method), outcome.reason);
       if (++failures_[key] == kGiveUp) given_up = outcome.reason + " (given up)";
     }
     if (trials.empty()) return;
     std::vector<double> best;
     for (const Trial& trial : trials) best.push_back(trial.us);
     const double enough = enough_us(std::move(best));
-    for (const Trial& trial : trials) sample(exchange, trial, enough);
+    for (const Trial& trial : trials) sample(made, trial, enough);
   }
 
-  void sample(const Exchange& exchange, const Trial& trial, double enough_us) {
+  void sample(const VerbsCase& made, const Trial& trial, double enough_us) {
     CaseResult result;
-    result.name = name_of(exchange, *trial.method);
-    result.window = exchange.window;
+    result.name = name_of(made, *trial.method);
+    result.window = made.window;
     Measurement& measurement = result.measurement;
     const std::int64_t begin = now_ns();
     if (trial.us > enough_us) {
@@ -121,11 +121,11 @@ class VerbsEnd {
       measurement.limited = kTrialOnly;
       result.trial = true;
     } else {
-      measurement.batch = sample_batch(exchange, *trial.method, trial.us);
+      measurement.batch = sample_batch(made, *trial.method, trial.us);
       measurement.warmup_iterations = trial.batch;
       const std::uint64_t count = std::min(kSamples, options_.common.least_samples);
       for (std::uint64_t i = 0; i < count; ++i) {
-        const Outcome outcome = run_once(exchange, *trial.method, measurement.batch);
+        const Outcome outcome = run_once(made, *trial.method, measurement.batch);
         if (!outcome.good()) return runner_.skip(result.name, outcome.reason);
         measurement.samples_us.push_back(outcome.us);
       }
@@ -135,50 +135,49 @@ class VerbsEnd {
     measurement.iterations = measurement.batch * measurement.samples_us.size();
     measurement.seconds = static_cast<double>(now_ns() - begin) / 1e9;
     for (const double us : measurement.samples_us)
-      result.samples.push_back(exchange.latency() ? us / 2 : exchange.us_or_rate(us));
+      result.samples.push_back(made.latency() ? us / 2 : made.us_or_rate(us));
     runner_.record({result});
   }
 
   // An iteration is a round trip, or a window of messages over all queue pairs.
-  static std::uint64_t depth(const Exchange& exchange, const VerbsMethod& method) {
-    return method.latency ? 1 : exchange.window / method.queues;
+  static std::uint64_t depth(const VerbsCase& made, const VerbsMethod& method) {
+    return method.latency ? 1 : made.window / method.queues;
   }
 
-  static std::uint64_t batch_of(const Exchange& exchange, const VerbsMethod& method,
+  static std::uint64_t batch_of(const VerbsCase& made, const VerbsMethod& method,
                                 std::uint64_t messages) {
-    const std::uint64_t each = depth(exchange, method);
+    const std::uint64_t each = depth(made, method);
     const std::uint64_t least = (kLeast + each - 1) / each;
     return std::clamp(messages / each, least, std::max(least, kMost / each));
   }
 
-  static std::uint64_t trial_batch(const Exchange& exchange, const VerbsMethod& method) {
-    const std::uint64_t fit = kTrialBytes / exchange.bytes();
-    return batch_of(exchange, method, std::min(kTrial, fit) / method.queues);
+  static std::uint64_t trial_batch(const VerbsCase& made, const VerbsMethod& method) {
+    const std::uint64_t fit = kTrialBytes / made.bytes();
+    return batch_of(made, method, std::min(kTrial, fit) / method.queues);
   }
 
-  std::uint64_t sample_batch(const Exchange& exchange, const VerbsMethod& method, double us) const {
+  std::uint64_t sample_batch(const VerbsCase& made, const VerbsMethod& method, double us) const {
     const double wanted = options_.common.slot_ms * 1e3 / static_cast<double>(kSamples);
     const double iterations = std::min(wanted / us, static_cast<double>(kMost));
-    return batch_of(exchange, method,
-                    static_cast<std::uint64_t>(iterations) * depth(exchange, method));
+    return batch_of(made, method, static_cast<std::uint64_t>(iterations) * depth(made, method));
   }
 
   // Collective, as all that follows.
-  Outcome run_once(const Exchange& exchange, const VerbsMethod& method, std::uint64_t batch) {
-    Outcome outcome = run_programs(exchange, method, batch);
+  Outcome run_once(const VerbsCase& made, const VerbsMethod& method, std::uint64_t batch) {
+    Outcome outcome = run_programs(made, method, batch);
     if (!outcome.good() && dmabuf_ && options_.buffers.find('D') != std::string::npos) {
       // Older kernels reach GPUs without it, by a module of the vendor's driver.
       dmabuf_ = false;
-      outcome = run_programs(exchange, method, batch);
+      outcome = run_programs(made, method, batch);
       if (!outcome.good()) dmabuf_ = true;
     }
     return outcome;
   }
 
-  Outcome run_programs(const Exchange& exchange, const VerbsMethod& method, std::uint64_t batch) {
+  Outcome run_programs(const VerbsCase& made, const VerbsMethod& method, std::uint64_t batch) {
     const bool client = method.client == group_.rank();
     std::vector<std::string> arguments;
-    std::string trouble = make_arguments(exchange, method, batch, arguments);
+    std::string trouble = make_arguments(made, method, batch, arguments);
     std::optional<ChildProgram> program;
     if (!client && trouble.empty()) {
       program.emplace(arguments);
@@ -197,7 +196,7 @@ class VerbsEnd {
         // It was only left alone by the other, which knows why.
         if (!well && trouble.find(": no end within ") != std::string::npos) trouble.clear();
       }
-      if (client && trouble.empty()) trouble = read(exchange, method, program->output(), value);
+      if (client && trouble.empty()) trouble = read(made, method, program->output(), value);
     }
     Outcome outcome{.reason = group_.first_reason(trouble)};
     outcome.us = group_.gather(value)[static_cast<std::size_t>(method.client)];
@@ -205,26 +204,26 @@ class VerbsEnd {
   }
 
   // Microseconds an iteration of what the program has printed; returns why there are none.
-  static std::string read(const Exchange& exchange, const VerbsMethod& method,
+  static std::string read(const VerbsCase& made, const VerbsMethod& method,
                           const std::string& output, double& us) {
-    const auto printed = method.latency ? perftest_latency_us(output, exchange.bytes())
-                                        : perftest_gbs(output, exchange.bytes());
+    const auto printed = method.latency ? perftest_latency_us(output, made.bytes())
+                                        : perftest_gbs(output, made.bytes());
     if (!printed) return method.program + ": prints no result for messages of this size";
-    us = method.latency ? 2 * *printed : exchange.us_or_rate(*printed);
+    us = method.latency ? 2 * *printed : made.us_or_rate(*printed);
     return "";
   }
 
   // Returns why this end's program cannot be started so.
-  std::string make_arguments(const Exchange& exchange, const VerbsMethod& method,
-                             std::uint64_t batch, std::vector<std::string>& out) {
-    const std::uint64_t each = depth(exchange, method);
+  std::string make_arguments(const VerbsCase& made, const VerbsMethod& method, std::uint64_t batch,
+                             std::vector<std::string>& out) {
+    const std::uint64_t each = depth(made, method);
     out = {method.program, "-F"};
     const auto add = [&out](const std::string& option, const auto& value) {
       std::ostringstream text;
       text << value;
       out.insert(out.end(), {option, text.str()});
     };
-    add("-s", exchange.bytes());
+    add("-s", made.bytes());
     add("-n", batch * each);
     add("-p", options_.port + 1);
     if (!options_.adapter.empty()) {
@@ -238,7 +237,7 @@ class VerbsEnd {
       add("-Q", std::max<std::uint64_t>(1, each / 4));
       add("-q", method.queues);
       out.push_back("-N");  // no peak, for which each message would be timed
-      if (exchange.both_ways()) out.push_back("-b");
+      if (made.both_ways()) out.push_back("-b");
     }
     if (options_.buffers[2 * static_cast<std::size_t>(group_.rank())] != 'D') return "";
     std::string help;

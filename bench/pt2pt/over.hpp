@@ -3,7 +3,7 @@
 #pragma once
 
 #include "benchmark/benchmark.hpp"
-#include "transport/inlined.hpp"
+#include "pt2pt/inlined.hpp"
 
 namespace nearpeak {
 

@@ -17,7 +17,7 @@ template <class... Some>
 struct Types {};
 
 #if defined(NEARPEAK_WITH_MPI)
-using Inlined = Types<Direct, Persistent>;
+using Inlined = Types<DirectTransport, PersistentTransport>;
 #else
 using Inlined = Types<FlagTransport, PullTransport<Mapped> >;
 #endif
