@@ -19,10 +19,9 @@ def of(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
 
 
 def test_each_part_has_options_of_its_own_and_says_where_it_ran(launcher: Any) -> None:
-    file = str(launcher.folder / "records.jsonl")
     done = launcher.run(
-        *("latency", "bw", "--sizes", "8,64", *WHERE, "--cache", "4M", "--jsonl", file, "+"),
-        *("latency", "--touch", "sender", "--sizes", "1K", *WHERE, "--jsonl", file, "+"),
+        *("latency", "bw", "--sizes", "8,64", *WHERE, "+"),
+        *("latency", "--touch", "sender", "--sizes", "1K", *WHERE, "+"),
         *("put_latency", "allreduce", "--sizes", "8", *WHERE),
     )
     assert done.measured() == {"latency", "bw", "put_latency", "allreduce"}
@@ -39,10 +38,9 @@ def test_each_part_has_options_of_its_own_and_says_where_it_ran(launcher: Any) -
 
 
 def test_ranks_can_change_places_between_parts(launcher: Any) -> None:
-    file = str(launcher.folder / "records.jsonl")
     shared = ("--sizes", "8,4K", *WHERE, "--devices", "0")
     done = launcher.run(
-        *("bw", "--buffers", "H,P", *shared, "--jsonl", file, "+"),
+        *("bw", "--buffers", "H,P", *shared, "+"),
         *("bw", "--buffers", "P,H", "--reversed", *shared),
     )
     assert done.measured() == {"bw"}
