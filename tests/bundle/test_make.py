@@ -104,6 +104,14 @@ def test_only_an_archive_that_is_called_what_it_is(tmp_path: Path) -> None:
             make.make(["mpich"], HERE, tmp_path / name)
 
 
+def test_a_folder_that_is_read_only_is_said_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "is_read_only", lambda _: True)
+    with pytest.raises(UserError, match="is read-only"):
+        make.make(["mpich"], HERE, tmp_path / "a.tar.xz")
+
+
 def test_a_processor_that_no_library_has_tables_for(tmp_path: Path) -> None:
     tables = tmp_path / "mpi/opt/mpi/etc"
     tables.mkdir(parents=True)

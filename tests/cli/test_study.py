@@ -357,6 +357,8 @@ def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> N
         code, _, err = nearpeak(*words, "--require", "nowhere:bw>=0.9")
         assert (code, err.count("\n")) == (2, 1)
         assert "the study has no path 'nowhere'; there are: host-host same-numa" in err
+    code, out, _ = nearpeak("study", "--resume", "-o", "there")
+    assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")  # as at first
     junit = tmp_path / "junit.xml"
     code, _, _ = nearpeak(
         "report", "there", "--require", low, "--require", high, "--junit", str(junit)

@@ -46,6 +46,16 @@ def test_a_plateau_in_caches_says_so(plain: Results) -> None:
     assert wording.cached_plateaus([]) == ""
 
 
+def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
+    (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
+    assert wording.low_plateaus([group]) == ""
+    for figure in group.figures.values():
+        if figure.plateau and figure.case.benchmark == "bw":
+            figure.plateau.value = 0.5
+    told = wording.low_plateaus([group])
+    assert told.endswith("which size is the best: host-host same-numa, bw. Go by the intervals.")
+
+
 def test_who_is_first_is_said_where_it_is_known(
     plain: Results, tell: Callable[[Results], None]
 ) -> None:

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from nearpeak.terms.benchmarks import Basis, Benchmark, Metric, Moves, RankRule, Traffic
+from nearpeak.errors import UserError
+from nearpeak.terms.benchmarks import (
+    Basis,
+    Benchmark,
+    Metric,
+    Moves,
+    RankRule,
+    Traffic,
+    check_name,
+)
 
 
 def test_sizes_below_the_smallest_are_left_out_and_what_has_none_is_measured_once() -> None:
@@ -66,3 +75,20 @@ def test_what_a_bound_follows_from(
     rule = RankRule("at least", 2)
     one = Benchmark("x", [Metric("x", "us", "lower")], rule, **{"ceiling": "bound", **benchmark})
     assert one.basis(memories.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("osu_bw", "OMB's osu_bw is called bw here"),
+        ("osu_bw_persistent", "OMB's osu_bw_persistent is `bw --calls persistent` here"),
+        ("osu_nccl_allreduce", "OMB's osu_nccl_allreduce is `allreduce --mpi nccl` here"),
+        ("osu_init", "there is nothing like OMB's osu_init here"),
+        ("osu_latency_mp", "there is nothing like OMB's osu_latency_mp here"),
+        ("latncy", "unknown benchmark 'latncy'; did you mean 'latency'?"),
+    ],
+)
+def test_names_of_omb_get_the_line_that_they_are_here(name: str, answer: str) -> None:
+    with pytest.raises(UserError) as error:
+        check_name(name)
+    assert str(error.value).startswith(answer)

@@ -319,6 +319,12 @@ def test_what_is_told_of_messages_that_nobody_waits_for(
     found.unblocked.least_seconds, found.unblocked.others = 1.0, 3
     print_trace(found)
     out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in 1.00 s, so this ceiling says nothing of them: it is of one direction at a time" in out
+    )
+    found.ranks = [ran(run_seconds=2.0)]
+    print_trace(found)
+    out = " ".join(capsys.readouterr().out.split())
     assert "waiting for them. 3 other operations are in that time too." in out
     assert "in 1.00 s, so they went on beside the application's own work." in out
 

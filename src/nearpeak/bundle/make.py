@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a bundle."""
 
+import contextlib
 import lzma
 import platform
 import shutil
@@ -16,6 +17,7 @@ import msgspec
 from nearpeak.bundle import manifest, trim, wheels
 from nearpeak.bundle.manifest import FOLDER
 from nearpeak.errors import UserError
+from nearpeak.files import is_read_only
 from nearpeak.libraries import build, catalogue
 from nearpeak.libraries.discover import resolve
 
@@ -52,6 +54,8 @@ def make(
         raise UserError(f"cannot write {archive}: a bundle is a {SUFFIX[1:]}, name it NAME{SUFFIX}")
     if not archive.parent.is_dir():
         raise UserError(f"cannot write {archive}: there is no folder {archive.parent}")
+    if is_read_only(archive.parent):
+        raise UserError(f"cannot write {archive}: {archive.parent} is read-only")
     wanted = closure(names)
     checkout = build.sources().parent
     if not (checkout / "requirements.lock").is_file():
@@ -137,7 +141,8 @@ def _pack(folder: Path, archive: Path) -> dict[str, int]:
     except OSError as error:
         raise UserError(f"cannot write {archive}: {error.strerror}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only folder has none
+            temporary.unlink(missing_ok=True)
     return parts
 
 

@@ -258,14 +258,14 @@ def study(
             raise UserError(
                 "--retry is for a new study: a resumed one keeps the outcome of its trials"
             )
-        wanted = _requirements(require or [])
-        _resume(Path(output or DEFAULT_FOLDER), more, wanted, force=force, dry_run=dry_run)
+        folder = Path(output or DEFAULT_FOLDER)
+        _resume(folder, more, require or [], force=force, dry_run=dry_run)
         return
     if force:
         raise UserError("--force needs --resume: give both, or neither")
     options = merge(read_study_file(file), line) if file else line
-    wanted = _requirements(require or options.require)
-    _start(options, Path(output or options.output or DEFAULT_FOLDER), wanted, retry, dry_run)
+    folder = Path(output or options.output or DEFAULT_FOLDER)
+    _start(options, folder, require or options.require, retry, dry_run)
 
 
 def _requirements(texts: list[str]) -> "list[Requirement]":
@@ -289,7 +289,7 @@ def _value(option: str, parser: Callable[[str], T], text: str) -> T:
 def _start(
     options: "Options",
     folder: Path,
-    requirements: "list[Requirement]",
+    required: list[str],
     retry: bool,
     dry_run: bool,
 ) -> None:
@@ -300,6 +300,7 @@ def _start(
     from nearpeak.study.state import State
     from nearpeak.study.subjects import planned
 
+    requirements = _requirements(required)
     if not dry_run:
         check_new(folder)
     sizes = {one.size for one in requirements if one.size is not None}
@@ -311,6 +312,7 @@ def _start(
     )
     machine, plan = prepare(options, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan))
+    plan.requirements = required
     _show(plan, dry_run)
     if dry_run:
         _print_lines(plan, State(plan), expected_blocks(plan))
@@ -336,7 +338,7 @@ def _warn(machine: "Machine") -> None:
 def _resume(
     folder: Path,
     more: "Options",
-    requirements: "list[Requirement]",
+    required: list[str],
     *,
     force: bool,
     dry_run: bool,
@@ -348,6 +350,7 @@ def _resume(
     from nearpeak.study.subjects import planned
 
     plan = read_plan(folder)
+    requirements = _requirements(required or plan.requirements)
     check(requirements, planned(plan))
     if dry_run:
         history = History(folder, plan)

@@ -154,7 +154,8 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     order = summary.figures(results)
     for of_pairs, some in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
-        yield tables.table_two(some, order, about, folded=folded)
+        low = wording.low_plateaus(some)
+        yield tables.table_two(some, order, f"{about} {low}".strip(), folded=folded)
 
 
 def _beside(results: Results, machine: Published) -> dict[str, Any]:

@@ -222,7 +222,7 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         yield _text(tables.BOUND.strip(), "dim")
     if text := wording.windows(results):
         yield _text(text, "dim")
-    if text := wording.cached_plateaus(found):
+    for text in filter(None, [wording.cached_plateaus(found), wording.low_plateaus(found)]):
         yield _text(text, "dim")
     with_cells = {group.place for group in found}
     for one in wording.headlines(results, found):

@@ -58,26 +58,35 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
             " would be saved."
         )
     if trace.unblocked:
-        console.print(_told(trace.unblocked))
+        console.print(_told(trace.unblocked, _outside(trace)))
     console.print(WAITING, style="dim")
 
 
-def _told(found: Unblocked) -> str:
+def _outside(trace: Trace) -> float:
+    """Seconds that all ranks together were outside of MPI."""
+    return sum(one.run_seconds - one.mpi_seconds for one in trace.ranks)
+
+
+def _told(found: Unblocked, outside_seconds: float) -> str:
     """`20 messages by calls that do not wait: 0.20 s in these calls ...`."""
     others = (
         f" {count(found.others, 'other operation')} are in that time too." if found.others else ""
     )
     known = f"{found.known} of them" if found.known < found.messages else "them"
-    beside = found.least_seconds > found.seconds
+    longer = found.least_seconds - found.seconds
+    if longer <= 0:
+        so = f"at most {number(found.saved_seconds)} s would be saved."
+    elif longer <= outside_seconds:
+        so = "they went on beside the application's own work."
+    else:
+        so = (
+            "this ceiling says nothing of them: it is of one direction at a time and of a buffer"
+            " for each message."
+        )
     return (
         f"{count(found.messages, 'message')} by calls that do not wait:"
         f" {number(found.seconds)} s in these calls and in waiting for them.{others}"
-        f" Without MPI the path carries {known} in {number(found.least_seconds)} s, so "
-        + (
-            "they went on beside the application's own work."
-            if beside
-            else f"at most {number(found.saved_seconds)} s would be saved."
-        )
+        f" Without MPI the path carries {known} in {number(found.least_seconds)} s, so {so}"
     )
 
 

@@ -241,6 +241,22 @@ def cached_plateaus(found: list[Group]) -> str:
     return f"These plateaus were reached in caches, not in memory: {'; '.join(names)}."
 
 
+def low_plateaus(found: list[Group]) -> str:
+    """Which plateaus came out below the ceiling beside them; empty where none did."""
+    names = [
+        f"{group.title}, {case(figure.case)}"
+        for group in found
+        for figure in group.figures.values()
+        if figure.plateau and figure.ceiling and figure.plateau.value < figure.ceiling.value
+    ]
+    if not names:
+        return ""
+    return (
+        "These plateaus came out below the ceiling beside them, as the blocks scatter too much to"
+        f" tell which size is the best: {'; '.join(names)}. Go by the intervals."
+    )
+
+
 def missing_methods(results: Results) -> list[str]:
     """Which methods the ceilings do without, and why."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}

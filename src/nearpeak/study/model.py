@@ -158,6 +158,7 @@ class Plan(msgspec.Struct, kw_only=True):
     left_out: list[LeftOut] = []
     spare: list[Spare] = []  # what comes next, in order
     problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
+    requirements: list[str] = []  # as they were given: of the study, however often it is resumed
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is not there."""

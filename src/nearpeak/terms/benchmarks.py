@@ -252,8 +252,16 @@ def closest(wrong: str, right: list[str]) -> str:
 
 
 def _check(name: str, known: list[str]) -> None:
+    if name in known:
+        return
     plain = name.removeprefix("osu_")
-    if name not in known and plain in known:
+    if plain == name:
+        raise UserError(f"unknown benchmark {name!r}{closest(name, known)}")
+    calls = plain.removesuffix("_persistent")
+    if plain in known:
         raise UserError(f"OMB's {name} is called {plain} here")
-    if name not in known:
-        raise UserError(f"unknown benchmark {name!r}{closest(plain, known)}")
+    if calls in known:
+        raise UserError(f"OMB's {name} is `{calls} --calls persistent` here")
+    if plain.startswith("nccl_"):
+        raise UserError(f"OMB's {name} is `{plain.removeprefix('nccl_')} --mpi nccl` here")
+    raise UserError(f"there is nothing like OMB's {name} here: docs/from-omb.md lists its programs")

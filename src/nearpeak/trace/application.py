@@ -20,6 +20,8 @@ ELF = b"\x7fELF"
 
 def library_of(command: Sequence[str]) -> Library:
     """That of the first program in a command that is linked with one. UserError without."""
+    if shutil.which(command[0]) is None:
+        raise UserError(f"there is no program {command[0]}")
     for word in command:
         found = shutil.which(word)
         libmpi = _linked(found) if found else None
@@ -27,7 +29,8 @@ def library_of(command: Sequence[str]) -> Library:
             return _described(libmpi)
     raise UserError(
         f"no program in `{' '.join(command)}` is linked with an MPI library that is found: name "
-        "the library that it loads with --mpi, like `nearpeak trace --mpi openmpi -- ...`"
+        "the library that it loads with --mpi, like `nearpeak trace --mpi openmpi -- ...`, and "
+        "check that its launcher (mpirun) is of that library"
     )
 
 
