@@ -179,11 +179,10 @@ def _add_column(table: Table, column: Column, heading: Text) -> None:
 
 
 def _value(value: Value) -> Text:
-    """A value, and what stands below it: no small print, and of a percentage no interval."""
-    span = "" if value.kind == "percent" else value.span
+    """A value, and what stands below it, without small print."""
     lines = [
         f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
-        span,
+        value.span,
         *value.notes,
     ]
     style = "red" if value.tone == "bad" else ""

@@ -247,7 +247,8 @@ def low_plateaus(found: list[Group]) -> str:
         f"{group.title}, {case(figure.case)}"
         for group in found
         for figure in group.figures.values()
-        if figure.plateau and figure.ceiling and figure.plateau.value < figure.ceiling.value
+        if figure.plateau and figure.ceiling and not group.place.pair
+        if figure.plateau.value < figure.ceiling.value
     ]
     if not names:
         return ""
