@@ -64,7 +64,7 @@ def figure(results: Results, words: str) -> str:
         sources = [one for one in results.cells if mine(one)]
     assert sources, f"there is no {words}"
     value = operator.attrgetter(name)(sources[0])  # of the default axes: those stand first
-    scale = 100.0 if "fraction" in name else 1.0
+    scale = 100.0 if "fraction" in name or "of_plateau" in name else 1.0
     if name == "range":
         return f"{numbers.number(value[0])} to {numbers.number(value[1])}"
     if isinstance(value, tuple):
