@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries.build import build_mpi
-from nearpeak.libraries.launch import command_line, environment
+from nearpeak.libraries.launch import command_line, environment, shell_line
 from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.study import trials
-from nearpeak.study.prepare import shell_line
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPERATIONS = ["put", "get"]  # that no benchmark is made of

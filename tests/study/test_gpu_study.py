@@ -15,6 +15,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.libraries import catalogue, nccl
+from nearpeak.libraries.launch import shell_line
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Gpu, GpuLink, Machine
 from nearpeak.report.notices import notices
@@ -23,6 +24,7 @@ from nearpeak.study import prepare
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
 from nearpeak.study.options import LibraryChoice, Options
+from nearpeak.study.programs import TOOLS
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
 
@@ -90,7 +92,7 @@ def run_study(
         slot_ms=2,
         window=4,
     )
-    machine, plan = prepare.prepare(options)
+    machine, plan = prepare.prepare(options, TOOLS, shell_line, print)
     # The fake driver moves messages by the CPU: the 256 MiB of the plateau take a minute.
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)
@@ -101,8 +103,8 @@ def run_study(
             folder,
             plan,
             journal,
-            prepare.TOOLS,
-            prepare.shell_line,
+            TOOLS,
+            shell_line,
             standins.Quiet(),
             session,
             history,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, Require, conclude
+from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
@@ -293,10 +293,12 @@ def _start(
     retry: bool,
     dry_run: bool,
 ) -> None:
+    from nearpeak.libraries.launch import shell_line
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.prepare import prepare
+    from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
     from nearpeak.study.subjects import planned
 
@@ -309,7 +311,7 @@ def _start(
         kept_paths=[one.path for one in requirements],
         kept_benchmarks=[one.figure.partition(" ")[0] for one in requirements],
     )
-    machine, plan = prepare(options, retry=retry, dry_run=dry_run)
+    machine, plan = prepare(options, TOOLS, shell_line, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan))
     _show(plan, dry_run)
     if dry_run:
@@ -378,8 +380,9 @@ def _show(plan: "Plan", dry_run: bool) -> None:
 
 def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
     """What is left of so many first blocks."""
+    from nearpeak.libraries.launch import shell_line
     from nearpeak.study.commands import make_command
-    from nearpeak.study.prepare import TOOLS, shell_line
+    from nearpeak.study.programs import TOOLS
 
     for block in range(blocks):
         for planned in state.remaining(block):
@@ -401,13 +404,14 @@ def _run(
     `more`: it is resumed, with what these options add to it.
     """
     from nearpeak.journal import resume_study
+    from nearpeak.libraries.launch import shell_line
     from nearpeak.report.sessions import blocks_lacking
     from nearpeak.results.requirements import judge
     from nearpeak.study import sessions
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.history import History
     from nearpeak.study.journal import cannot_write
-    from nearpeak.study.prepare import TOOLS, shell_line
+    from nearpeak.study.programs import TOOLS
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
     from nearpeak.study.subjects import planned

@@ -32,7 +32,7 @@ from nearpeak.machine import model as machines
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.model import Contender
-from nearpeak.study.prepare import gpu_path
+from nearpeak.study.paths import gpu_path
 from nearpeak.study.trials import Case, Job, Outcome, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.outcomes import NOT_TRIED
