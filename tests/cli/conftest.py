@@ -49,7 +49,6 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     for user in (discover, contenders):
         monkeypatch.setattr(user, "resolve", resolve)
         monkeypatch.setattr(user, "find_libraries", lambda: [module.library("one")])
-    monkeypatch.setattr(launch, "shell_line", module.fake_shell_line)
     found = [
         module.data_path(),
         module.data_path("host-host tcp-loopback", "network"),

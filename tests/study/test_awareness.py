@@ -19,7 +19,6 @@ def try_with(
         [Case(kind, name) for kind in kinds for name in ("send", "isend", "bcast")],
         standins.gpu_path(),
         standins.make_tools(folder),
-        standins.fake_shell_line,
     )
 
 
@@ -128,7 +127,6 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
         [Case("D,D", "send"), Case("H,D", "isend")],
         standins.gpu_path(),
         type(tools)(broken, tools.mpi_program, tools.native_program),
-        standins.fake_shell_line,
     )
     assert {one.status for one in found} == {"not tried"}
     assert "/nowhere/mpirun cannot be started" in found[0].message

@@ -72,7 +72,6 @@ def settle(standins: ModuleType, tmp_path: Path) -> Settle:
             machine,
             path,
             tools,
-            standins.fake_shell_line,
             tmp_path / "trials",
             lambda line: print(line, file=sys.stderr),
             **how,
@@ -198,7 +197,6 @@ def test_without_gpus_nothing_is_tried(
         discover(MACHINE),
         None,
         standins.make_tools(tmp_path),
-        standins.fake_shell_line,
         tmp_path / "trials",
         print,
     )

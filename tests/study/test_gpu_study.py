@@ -15,7 +15,6 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.libraries import catalogue, nccl
-from nearpeak.libraries.launch import shell_line
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Gpu, GpuLink, Machine
 from nearpeak.report.notices import notices
@@ -92,23 +91,14 @@ def run_study(
         slot_ms=2,
         window=4,
     )
-    machine, plan = prepare.prepare(options, TOOLS, shell_line, print)
+    machine, plan = prepare.prepare(options, TOOLS, print)
     # The fake driver moves messages by the CPU: the 256 MiB of the plateau take a minute.
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)
     try:
         history = History(folder, plan)
         session = begin(folder, standins.fingerprint(), history.session)
-        end = StudyRun(
-            folder,
-            plan,
-            journal,
-            TOOLS,
-            shell_line,
-            standins.Quiet(),
-            session,
-            history,
-        ).run()
+        end = StudyRun(folder, plan, journal, TOOLS, standins.Quiet(), session, history).run()
     finally:
         journal.close()
     assert end.status == "complete"

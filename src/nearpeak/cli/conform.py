@@ -122,7 +122,6 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform import run
     from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
-    from nearpeak.libraries.launch import shell_line
     from nearpeak.libraries.model import lacking_words
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
@@ -148,7 +147,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     if journal is None:
         journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:
-        trials = run.Run(journal, described, where, TOOLS, shell_line)
+        trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(one)) for one in contenders)
         with Progress(left, finding) as progress:
             for contender in contenders:

@@ -293,7 +293,6 @@ def _start(
     retry: bool,
     dry_run: bool,
 ) -> None:
-    from nearpeak.libraries.launch import shell_line
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
@@ -311,7 +310,7 @@ def _start(
         kept_paths=[one.path for one in requirements],
         kept_benchmarks=[one.figure.partition(" ")[0] for one in requirements],
     )
-    machine, plan = prepare(options, TOOLS, shell_line, say, retry=retry, dry_run=dry_run)
+    machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan))
     _show(plan, dry_run)
     if dry_run:
@@ -404,7 +403,6 @@ def _run(
     `more`: it is resumed, with what these options add to it.
     """
     from nearpeak.journal import resume_study
-    from nearpeak.libraries.launch import shell_line
     from nearpeak.report.sessions import blocks_lacking
     from nearpeak.results.requirements import judge
     from nearpeak.study import sessions
@@ -425,17 +423,7 @@ def _run(
             _show(plan, dry_run=False)
             print(_session_words(session, history, amendment), flush=True)
         with make_progress(plan) as progress:
-            study = StudyRun(
-                folder,
-                plan,
-                journal,
-                TOOLS,
-                shell_line,
-                progress,
-                session,
-                history,
-                amendment,
-            )
+            study = StudyRun(folder, plan, journal, TOOLS, progress, session, history, amendment)
             end = study.run()
         ended = "interrupted" if end.status == "interrupted" else "complete"
         print(f"{ended}: {end.message}", flush=True)

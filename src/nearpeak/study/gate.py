@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.libraries.families import is_native
-from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machine
 from nearpeak.numbers import count
 from nearpeak.study.awareness import try_contender
@@ -57,7 +56,6 @@ class Gate:
     host: machine.Machine
     path: DataPath | None  # between which GPUs operations are tried; None without any
     tools: Tools
-    shell_line: Callable[[CommandLine], str]
     folder: Path  # of the cache
     say: Callable[[str], None]  # is told what is done, a line each
     retry: bool = False  # nothing is taken from the cache
@@ -121,7 +119,7 @@ class Gate:
             return
         self.say(f"Trying {left.words} ...")
         began = time.monotonic()
-        found = try_contender(contender, left.cases, self.path, self.tools, self.shell_line)
+        found = try_contender(contender, left.cases, self.path, self.tools)
         self.seconds += time.monotonic() - began
         tried.add(found)
         self.found += found

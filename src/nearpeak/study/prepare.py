@@ -9,7 +9,6 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.folders import cache
-from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.model import Machine
@@ -31,7 +30,6 @@ from nearpeak.terms.benchmarks import check_name
 def prepare(
     options: Options,
     tools: Tools,
-    shell_line: Callable[[CommandLine], str],
     say: Callable[[str], None],
     *,
     retry: bool = False,
@@ -64,7 +62,6 @@ def prepare(
         machine,
         gpu_path(within),
         tools,
-        shell_line,
         cache() / "trials",
         say,
         retry=retry,
