@@ -91,7 +91,7 @@ def run_study(
         slot_ms=2,
         window=4,
     )
-    machine, plan = prepare.prepare(options, TOOLS, print)
+    machine, plan = prepare.prepare(options, TOOLS, print, retry=False, dry_run=False)
     # The fake driver moves messages by the CPU: the 256 MiB of the plateau take a minute.
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)

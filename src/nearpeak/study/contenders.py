@@ -37,13 +37,9 @@ def choose_contenders(
             continue
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
-        contenders += [
-            Contender(
-                library=library,
-                settings=find(library.family, one) if isinstance(one, str) else one,
-            )
-            for one in choice.settings
-        ]
+        for one in choice.settings:
+            settings = find(library.family, one) if isinstance(one, str) else one
+            contenders.append(Contender(library=library, settings=settings))
     return contenders
 
 

@@ -28,12 +28,7 @@ from nearpeak.terms.benchmarks import check_name
 
 
 def prepare(
-    options: Options,
-    tools: Tools,
-    say: Callable[[str], None],
-    *,
-    retry: bool = False,
-    dry_run: bool = False,
+    options: Options, tools: Tools, say: Callable[[str], None], *, retry: bool, dry_run: bool
 ) -> tuple[Machine, Plan]:
     """The machine and the plan; builds the measuring programs on the way.
 
@@ -45,33 +40,31 @@ def prepare(
     for benchmark in options.benchmarks:
         check_name(benchmark.partition(":")[0].strip())
     check_hosts(options.hosts, options.remote_shell)
-    contenders = choose_contenders(options.libraries, say)
-    machine = discover()
-    if not options.libraries and machine.gpus:
-        contenders += found_beside_mpi()
-    # Before anything is built or tried: that would be load of our own.
-    machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
+    contenders, machine = look(options, say)
     ranks = Ranks(options.ranks, bool(options.oversubscribe))
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
     within = paths_within(machine)
-    tools.native_program()
+    tools.native_program()  # measures the ceilings, whichever the libraries
     programs = build_programs([one.library for one in contenders], tools)
     asked = asked_for(options, programs.described, paths, within)
-    gate = Gate(
-        programs.described,
-        machine,
-        gpu_path(within),
-        tools,
-        cache() / "trials",
-        say,
-        retry=retry,
-        tries=not dry_run,
-    )
-    plan = gate.settle(Wish(options, contenders, machine.virtual, programs, asked).plan)
+    wish = Wish(options, contenders, machine.virtual, programs, asked)
+    where, folder = gpu_path(within), cache() / "trials"
+    gate = Gate(programs.described, machine, where, tools, folder, say, retry, not dry_run)
+    plan = gate.settle(wish.plan)
     if not any(launch.role == "mpi" for launch in plan.launches):
         names = ", ".join(contender.label for contender in contenders)
         raise UserError(f"{names} cannot measure anything of what was asked for: choose others")
     return machine, plan
+
+
+def look(options: Options, say: Callable[[str], None]) -> tuple[list[Contender], Machine]:
+    """The libraries, and the machine as it is before anything is built or tried: that is load of
+    our own."""
+    contenders = choose_contenders(options.libraries, say)
+    machine = discover()
+    if not options.libraries and machine.gpus:
+        contenders += found_beside_mpi()
+    return contenders, msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
 
 
 @dataclass(frozen=True)

@@ -177,16 +177,9 @@ class Awarenesses:
     """What is known of the contenders' way with device buffers, and what follows for a plan."""
 
     def __init__(self, found: Sequence[Awareness], described: Description) -> None:
-        self._wrong = {
-            (Who(one.library, one.settings), one.buffers, one.operation)
-            for one in found
-            if one.status not in (GOOD, NOT_TRIED)
-        }
-        self._unsafe = {
-            (Who(one.library, one.settings), one.buffers, one.operation)
-            for one in found
-            if one.after_others
-        }
+        tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in found]
+        self._wrong = {one for one, it in tried if it.status not in (GOOD, NOT_TRIED)}
+        self._unsafe = {one for one, it in tried if it.after_others}
         self._benchmarks: dict[str, Benchmark] = {one.name: one for one in described.benchmarks}
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
