@@ -13,9 +13,8 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell
+from nearpeak.cli import Hosts, RemoteShell, say
 from nearpeak.errors import UserError
-from nearpeak.numbers import printable
 
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
@@ -235,9 +234,9 @@ def launch(
     ]
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
-    print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
+    say(f"Path {chosen.id}: {chosen.summary}")
     if library.lacks:
-        print(printable(f"nearpeak: {lacking_words(library.name, library.lacks)}"), file=sys.stderr)
+        say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
     print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         jsonl = _jsonl(parts[0])

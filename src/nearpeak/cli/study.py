@@ -318,10 +318,9 @@ def _start(
         return
     journal = create(folder, machine, plan)
     if not options.libraries:
-        print(
+        say(
             "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
-            " list` shows them).",
-            file=sys.stderr,
+            " list` shows them)."
         )
     _warn(machine)
     _run(folder, plan, journal, machine, requirements)
