@@ -226,7 +226,7 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
         others=[LibraryChoice(mpi=str(fake_nccl)), LibraryChoice(mpi="rccl")],
         benchmarks=["latency", "allreduce", "allreduce:calls=enqueued", "barrier"],
     )
-    assert capsys.readouterr().err.count("rccl was not found on this machine") == 1
+    assert capsys.readouterr().out.count("rccl was not found on this machine") == 1
     assert results.failures == []
     [library] = [one for one in results.libraries if one.name == "nccl"]
     assert (library.family, library.version, library.native) == ("nccl", "2.28.3", False)
