@@ -12,8 +12,9 @@ import pytest
 
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
+from nearpeak.libraries import discover, launch
 from nearpeak.libraries.families import natives
-from nearpeak.study import prepare, sessions
+from nearpeak.study import contenders, paths, programs, sessions
 from nearpeak.terms.path import Missing
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -42,23 +43,20 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
             raise UserError(f"unknown MPI library {spec!r}")
         return module.library(spec)
 
-    # Described by the same program that takes the place of nearpeak-native.
-    monkeypatch.setattr(prepare, "TOOLS", tools)
-    monkeypatch.setattr(prepare, "build_native", tools.native_program)
-    monkeypatch.setattr(prepare, "build_mpi", lambda _library: tools.native_program())
-    monkeypatch.setattr(prepare, "environment", lambda _library: {})
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
-    monkeypatch.setattr(prepare, "resolve", resolve)
-    monkeypatch.setattr(prepare, "find_libraries", lambda: [module.library("one")])
-    monkeypatch.setattr(prepare, "shell_line", module.fake_shell_line)
-    paths = [
+    monkeypatch.setattr(programs, "TOOLS", tools)
+    for user in (launch, programs, sessions):
+        monkeypatch.setattr(user, "environment", lambda _library: {})
+    for user in (discover, contenders):
+        monkeypatch.setattr(user, "resolve", resolve)
+        monkeypatch.setattr(user, "find_libraries", lambda: [module.library("one")])
+    found = [
         module.data_path(),
         module.data_path("host-host tcp-loopback", "network"),
         module.wide_path(4),
         module.data_path("host-memory node0", "local"),
     ]
     reasons = [Missing("host-host cross-numa", "the machine has one NUMA node with cores")]
-    monkeypatch.setattr(prepare, "discover_paths", lambda *_: (paths, reasons))
+    monkeypatch.setattr(paths, "discover_paths", lambda *_: (found, reasons))
     monkeypatch.chdir(tmp_path)
     return module
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
+from nearpeak.libraries import discover, launch
 from nearpeak.libraries.model import CommandLine, Library
-from nearpeak.study import mps, prepare
+from nearpeak.study import mps, paths, programs
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
@@ -30,7 +31,7 @@ def check_two_hosts(hosts: list[str], shell: str | None) -> None:
         CHECK_HOSTS(hosts, shell)
 
 
-CHECK_HOSTS = prepare.check_hosts
+CHECK_HOSTS = paths.check_hosts
 
 
 def test_run_prints_its_line_and_the_programs_exit_status(
@@ -79,7 +80,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 def test_bad_input_of_run_is_one_line(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setattr(prepare, "check_hosts", check_two_hosts)
+    monkeypatch.setattr(paths, "check_hosts", check_two_hosts)
     code, _, err = nearpeak("run", *words)
     assert code == 2
     assert message in err
@@ -106,8 +107,8 @@ def test_a_launch_that_ran_elsewhere_is_not_believed(
 ) -> None:
     if "--hosts" in words:
         between = standins.host_path("a", "b")
-        monkeypatch.setattr(prepare, "discover_paths", lambda *_: ([between], []))
-        monkeypatch.setattr(prepare, "check_hosts", lambda *_: None)
+        monkeypatch.setattr(paths, "discover_paths", lambda *_: ([between], []))
+        monkeypatch.setattr(paths, "check_hosts", lambda *_: None)
     line = ["run", "latency", "--mpi", "one", "--settings-env", f"NEARPEAK_FAKE={fake}"]
     code, _, err = nearpeak(*line, "--sizes", "8", *words)
     assert code == 1
@@ -163,9 +164,9 @@ def test_a_launch_that_never_starts_its_ranks_is_ended(
     launcher.write_text("#!/bin/sh\necho 'waiting for node2: no route' >&2\nexec sleep 600\n")
     launcher.chmod(0o755)
     tools = dataclasses.replace(
-        prepare.TOOLS, command_line=lambda *_: CommandLine(argv=[str(launcher)], env={})
+        programs.TOOLS, command_line=lambda *_: CommandLine(argv=[str(launcher)], env={})
     )
-    monkeypatch.setattr(prepare, "TOOLS", tools)
+    monkeypatch.setattr(programs, "TOOLS", tools)
     code, _, err = nearpeak("run", "latency", "--mpi", "one", "--launch-limit", "1s")
     assert code == 1
     assert err.splitlines()[-2:] == [
@@ -202,7 +203,7 @@ def test_a_path_with_mps_runs_under_a_daemon(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
-    monkeypatch.setattr(prepare, "discover_paths", lambda *_: ([path], []))
+    monkeypatch.setattr(paths, "discover_paths", lambda *_: ([path], []))
     begun = []
 
     @contextlib.contextmanager
@@ -211,7 +212,7 @@ def test_a_path_with_mps_runs_under_a_daemon(
         yield
 
     monkeypatch.setattr(mps, "daemon", daemon)
-    monkeypatch.setattr(prepare, "shell_line", lambda line: str(line.env))
+    monkeypatch.setattr(launch, "shell_line", lambda line: str(line.env))
     words = ["latency", "--mpi", "one", "--path", path.id, "--buffers", "D,D", "--sizes", "8"]
     code, _, err = nearpeak("run", *words)
     assert code == 0
@@ -222,7 +223,7 @@ def test_without_mps_its_path_is_refused(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
-    monkeypatch.setattr(prepare, "discover_paths", lambda *_: ([path], []))
+    monkeypatch.setattr(paths, "discover_paths", lambda *_: ([path], []))
     monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
     code, _, err = nearpeak("run", "latency", "--mpi", "one", "--path", path.id, "--buffers", "D,D")
     assert code == 2
@@ -401,7 +402,7 @@ def test_help_with_a_benchmark_shows_its_options(
 def test_without_a_library_help_is_that_of_the_ceilings(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepare, "find_libraries", list)
+    monkeypatch.setattr(discover, "find_libraries", list)
     code, out, _ = nearpeak("run", "latency", "-h")
     assert code == 0
     assert "OPTIONS of pair --help" in out

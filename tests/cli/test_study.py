@@ -16,7 +16,7 @@ import pytest
 
 from nearpeak.machine.discover import discover
 from nearpeak.machine.model import Diagnosis
-from nearpeak.study import prepare, progress
+from nearpeak.study import contenders, prepare, progress
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord
 
@@ -47,7 +47,7 @@ def test_several_settings_of_one_library(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     intel = msgspec.structs.replace(standins.library("one"), family="intel")
-    monkeypatch.setattr("nearpeak.study.prepare.resolve", lambda _spec: intel)
+    monkeypatch.setattr("nearpeak.study.contenders.resolve", lambda _spec: intel)
     words = ["--mpi", "one", "--mpi", "one@ipc-off"]
     code, _, err = nearpeak("study", *words, *SMALL, "--launches", "2", "-o", "there")
     assert (code, err) == (0, "")
@@ -153,7 +153,7 @@ def test_a_folder_in_use_is_not_touched(nearpeak: Nearpeak, tmp_path: Path) -> N
 def test_no_library_at_all_is_bad_input(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepare, "find_libraries", list)
+    monkeypatch.setattr(contenders, "find_libraries", list)
     code, _, err = nearpeak("study")
     assert (code, err.count("\n")) == (2, 1)
     assert "install one with `nearpeak mpi add openmpi`" in err

@@ -44,7 +44,6 @@ def test_the_table_comes_before_the_file(
         )
 
     monkeypatch.setattr("nearpeak.trace.run.run", run)
-    monkeypatch.setattr("nearpeak.libraries.discover.resolve", lambda _: None)
     code, out, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")
     assert code == 2
     assert "mpich 5: 0 ranks on 0 hosts" in out

@@ -73,7 +73,7 @@ class Runner:
         where = run.places([self.standins.gpu_path(), self.standins.data_path()], asked)
         if journal is None:
             journal = ConformJournal(out, run.begin(machine(), asked, self.described, list(where)))
-        trials = run.Run(journal, self.described, where, self.tools, self.standins.fake_shell_line)
+        trials = run.Run(journal, self.described, where, self.tools)
         trials.try_library(self.standins.contender("lib", mode), tell)
         journal.close()
         return build(journal.records)

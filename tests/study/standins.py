@@ -2,7 +2,6 @@
 """A small plan whose launches are stand-ins, so that the study is tested without any MPI."""
 
 import json
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -102,10 +101,6 @@ def fake_command_line(_library: Library, launch: Launch) -> CommandLine:
     )
 
 
-def fake_shell_line(line: CommandLine) -> str:
-    return shlex.join(line.argv)
-
-
 def make_tools(folder: Path) -> Tools:
     native = folder / "fake-native"
     native.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
@@ -177,15 +172,7 @@ class Study:
         told = progress or Quiet()
         try:
             return StudyRun(
-                self.folder,
-                plan,
-                journal,
-                self.tools,
-                fake_shell_line,
-                told,
-                session,
-                history,
-                amendment,
+                self.folder, plan, journal, self.tools, told, session, history, amendment
             ).run()
         finally:
             journal.close()

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.study import awareness
 from nearpeak.study.trials import Case, Job
-from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.awareness import Awareness, sentences
 
 
 def try_with(
@@ -19,7 +19,6 @@ def try_with(
         [Case(kind, name) for kind in kinds for name in ("send", "isend", "bcast")],
         standins.gpu_path(),
         standins.make_tools(folder),
-        standins.fake_shell_line,
     )
 
 
@@ -31,7 +30,7 @@ def test_all_goes_well(standins: ModuleType, tmp_path: Path) -> None:
     found = try_with(standins, tmp_path, "")
     assert set(ends(found).values()) == {"ok"}
     assert len(found) == 6
-    assert awareness.sentences(found) == []
+    assert sentences(found) == []
 
 
 def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) 
         ("H,D", "isend"): "ok",
         ("H,D", "bcast"): "ok",
     }
-    (line,) = awareness.sentences(found)
+    (line,) = sentences(found)
     assert line.startswith("lib: not GPU-aware for D,D isend: ended by SIGSEGV")
     crashed = next(one for one in found if one.status == "crashed")
     assert "probe --buffers D,D --operations isend --sizes 8,64K,4M" in crashed.command
@@ -63,7 +62,7 @@ def test_what_fails_after_others_alone_is_measured_and_told(
     assert (told.operation, told.after_others) == ("bcast", status)
     assert told.message.startswith(f"{status} after D,D send, isend")
     assert "probe --buffers D,D --operations bcast" in told.command
-    [line] = awareness.sentences(found)
+    [line] = sentences(found)
     assert line.startswith(f"lib: D,D bcast works alone, but {status} after D,D send, isend")
 
 
@@ -101,7 +100,7 @@ def test_where_there_is_no_device_nothing_is_said_of_the_library(
 ) -> None:
     found = try_with(standins, tmp_path, "probe no device")
     assert set(ends(found).values()) == {"not tried"}
-    assert awareness.sentences(found) == [
+    assert sentences(found) == [
         "lib: could not be tried with D,D; H,D: nearpeak-mpi: cuda has none: no driver"
     ]
 
@@ -109,7 +108,7 @@ def test_where_there_is_no_device_nothing_is_said_of_the_library(
 def test_a_library_that_does_not_start_has_failed(standins: ModuleType, tmp_path: Path) -> None:
     found = try_with(standins, tmp_path, "probe no start")
     assert set(ends(found).values()) == {"failed"}
-    (line,) = awareness.sentences(found)
+    (line,) = sentences(found)
     assert line.startswith("lib: not GPU-aware for D,D send, isend, bcast; H,D send")
     assert line.endswith(": MPI_Init failed")
 
@@ -128,7 +127,6 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
         [Case("D,D", "send"), Case("H,D", "isend")],
         standins.gpu_path(),
         type(tools)(broken, tools.mpi_program, tools.native_program),
-        standins.fake_shell_line,
     )
     assert {one.status for one in found} == {"not tried"}
     assert "/nowhere/mpirun cannot be started" in found[0].message
@@ -147,6 +145,6 @@ def test_what_differs_in_addresses_alone_is_told_once() -> None:
         )
         for kind, rank, base in (("D,D", 0, "0x7f96"), ("H,D", 0, "0x7f99"), ("D,H", 1, "0x1"))
     ]
-    assert awareness.sentences(found) == [
+    assert sentences(found) == [
         "lib: not GPU-aware for D,D put; H,D put; D,H put: rank 0: MPI_Put(base=0x...) failed"
     ]

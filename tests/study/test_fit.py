@@ -23,8 +23,9 @@ from nearpeak.study.fit import (
 from nearpeak.study.folder import read_plan
 from nearpeak.study.model import Plan, Variant
 from nearpeak.study.options import Options
+from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.plan import SIZES, make_plan, summary
-from nearpeak.study.prepare import asked_for, select_paths
+from nearpeak.study.variants import asked_for
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.left_out import LEAST_BLOCKS
 
@@ -60,9 +61,9 @@ def plan_of(
     options = Options(**said)
     found = from_sysfs(TESTS / "machines" / f"{machine}.txt")
     paths = select_paths(found, [], options.paths, bool(options.all_pairs))
-    asked, used = asked_for(options, found, paths, described)
+    asked = asked_for(options, described, paths, paths_within(found))
     contenders = [standins.contender(f"library{number}") for number in range(libraries)]
-    return make_plan(options, contenders, asked, used, described.benchmarks)
+    return make_plan(options, contenders, asked.variants, asked.paths, described.benchmarks)
 
 
 def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType) -> None:

@@ -2,7 +2,8 @@
 """What a plan measures with device buffers is known before: from the cache, or by a trial."""
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,13 +72,13 @@ def settle(standins: ModuleType, tmp_path: Path) -> Settle:
             machine,
             path,
             tools,
-            standins.fake_shell_line,
             tmp_path / "trials",
+            lambda line: print(line, file=sys.stderr),
             **how,
         )
 
-        def plan() -> Plan:
-            known = {one.operation for one in made.found if one.status not in ("ok", "not tried")}
+        def plan(found: Sequence[Awareness], seconds: float) -> Plan:
+            known = {one.operation for one in found if one.status not in ("ok", "not tried")}
             names = tuple(one for one in benchmarks if one not in known) or ("bibw",)
             small: Plan = standins.small_plan(
                 contender or standins.contender("lib"),
@@ -85,7 +86,7 @@ def settle(standins: ModuleType, tmp_path: Path) -> Settle:
                 buffers="D,D",
                 benchmarks=names,
             )
-            small.trial_seconds = made.seconds
+            small.trial_seconds = seconds
             return small
 
         return made, made.settle(plan)
@@ -196,10 +197,10 @@ def test_without_gpus_nothing_is_tried(
         discover(MACHINE),
         None,
         standins.make_tools(tmp_path),
-        standins.fake_shell_line,
         tmp_path / "trials",
+        print,
     )
-    made.settle(standins.small_plan)
+    made.settle(lambda *_: standins.small_plan())
     assert trials.tried == []
 
 

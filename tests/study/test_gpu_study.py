@@ -23,6 +23,7 @@ from nearpeak.study import prepare
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
 from nearpeak.study.options import LibraryChoice, Options
+from nearpeak.study.programs import TOOLS
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
 
@@ -90,23 +91,14 @@ def run_study(
         slot_ms=2,
         window=4,
     )
-    machine, plan = prepare.prepare(options)
+    machine, plan = prepare.prepare(options, TOOLS, print, retry=False, dry_run=False)
     # The fake driver moves messages by the CPU: the 256 MiB of the plateau take a minute.
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)
     try:
         history = History(folder, plan)
         session = begin(folder, standins.fingerprint(), history.session)
-        end = StudyRun(
-            folder,
-            plan,
-            journal,
-            prepare.TOOLS,
-            prepare.shell_line,
-            standins.Quiet(),
-            session,
-            history,
-        ).run()
+        end = StudyRun(folder, plan, journal, TOOLS, standins.Quiet(), session, history).run()
     finally:
         journal.close()
     assert end.status == "complete"
@@ -234,7 +226,7 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
         others=[LibraryChoice(mpi=str(fake_nccl)), LibraryChoice(mpi="rccl")],
         benchmarks=["latency", "allreduce", "allreduce:calls=enqueued", "barrier"],
     )
-    assert capsys.readouterr().err.count("rccl was not found on this machine") == 1
+    assert capsys.readouterr().out.count("rccl was not found on this machine") == 1
     assert results.failures == []
     [library] = [one for one in results.libraries if one.name == "nccl"]
     assert (library.family, library.version, library.native) == ("nccl", "2.28.3", False)

@@ -3,17 +3,26 @@
 
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study.describe import Description, describe
 from nearpeak.study.model import Variant
-from nearpeak.study.variants import Awarenesses, choose_variants
+from nearpeak.study.paths import paths_within, select_paths
+from nearpeak.study.variants import Awarenesses, choose_variants, for_ceilings
 from nearpeak.terms.awareness import Awareness
-from nearpeak.terms.benchmarks import Axis
+from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule, X
+
+ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))
+APPLICATION = Benchmark(
+    "app", [Metric("app", "us", "lower")], RankRule("at least", 1), x=X("side", "cells", [64])
+)
+MACHINES = Path(__file__).parent.parent / "machines"
 
 
 @pytest.fixture
@@ -189,3 +198,22 @@ def test_what_takes_ordinary_memory_alone_is_measured_where_that_is(
     assert one.buffers == "H,H"
     with pytest.raises(UserError, match="put:win=allocated takes ordinary host memory"):
         choose_variants(with_windows, ["put:win=allocated"], ["D,D"], paths)
+
+
+def test_applications_are_held_against_the_memory_that_they_are_in() -> None:
+    dgx = from_sysfs(MACHINES / "dgx-h100.txt")
+    described = Description(schema=1, program="", version="", benchmarks=[ANY, APPLICATION])
+    known = paths_within(dgx)
+
+    def beside(path: str, *variants: Variant) -> list[str]:
+        paths = select_paths(dgx, [], path.split(","))
+        return [one.id for one in for_ceilings(paths, known, variants, described)]
+
+    on_host = Variant(benchmark="app", axes={})
+    on_device = Variant(benchmark="app", axes={}, buffers="D")
+    assert beside("host x1", on_host) == ["host-memory node0"]
+    assert beside("host-host cross-numa", on_host) == ["host-memory node0", "host-memory node1"]
+    assert beside("host x1,host-memory node0", on_host) == []
+    assert beside("gpu x1", on_device) == ["gpu-gpu same-gpu"]
+    assert beside("gpu x1,gpu-gpu same-gpu", on_device) == []
+    assert beside("host x1", Variant(benchmark="any", axes={})) == []

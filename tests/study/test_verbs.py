@@ -11,7 +11,7 @@ import pytest
 
 from nearpeak.findings.build import build_results
 from nearpeak.libraries.model import CommandLine, Launch
-from nearpeak.study import prepare
+from nearpeak.machine.discover import discover
 from nearpeak.study.commands import Tools, make_command, wanted_place
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
@@ -149,7 +149,7 @@ def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_pat
     paths = [two_hosts("host-host"), two_hosts("gpu-gpu")]
     plan = plan_of(standins, paths, [variant("H,H"), variant("D,D")])
     folder = tmp_path / "study"
-    create(folder, prepare.discover(), plan).close()
+    create(folder, discover(), plan).close()
     tools = replace(standins.make_tools(tmp_path), native_program=lambda: standins.FAKE)
     study = standins.Study(folder, tools)
     assert study.run(plan).status == "complete"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands, one file each; here, what several of them have."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +30,11 @@ Require = Annotated[
         " the ceiling is best.",
     ),
 ]
+
+
+def say(line: str) -> None:
+    """Tells the user, beside what a command prints."""
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def conclude(results: "Results", judged: "list[Judgement]") -> None:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak conform`: which operations of which libraries are broken on which memory."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak.cli import say
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -124,10 +124,11 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform.progress import Progress
     from nearpeak.libraries.model import lacking_words
     from nearpeak.machine.discover import discover
-    from nearpeak.numbers import printable
     from nearpeak.report.conformed.words import finding
-    from nearpeak.study import prepare
-    from nearpeak.study.options import Options, library_choice
+    from nearpeak.study.contenders import choose_contenders
+    from nearpeak.study.options import library_choice
+    from nearpeak.study.paths import paths_within
+    from nearpeak.study.programs import TOOLS, build_programs
 
     journal = None
     if chosen is None:
@@ -135,21 +136,18 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
         chosen = journal.begin.chosen
     else:
         check_new(folder)
-    contenders = prepare.choose_contenders(
-        Options(libraries=[library_choice(one) for one in chosen.libraries])
-    )
+    contenders = choose_contenders([library_choice(one) for one in chosen.libraries], say)
     for contender in contenders:
         run.check_library(contender)
         if lacks := contender.library.lacks:
-            words = lacking_words(contender.library.name, lacks)
-            print(printable(f"nearpeak: {words}"), file=sys.stderr)
+            say(f"nearpeak: {lacking_words(contender.library.name, lacks)}")
     machine = discover()
-    where = run.places(prepare.discover_paths(machine)[0], chosen)
-    described = prepare.Programs([one.library for one in contenders]).described
+    where = run.places(paths_within(machine), chosen)
+    described = build_programs([one.library for one in contenders], TOOLS).described
     if journal is None:
         journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:
-        trials = run.Run(journal, described, where, prepare.TOOLS, prepare.shell_line)
+        trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(one)) for one in contenders)
         with Progress(left, finding) as progress:
             for contender in contenders:

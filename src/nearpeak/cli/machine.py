@@ -57,7 +57,7 @@ def machine(
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
     from nearpeak.study.options import split_list
-    from nearpeak.study.prepare import check_hosts
+    from nearpeak.study.paths import check_hosts
 
     if picture is not None and picture.suffix != ".svg":
         raise UserError(

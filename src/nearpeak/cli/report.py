@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak report`: makes results.json and report.html again and prints the table."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Require, conclude
+from nearpeak.cli import Require, conclude, say
 from nearpeak.cli.conform import write
 from nearpeak.errors import UserError
-from nearpeak.numbers import printable
 
 HELP = """Make a study's results and report again from its records, and print the table.
 
@@ -110,10 +108,7 @@ def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
     why = "is read-only" if folder.is_dir() else "is a file"
     if open_it:
         raise UserError(f"{folder} {why}: choose a folder for the page with -o")
-    print(
-        printable(f"nearpeak: {folder} {why}, so nothing is written: choose a folder with -o"),
-        file=sys.stderr,
-    )
+    say(f"nearpeak: {folder} {why}, so nothing is written: choose a folder with -o")
     return None
 
 

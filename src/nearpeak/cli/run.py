@@ -13,9 +13,8 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell
+from nearpeak.cli import Hosts, RemoteShell, say
 from nearpeak.errors import UserError
-from nearpeak.numbers import printable
 
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
@@ -151,11 +150,13 @@ def launch(
     import msgspec
 
     from nearpeak.libraries import settings
+    from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_ceiling, mode_of
+    from nearpeak.libraries.launch import environment, shell_line
     from nearpeak.libraries.model import CommandLine, lacking_words
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
-    from nearpeak.study import mps, prepare
+    from nearpeak.study import mps
     from nearpeak.study.commands import (
         device_options,
         joined,
@@ -167,8 +168,10 @@ def launch(
     from nearpeak.study.foreground import run_in_foreground
     from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
+    from nearpeak.study.paths import check_hosts, fitting_path, select_paths
     from nearpeak.study.places import wanted_at
     from nearpeak.study.plan import between_gpus
+    from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.terms.benchmarks import check_name, named
     from nearpeak.terms.buffers import parse_buffers
 
@@ -183,17 +186,17 @@ def launch(
     env = _settings(settings_env)
     limit = _seconds(launch_limit)
     names = split_list(hosts) if hosts else []
-    prepare.check_hosts(names, remote_shell)
+    check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
-    library = prepare.resolve(spec)
+    library = resolve(spec)
     chosen_settings = settings.find(library.family, wanted or "default")
-    described = named(prepare.describe_library(library).benchmarks, benchmark)
+    described = named(describe_library(library, TOOLS).benchmarks, benchmark)
     kinds = parse_buffers(buffers)
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
     wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
-    paths = prepare.select_paths(discover(), names, [path] if path else [], ranks=wanted_ranks)
-    chosen, ends = prepare.fitting_path(paths, described, kinds)
+    paths = select_paths(discover(), names, [path] if path else [], ranks=wanted_ranks)
+    chosen, ends = fitting_path(paths, described, kinds)
     study = new_study()
     given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})
     native = bool(mode_of(library)) or is_ceiling(library)
@@ -206,21 +209,19 @@ def launch(
     def line_of(words: list[str]) -> CommandLine:
         where = (chosen, ends, kinds)
         if mode_of(library):
-            return loaded_by_native(
-                prepare.TOOLS, library, *where, [benchmark, *words], given, study
-            )
+            return loaded_by_native(TOOLS, library, *where, [benchmark, *words], given, study)
         if is_ceiling(library):
-            return library_of_ceilings(prepare.TOOLS, *where, [benchmark], words, given, study)
-        program = str(prepare.TOOLS.mpi_program(library))
+            return library_of_ceilings(TOOLS, *where, [benchmark], words, given, study)
+        program = str(TOOLS.mpi_program(library))
         started = rank_launch([program, *with_devices(words)], *where, given, study, remote_shell)
-        return prepare.TOOLS.command_line(library, started)
+        return TOOLS.command_line(library, started)
 
     def with_devices(words: Sequence[str]) -> list[str]:
         return [benchmark, "--buffers", kinds, *device_options(ends, kinds), *words]
 
     if not native:
-        checked = [str(prepare.TOOLS.mpi_program(library)), "--check", *with_devices(words)]
-        _check(checked, prepare.environment(library), benchmark)
+        checked = [str(TOOLS.mpi_program(library)), "--check", *with_devices(words)]
+        _check(checked, environment(library), benchmark)
     parts = parts_of(words)
     places = [
         wanted_at(
@@ -233,10 +234,10 @@ def launch(
     ]
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
-    print(printable(f"Path {chosen.id}: {chosen.summary}"), file=sys.stderr)
+    say(f"Path {chosen.id}: {chosen.summary}")
     if library.lacks:
-        print(printable(f"nearpeak: {lacking_words(library.name, library.lacks)}"), file=sys.stderr)
-    print(prepare.shell_line(line_of(list(words))), file=sys.stderr, flush=True)
+        say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
+    print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         jsonl = _jsonl(parts[0])
         if jsonl is None:
@@ -300,21 +301,23 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
     """Prints the options that the program has for a benchmark: nearpeak-mpi for the library that
     was named, else for the first found; without any nearpeak-native between two cores."""
     from nearpeak.libraries import settings
+    from nearpeak.libraries.discover import find_libraries, resolve
     from nearpeak.libraries.families import is_ceiling, mode_of, natives
-    from nearpeak.study import prepare
+    from nearpeak.libraries.launch import environment
+    from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.terms.benchmarks import check_name, named
 
     check_name(benchmark)
     if mpi:
         spec, _ = settings.split(mpi)
-        library = prepare.resolve(spec)
+        library = resolve(spec)
     else:
-        library = next(iter([*prepare.find_libraries(), *natives().values()]))
-    chosen = named(prepare.describe_library(library).benchmarks, benchmark)
-    program = prepare.TOOLS.mpi_program(library)
+        library = next(iter([*find_libraries(), *natives().values()]))
+    chosen = named(describe_library(library, TOOLS).benchmarks, benchmark)
+    program = TOOLS.mpi_program(library)
     words = [mode_of(library) or "", "pair" if is_ceiling(library) else chosen.name]
     mode = " ".join(filter(None, words))
-    env = {**os.environ, **prepare.environment(library)}
+    env = {**os.environ, **environment(library)}
     told = subprocess.run(
         [str(program), *mode.split(), "--help"],
         env=env,

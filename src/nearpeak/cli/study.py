@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, Require, conclude
+from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
@@ -297,6 +297,7 @@ def _start(
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.prepare import prepare
+    from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
     from nearpeak.study.subjects import planned
 
@@ -310,7 +311,7 @@ def _start(
         kept_paths=[one.path for one in requirements],
         kept_benchmarks=[one.figure.partition(" ")[0] for one in requirements],
     )
-    machine, plan = prepare(options, retry=retry, dry_run=dry_run)
+    machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan))
     plan.requirements = required
     _show(plan, dry_run)
@@ -319,10 +320,9 @@ def _start(
         return
     journal = create(folder, machine, plan)
     if not options.libraries:
-        print(
+        say(
             "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
-            " list` shows them).",
-            file=sys.stderr,
+            " list` shows them)."
         )
     _warn(machine)
     _run(folder, plan, journal, machine, requirements)
@@ -381,8 +381,9 @@ def _show(plan: "Plan", dry_run: bool) -> None:
 
 def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
     """What is left of so many first blocks."""
+    from nearpeak.libraries.launch import shell_line
     from nearpeak.study.commands import make_command
-    from nearpeak.study.prepare import TOOLS, shell_line
+    from nearpeak.study.programs import TOOLS
 
     for block in range(blocks):
         for planned in state.remaining(block):
@@ -410,7 +411,7 @@ def _run(
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.history import History
     from nearpeak.study.journal import cannot_write
-    from nearpeak.study.prepare import TOOLS, shell_line
+    from nearpeak.study.programs import TOOLS
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
     from nearpeak.study.subjects import planned
@@ -424,17 +425,7 @@ def _run(
             _show(plan, dry_run=False)
             print(_session_words(session, history, amendment), flush=True)
         with make_progress(plan) as progress:
-            study = StudyRun(
-                folder,
-                plan,
-                journal,
-                TOOLS,
-                shell_line,
-                progress,
-                session,
-                history,
-                amendment,
-            )
+            study = StudyRun(folder, plan, journal, TOOLS, progress, session, history, amendment)
             end = study.run()
         ended = "interrupted" if end.status == "interrupted" else "complete"
         print(f"{ended}: {end.message}", flush=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak trace`: where an application's MPI time goes."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from nearpeak.cli import say
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
@@ -62,7 +63,6 @@ def trace(
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.model import lacking_words
-    from nearpeak.numbers import printable
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
@@ -73,7 +73,7 @@ def trace(
     points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     if library.lacks:
-        print(printable(f"nearpeak: {lacking_words(library.name, library.lacks)}"), file=sys.stderr)
+        say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
     found = run(command, library)
     if points:
         found.ceilings = ceilings(found, points.times)

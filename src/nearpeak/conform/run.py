@@ -27,12 +27,13 @@ from nearpeak.errors import UserError
 from nearpeak.files import make_folder, put_whole
 from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
 from nearpeak.libraries.families import is_native
+from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machines
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.model import Contender
-from nearpeak.study.prepare import gpu_path
+from nearpeak.study.paths import gpu_path
 from nearpeak.study.trials import Case, Job, Outcome, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.outcomes import NOT_TRIED
@@ -123,12 +124,7 @@ class Run:
     """A new run, or one that goes on."""
 
     def __init__(
-        self,
-        journal: ConformJournal,
-        described: Description,
-        where: dict[str, Place],
-        tools: Tools,
-        shell_line: Callable[[CommandLine], str],
+        self, journal: ConformJournal, described: Description, where: dict[str, Place], tools: Tools
     ) -> None:
         """`where`: of every kind of buffers that was chosen."""
         first = journal.begin
@@ -137,7 +133,6 @@ class Run:
         self._described = described
         self._where = where
         self._tools = tools
-        self._shell_line = shell_line
         self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
         self._threaded = {one.name for one in described.benchmarks if one.threads}
 
@@ -228,9 +223,7 @@ class Run:
         cases: Sequence[Case],
         record: Callable[[Outcome, list[Case]], None],
     ) -> None:
-        job = Job(
-            cases, self._sizes, partial(self._launch, contender, cases[0]), self._shell_line, record
-        )
+        job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
         # More ranks may share cores, on which those that wait for others take turns with them.
         job.run(self._chosen.limit_seconds * cases[0].ranks / plan.RANKS)
         if (end := job.bad_end) is not None:
@@ -264,7 +257,7 @@ class Run:
             put_whole(file, cases_text(cases, self._sizes).encode())
         except OSError as error:
             raise self._cannot_write(self._journal.folder, error) from None
-        return self._shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
+        return shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
 
     def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
         words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)

@@ -5,7 +5,7 @@ What a library says of itself is wrong in both directions (docs/methodology.md),
 is tried with each kind of buffers, its data verified (study/trials.py).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -23,11 +23,7 @@ DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 
 
 def try_contender(
-    contender: Contender,
-    wanted: Sequence[Case],
-    path: DataPath,
-    tools: Tools,
-    shell_line: Callable[[CommandLine], str],
+    contender: Contender, wanted: Sequence[Case], path: DataPath, tools: Tools
 ) -> list[Awareness]:
     """What became of each operation with its buffers, on a path between two GPUs."""
     ends = rank_ends(path, DEVICES)
@@ -41,7 +37,7 @@ def try_contender(
         def keep(outcome: Outcome, before: list[Case]) -> None:
             found[outcome.case] = outcome, before
 
-        return Job(cases, lambda _: SIZES, launch, shell_line, keep).run(LIMIT_SECONDS)
+        return Job(cases, lambda _: SIZES, launch, keep).run(LIMIT_SECONDS)
 
     left = list(wanted)
     while left:

@@ -6,16 +6,15 @@ the plan is made again with what was found, until nothing in it is unknown. The 
 count in its budget.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.libraries.families import is_native
-from nearpeak.libraries.model import CommandLine
 from nearpeak.machine import model as machine
-from nearpeak.numbers import count, printable
+from nearpeak.numbers import count
 from nearpeak.study.awareness import try_contender
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
@@ -49,48 +48,37 @@ class Lacking(NamedTuple):
         return f"{kinds} buffers with {self.contender.label} ({tried})"
 
 
+@dataclass
 class Gate:
-    """`path`: between which GPUs operations are tried, None without any; `folder`: of the cache;
-    `retry`: nothing is taken from it; `tries`: False: what is unknown is taken to go well."""
+    """What is known of operations with device buffers, and tries what is not."""
 
-    def __init__(
-        self,
-        described: Description,
-        host: machine.Machine,
-        path: DataPath | None,
-        tools: Tools,
-        shell_line: Callable[[CommandLine], str],
-        folder: Path,
-        *,
-        retry: bool = False,
-        tries: bool = True,
-    ) -> None:
-        self.found: list[Awareness] = []
-        self.seconds = 0.0  # that trials took, or will take
-        self._described = described
-        self._host = host
-        self._path = path
-        self._tools = tools
-        self._shell_line = shell_line
-        self._folder = folder
-        self._retry = retry
-        self._tries = tries
-        self._settled: set[tuple[str, Case]] = set()
+    described: Description
+    host: machine.Machine
+    path: DataPath | None  # between which GPUs operations are tried; None without any
+    tools: Tools
+    folder: Path  # of the cache
+    say: Callable[[str], None]  # is told what is done, a line each
+    retry: bool = False  # nothing is taken from the cache
+    tries: bool = True  # False: what is unknown is taken to go well
+    found: list[Awareness] = field(default_factory=list, init=False)
+    seconds: float = field(default=0.0, init=False)  # that trials took, or will take
+    _settled: set[tuple[str, Case]] = field(default_factory=set, init=False)
 
-    def settle(self, make: Callable[[], Plan]) -> Plan:
-        """The plan that `make` makes from what was found, once all that it measures is known."""
-        plan = make()
+    def settle(self, make: Callable[[Sequence[Awareness], float], Plan]) -> Plan:
+        """The plan that `make` makes of what was found, in so many seconds, once all that it
+        measures is known."""
+        plan = make(self.found, self.seconds)
         while lacking := list(self._lacking(plan)):
             for one in lacking:
                 self._settle(one)
-            plan = make()
+            plan = make(self.found, self.seconds)
         for line in sentences(self.found):
-            print(printable(line), file=sys.stderr)
+            self.say(line)
         return plan
 
     def _lacking(self, plan: Plan) -> Iterator[Lacking]:
         for number, contender in enumerate(plan.contenders):
-            if self._path is None or is_native(contender.library):
+            if self.path is None or is_native(contender.library):
                 continue
             launches = [one for one in plan.launches if one.contender == number]
             used = sorted({index for launch in launches for index in launch.variants})
@@ -100,22 +88,22 @@ class Gate:
 
     def _case(self, plan: Plan, number: int) -> Case | None:
         """What tells whether a library can be handed the buffers of a variant; None: nothing to."""
-        assert self._path is not None
+        assert self.path is not None
         variant = plan.variants[number]
         if not in_gpu(variant.buffers) or staging(variant.axes) is not None:
             return None
-        known = self._described.benchmarks
+        known = self.described.benchmarks
         operation = tried_as(named(known, variant.benchmark), variant, known)
-        fits = named(known, operation).ranks.fits(len(self._path.ends))
+        fits = named(known, operation).ranks.fits(len(self.path.ends))
         return Case(variant.buffers, operation) if fits else None
 
     def _settle(self, lacking: Lacking) -> None:
-        assert self._path is not None
+        assert self.path is not None
         contender, cases = lacking
         self._settled |= {(contender.label, case) for case in cases}
-        identity = fingerprint(self._host, [contender], self._tools)
-        tried = Tried(self._folder, identity, contender, self._path)
-        cached = [] if self._retry else tried.read()
+        identity = fingerprint(self.host, [contender], self.tools)
+        tried = Tried(self.folder, identity, contender, self.path)
+        cached = [] if self.retry else tried.read()
         known = [one for one in cached if Case(one.buffers, one.operation) in cases]
         if known:
             self.found += known
@@ -124,14 +112,14 @@ class Gate:
         left = Lacking(contender, [case for case in cases if case not in there])
         if not left.cases:
             return
-        if not self._tries:
+        if not self.tries:
             guess = START_SECONDS + CASE_SECONDS * len(left.cases)
             self.seconds += guess
-            _say(f"Not tried yet: {left.words}: about {format_seconds(guess)} before the study")
+            self.say(f"Not tried yet: {left.words}: about {format_seconds(guess)} before the study")
             return
-        _say(f"Trying {left.words} ...")
+        self.say(f"Trying {left.words} ...")
         began = time.monotonic()
-        found = try_contender(contender, left.cases, self._path, self._tools, self._shell_line)
+        found = try_contender(contender, left.cases, self.path, self.tools)
         self.seconds += time.monotonic() - began
         tried.add(found)
         self.found += found
@@ -140,8 +128,4 @@ class Gate:
         told = Lacking(contender, [Case(one.buffers, one.operation) for one in known]).words
         days = sorted({one.tried[:10] for one in known})
         when = " to ".join(dict.fromkeys((days[0], days[-1])))
-        _say(f"From the cache: {told}, tried {when}; --retry tries again")
-
-
-def _say(line: str) -> None:
-    print(printable(line), file=sys.stderr, flush=True)
+        self.say(f"From the cache: {told}, tried {when}; --retry tries again")

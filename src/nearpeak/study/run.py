@@ -15,6 +15,7 @@ import msgspec
 import nearpeak
 from nearpeak.files import make_folder, sync
 from nearpeak.journal import disk_is_full
+from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.model import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
@@ -105,7 +106,6 @@ class StudyRun:
         plan: Plan,
         journal: StudyJournal,
         tools: Tools,
-        shell_line: Callable[[CommandLine], str],
         progress: Progress,
         session: SessionRecord,
         history: History,
@@ -115,7 +115,6 @@ class StudyRun:
         self._plan = plan
         self._journal = journal
         self._tools = tools
-        self._shell_line = shell_line
         self._progress = progress
         self._session = session
         self._amendment = amendment
@@ -228,7 +227,7 @@ class StudyRun:
         jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
         self._progress.begin(planned, self._time_left(planned.block))
         plain = make_command(self._plan, planned, self._tools)
-        begin = launch_record(self._plan, planned, self._shell_line(plain), utc_now())
+        begin = launch_record(self._plan, planned, shell_line(plain), utc_now())
         begin.session = self._session.session
         begin.state = launch_state(self._states, self._plan, planned)
         self._answers.take(begin)

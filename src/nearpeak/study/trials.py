@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.model import CommandLine
 from nearpeak.study import process
 from nearpeak.terms.logs import OWN, crash_words, last_words
@@ -133,13 +134,11 @@ class Job:
         cases: Sequence[Case],
         sizes: Callable[[Case], Sequence[int]],
         launch: Callable[[list[str]], CommandLine],
-        shell_line: Callable[[CommandLine], str],
         tell: Callable[[Outcome, list[Case]], None],
     ) -> None:
         self._cases = cases
         self._sizes = sizes
         self._launch = launch
-        self._shell_line = shell_line
         self._tell = tell
         self._begun: _Line | None = None  # and not ended
         self._told: dict[Case, Outcome] = {}  # in order
@@ -244,7 +243,7 @@ class Job:
             outcome,
             alone=outcome.status if outcome.bad and not before else None,
             seconds=round(now - self._since, 3),
-            command=self._shell_line(self._launch(case.words(self._sizes(case)))),
+            command=shell_line(self._launch(case.words(self._sizes(case)))),
         )
         self._tell(self._told[case], before)
         self._since = now

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variants a study measures: benchmarks x axes x the buffers that its paths have."""
+"""Which variants a study measures, where: benchmarks x axes x the buffers that its paths have."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.study.describe import Description, parse_variant
 from nearpeak.study.model import Contender, Variant
-from nearpeak.study.plan import is_measured_on, is_usual
+from nearpeak.study.options import Options
+from nearpeak.study.plan import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark, named
@@ -18,6 +20,77 @@ from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
 
 PACK, OWN_KERNEL = "pack", "kernel"  # an axis of datatypes, and the value of those that we pack
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a study measures that has time for all of it."""
+
+    variants: list[Variant]
+    paths: list[DataPath]  # those that variants run on, and those for ceilings
+
+
+def asked_for(
+    options: Options, described: Description, paths: Sequence[DataPath], within: Sequence[DataPath]
+) -> Asked:
+    """Of what was asked for, with these paths; of those `within` this host come ceilings."""
+    named_so = [*described.usual(_of_families(described, options)), *options.benchmarks]
+    wanted = named_so or described.defaults
+    asked = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
+    used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]
+    return Asked(asked, [*used, *for_ceilings(used, within, asked, described)])
+
+
+def _of_families(described: Description, options: Options) -> list[str]:
+    """The benchmarks of the families asked for, but those that have none of the sizes."""
+    names = described.of_families(options.operations)
+    sizes = options.sizes or SIZES
+    known = {one.name: one for one in described.benchmarks}
+    return [one for one in names if not known[one].over_bytes or known[one].sizes(sizes)] or names
+
+
+def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
+    """Whether a variant runs there."""
+    return any(is_measured_on(path, _of(described, v), v.buffers) for v in variants)
+
+
+def for_ceilings(
+    paths: Sequence[DataPath],
+    known: Sequence[DataPath],
+    variants: Sequence[Variant],
+    described: Description,
+) -> list[DataPath]:
+    """The paths that something is held against and that are not measured themselves.
+
+    Of what is measured between more ranks, the first pair within each path, as the nearest come
+    first; of applications, the memory that their cells are in.
+    """
+    bound = [v for v in variants if _of(described, v).ceiling == "bound"]
+    found: dict[str, DataPath] = {}
+    for path in paths:
+        if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
+            continue
+        within = [one for one in known if len(one.ends) == 2 and path.holds(one)]
+        if within and not any(path.holds(one) for one in paths if len(one.ends) == 2):
+            found[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
+    applications = [v for v in variants if not _of(described, v).over_bytes]
+    in_gpus = any(in_gpu(v.buffers) for v in applications)
+    if in_gpus and not any(path.shares_gpu and not path.mps for path in paths):
+        inside = [one for one in known if one.shares_gpu and not one.mps and len(one.ends) == 2]
+        found |= {one.id: msgspec.structs.replace(one, ceilings_only=True) for one in inside[:1]}
+    if any(not in_gpu(v.buffers) for v in applications):
+        used = [end for path in paths for end in path.ends if end.memory == "host"]
+        measured = {path.id for path in paths}
+        for one in known:
+            nodes = {end.numa_node for end in one.ends}
+            own = one.transport == "local" and len(nodes) == 1
+            if own and one.id not in measured and any(end.numa_node in nodes for end in used):
+                found[one.id] = one
+    return list(found.values())
+
+
+def _of(described: Description, variant: Variant) -> Benchmark:
+    return named(described.benchmarks, variant.benchmark)
 
 
 def choose_variants(
@@ -104,16 +177,9 @@ class Awarenesses:
     """What is known of the contenders' way with device buffers, and what follows for a plan."""
 
     def __init__(self, found: Sequence[Awareness], described: Description) -> None:
-        self._wrong = {
-            (Who(one.library, one.settings), one.buffers, one.operation)
-            for one in found
-            if one.status not in (GOOD, NOT_TRIED)
-        }
-        self._unsafe = {
-            (Who(one.library, one.settings), one.buffers, one.operation)
-            for one in found
-            if one.after_others
-        }
+        tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in found]
+        self._wrong = {one for one, it in tried if it.status not in (GOOD, NOT_TRIED)}
+        self._unsafe = {one for one, it in tried if it.after_others}
         self._benchmarks: dict[str, Benchmark] = {one.name: one for one in described.benchmarks}
 
     def takes(self, contender: Contender, variant: Variant) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which paths of a machine a study takes."""
+"""Which paths of a machine a study takes, and which a launch."""
 
 from pathlib import Path
 
@@ -10,16 +10,11 @@ from nearpeak.errors import UserError
 from nearpeak.machine.model import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.describe import Description
-from nearpeak.study.model import Variant
-from nearpeak.study.prepare import fitting_path, for_ceilings, select_paths
-from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, X
+from nearpeak.study.paths import fitting_path, select_paths
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
 ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))
-APPLICATION = Benchmark(
-    "app", [Metric("app", "us", "lower")], RankRule("at least", 1), x=X("side", "cells", [64])
-)
 MACHINES = Path(__file__).parent.parent / "machines"
 
 
@@ -94,21 +89,3 @@ def test_paths_of_so_many_ranks(dgx: Machine) -> None:
         select_paths(dgx, [], ["gpu x9"])
     with pytest.raises(UserError, match="unknown path 'gpu x0'"):
         select_paths(dgx, [], ["gpu x0"])
-
-
-def test_applications_are_held_against_the_memory_that_they_are_in(dgx: Machine) -> None:
-    described = Description(schema=1, program="", version="", benchmarks=[ANY, APPLICATION])
-    known = select_paths(dgx, [], [])
-
-    def beside(path: str, *variants: Variant) -> list[str]:
-        paths = select_paths(dgx, [], path.split(","))
-        return [one.id for one in for_ceilings(paths, known, variants, described)]
-
-    on_host = Variant(benchmark="app", axes={})
-    on_device = Variant(benchmark="app", axes={}, buffers="D")
-    assert beside("host x1", on_host) == ["host-memory node0"]
-    assert beside("host-host cross-numa", on_host) == ["host-memory node0", "host-memory node1"]
-    assert beside("host x1,host-memory node0", on_host) == []
-    assert beside("gpu x1", on_device) == ["gpu-gpu same-gpu"]
-    assert beside("gpu x1,gpu-gpu same-gpu", on_device) == []
-    assert beside("host x1", Variant(benchmark="any", axes={})) == []

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first stage of a plan: which libraries are measured, with which settings."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import nccl
+from nearpeak.libraries.discover import find_libraries, resolve
+from nearpeak.libraries.model import Settings
+from nearpeak.libraries.settings import find
+from nearpeak.study.model import Contender
+from nearpeak.study.options import LibraryChoice
+
+
+def choose_contenders(
+    choices: Sequence[LibraryChoice], say: Callable[[str], None]
+) -> list[Contender]:
+    """The libraries asked for with their settings; without any, every library found."""
+    if not choices:
+        found = find_libraries()
+        if not found:
+            raise UserError(
+                "no MPI library was found: install one with `nearpeak mpi add openmpi`, "
+                "or name one with --mpi PATH"
+            )
+        return [Contender(library=library, settings=Settings()) for library in found]
+    contenders: list[Contender] = []
+    for choice in choices:
+        try:
+            library = resolve(choice.mpi)
+        except nccl.MissingError as error:
+            if len(choices) == 1:
+                raise
+            say(f"{error}; the others are measured without it")
+            continue
+        if choice.name:
+            library = msgspec.structs.replace(library, name=choice.name)
+        for one in choice.settings:
+            settings = find(library.family, one) if isinstance(one, str) else one
+            contenders.append(Contender(library=library, settings=settings))
+    return contenders
+
+
+def found_beside_mpi() -> list[Contender]:
+    """NCCL or RCCL, where they are found: what programs with GPUs use in the place of MPI."""
+    found = {one.family: one for one in reversed(nccl.discover().libraries)}
+    return [Contender(library=library, settings=Settings()) for library in found.values()]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which data paths of a machine, or between two hosts, are measured, and which a launch takes."""
+
+import re
+import socket
+import subprocess
+from collections.abc import Sequence
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.machine.model import Machine
+from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.places import Ranks
+from nearpeak.study.plan import fits
+from nearpeak.study.variants import unfit
+from nearpeak.terms.benchmarks import Benchmark, closest
+from nearpeak.terms.buffers import Ends, rank_ends
+from nearpeak.terms.path import DataPath, Missing
+
+HOST_SECONDS = 20.0  # for a host to answer
+_SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,4})", re.ASCII)
+
+
+def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
+    """UserError unless there are two hosts (or none) that can be reached."""
+    if not hosts:
+        return
+    if len(set(hosts)) != 2 or len(hosts) != 2:
+        raise UserError(f"--hosts {','.join(hosts)}: name two different hosts, like --hosts a,b")
+    shell = remote_shell or "ssh"
+    for host in hosts:
+        if host in ("localhost", socket.gethostname(), socket.getfqdn()):
+            continue
+        if host.startswith("-"):
+            raise UserError(f"--hosts: {host!r} is not a host name")
+        try:
+            done = subprocess.run(
+                [shell, host, "true"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=HOST_SECONDS,
+                check=False,
+            )
+            why = done.stderr.decode(errors="replace").strip().splitlines()
+            if done.returncode == 0:
+                continue
+        except subprocess.TimeoutExpired:
+            why = [f"no answer within {HOST_SECONDS:.0f} s"]
+        except OSError as error:
+            why = [f"{shell}: {error.strerror}"]
+        raise UserError(
+            f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
+            f"make `{shell} {host} true` work without a password"
+        )
+
+
+def select_paths(
+    machine: Machine,
+    hosts: Sequence[str],
+    wanted: Sequence[str],
+    all_pairs: bool = False,
+    ranks: Ranks = Ranks(),
+) -> list[DataPath]:
+    """The data paths asked for; without any, those of this machine, or between the two hosts.
+
+    Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
+    those of so many ranks.
+    UserError names one that is not there, and why.
+    """
+    if hosts and set(ranks.counts) - {2}:
+        raise UserError(
+            "--hosts measures between two ranks, one on each host: leave out --ranks "
+            f"{','.join(map(str, ranks.counts))}"
+        )
+    usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
+    known = {path.id: path for path in usual}
+    if any(one not in known for one in wanted):  # one of all pairs, or of a number of ranks
+        counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
+        ranks = Ranks([*ranks.counts, *counts], ranks.oversubscribe)
+        paths, lacking = discover_paths(machine, list(hosts), True, ranks)
+        known |= {path.id: path for path in paths}
+        missing += [reason for reason in lacking if reason not in missing]
+    for one in wanted:
+        if one not in known:
+            if reasons := [reason for reason in missing if reason.path == one]:
+                raise UserError(f"there is no path {reasons[0]}")
+            raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
+    chosen = [path for path in usual if path.two_hosts or not hosts]
+    if all_pairs:
+        chosen = [path for path in usual if path.pair]
+        if not chosen and not wanted:
+            why = "".join(f" ({note})" for note in machine.gpu_notes)
+            raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
+    named = [msgspec.structs.replace(known[one], named=True) for one in wanted]
+    chosen = named or _of_so_many(chosen, ranks.counts, missing)
+    if wanted and all(path.transport == "local" for path in chosen):
+        others = ", ".join(path.id for path in usual if path.transport != "local")
+        raise UserError(
+            f"{', '.join(wanted)}: one memory and the cores that use it, where ceilings are "
+            f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
+        )
+    if all(path.transport == "local" for path in chosen):
+        whys = "; ".join(map(str, missing)) or "choose another"
+        raise UserError(f"no path for MPI is left: {whys}")
+    return chosen
+
+
+def _of_so_many(
+    paths: list[DataPath], counts: Sequence[int], missing: Sequence[Missing]
+) -> list[DataPath]:
+    """The paths between so many ranks; UserError for a number of which there is none."""
+    if not counts:
+        return paths
+    for number in counts:
+        if not any(len(path.ends) == number for path in paths if path.transport != "local"):
+            whys = [str(one) for one in missing if one.ranks == number]
+            raise UserError(f"--ranks {number}: {'; '.join(whys) or 'no path has so many ends'}")
+    return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
+
+
+def fitting_path(
+    paths: Sequence[DataPath], benchmark: Benchmark, buffers: str
+) -> tuple[DataPath, Ends]:
+    """The first path that a benchmark with these buffers runs on, with each rank's end.
+
+    One between two GPUs comes before one where the ranks share a GPU. UserError without one.
+    """
+    between = [path for path in paths if path.transport != "local"]
+    for path in sorted(between, key=_last_resort):
+        if fits(path, benchmark, buffers):
+            return path, rank_ends(path, buffers) or path.ends
+    if any(rank_ends(path, buffers) for path in between):
+        names = ", ".join(f"{path.id} ({len(path.ends)})" for path in between)
+        raise UserError(
+            f"{benchmark.name} runs on {benchmark.ranks.text}, and none of the paths {names} has "
+            "so many: choose another with --path"
+        )
+    raise UserError(f"buffers {buffers} {unfit(buffers, between)}")
+
+
+def paths_within(machine: Machine) -> list[DataPath]:
+    """The usual ones of this host, whatever was asked for."""
+    return discover_paths(machine)[0]
+
+
+def gpu_path(paths: Sequence[DataPath]) -> DataPath | None:
+    """Where device buffers are tried: between two GPUs where there are two, as what a library does
+    within one is a part of that. None without a GPU."""
+    between = [path for path in paths if len(path.ends) == 2 and rank_ends(path, "D,D")]
+    return min(between, key=_last_resort, default=None)
+
+
+def _last_resort(path: DataPath) -> tuple[bool, bool]:
+    """Sorts paths whose ends have a GPU each before those where several share one."""
+    return path.shares_gpu, path.mps
