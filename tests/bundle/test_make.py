@@ -83,6 +83,9 @@ def test_the_script_refuses_another_python_and_another_machine(tmp_path: Path) -
     done = subprocess.run([start], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "nearpeak: this bundle needs Python 3.99: set NEARPEAK_PYTHON to one\n"
+    env = {**os.environ, "NEARPEAK_PYTHON": "/no python"}
+    done = subprocess.run([start], env=env, capture_output=True, text=True, check=False)
+    assert done.stderr.endswith(": set NEARPEAK_PYTHON to one, which /no python is not\n")
     start.write_text(start.read_text().replace(platform.machine(), "m68k"))
     done = subprocess.run([start], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -99,7 +99,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
         (("--sizes", "8,x"), "--sizes: 'x' is not a size"),
         (("--budget", "5"), "--budget: '5' is not a time"),
-        (("--launches", "1"), "1 launches are too few"),
+        (("--launches", "1"), "1 is too few launches"),
         (("--hosts", "a"), "name two different hosts"),
         (("--hosts", "a,b", "--remote-shell", "/nowhere/ssh"), "host 'a' cannot be reached"),
         (("--paths", "host-host same-nuam"), "did you mean 'host-host same-numa'?"),

@@ -81,7 +81,7 @@ def test_a_study_file_holds_every_option(tmp_path: Path) -> None:
         (
             "launches = 6",
             "launches = 1",
-            "1 launches are too few: choose 2 or more (6 give an interval) - at `$.launches`",
+            "1 is too few launches: choose 2 or more (6 give an interval) - at `$.launches`",
         ),
         ("slot_ms = 50", 'slot_ms = "50"', "Expected `int | null`, got `str` - at `$.slot_ms`"),
         ("slot_ms = 50", "slot_ms = 0", "Expected `int` >= 1 - at `$.slot_ms`"),

@@ -76,7 +76,7 @@ class Options:
 def check_launches(value: int) -> int:
     """At least 2 launches, since one says nothing about the spread; UserError for others."""
     if value < 2:
-        raise UserError(f"{value} launches are too few: choose 2 or more (6 give an interval)")
+        raise UserError(f"{value} is too few launches: choose 2 or more (6 give an interval)")
     if value > MOST_LAUNCHES:
         raise UserError(f"{value:.3g} launches are too many: choose {MOST_LAUNCHES} or fewer")
     return value
