@@ -117,8 +117,12 @@ def test_what_is_sent_may_be_written_before(launcher: Any) -> None:
     assert {(case["axes"]["touch"], case["axes"]["reuse"]) for case in cases} == {
         ("sender", "single")
     }
-    assert list(cases[0]["phases"]) == ["payload", "empty"]
-    assert all(value > 0 for case in cases for value in case["samples"])
+    # What one way takes is the difference of its phases, which others' work may turn round.
+    parts = [case["phases"] for case in cases if case["benchmark"] == "latency"]
+    rates = [case["samples"] for case in cases if case["benchmark"] != "latency"]
+    assert all(list(phases) == ["payload", "empty"] for phases in parts)
+    assert all(value > 0 for phases in parts for times in phases.values() for value in times)
+    assert all(value > 0 for samples in rates for value in samples)
 
 
 def test_benchmarks_are_measured_in_the_order_of_the_command_line(launcher: Any) -> None:
