@@ -9,6 +9,7 @@ import typer
 from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
+    from nearpeak.libraries.model import Library
     from nearpeak.results.model import Results
     from nearpeak.results.requirements import Judgement
 
@@ -35,6 +36,14 @@ Require = Annotated[
 def say(line: str) -> None:
     """Tells the user, beside what a command prints."""
     print(printable(line), file=sys.stderr, flush=True)
+
+
+def say_lacking(library: "Library") -> None:
+    """Tells of a library what was left out of it, if anything."""
+    from nearpeak.libraries.model import lacking_words
+
+    if library.lacks:
+        say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
 
 
 def conclude(results: "Results", judged: "list[Judgement]") -> None:

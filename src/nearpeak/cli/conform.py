@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import say
+from nearpeak.cli import say, say_lacking
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -122,7 +122,6 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform import run
     from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
-    from nearpeak.libraries.model import lacking_words
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
     from nearpeak.study.contenders import choose_contenders
@@ -139,8 +138,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     contenders = choose_contenders([library_choice(one) for one in chosen.libraries], say)
     for contender in contenders:
         run.check_library(contender)
-        if lacks := contender.library.lacks:
-            say(f"nearpeak: {lacking_words(contender.library.name, lacks)}")
+        say_lacking(contender.library)
     machine = discover()
     where = run.places(paths_within(machine), chosen)
     described = build_programs([one.library for one in contenders], TOOLS).described

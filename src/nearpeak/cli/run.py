@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, say
+from nearpeak.cli import Hosts, RemoteShell, say, say_lacking
 from nearpeak.errors import UserError
 
 LAUNCH_LIMIT = "2m"
@@ -153,7 +153,7 @@ def launch(
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_ceiling, mode_of
     from nearpeak.libraries.launch import environment, shell_line
-    from nearpeak.libraries.model import CommandLine, lacking_words
+    from nearpeak.libraries.model import CommandLine
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps
@@ -235,8 +235,7 @@ def launch(
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
     say(f"Path {chosen.id}: {chosen.summary}")
-    if library.lacks:
-        say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
+    say_lacking(library)
     print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         jsonl = _jsonl(parts[0])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import say
+from nearpeak.cli import say_lacking
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
@@ -62,7 +62,6 @@ def trace(
     from nearpeak.files import check_target, write_whole
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.discover import resolve
-    from nearpeak.libraries.model import lacking_words
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
@@ -72,8 +71,7 @@ def trace(
         check_target(output)
     points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
-    if library.lacks:
-        say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
+    say_lacking(library)
     found = run(command, library)
     if points:
         found.ceilings = ceilings(found, points.times)

@@ -17,8 +17,3 @@ def load(place: Path) -> Observations:
         raise UserError(f"{place}: no such folder; give the folder that `nearpeak study` wrote")
     known = ", ".join(source.name for source in all_sources())
     raise UserError(f"{place} holds no observations: give {known}")
-
-
-def is_known(place: Path) -> bool:
-    """Whether there are observations."""
-    return any(source.recognises(place) for source in all_sources())

@@ -63,8 +63,8 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
 
 
 def _outside(trace: Trace) -> float:
-    """Seconds that all ranks together were outside of MPI."""
-    return sum(one.run_seconds - one.mpi_seconds for one in trace.ranks)
+    """Seconds that all ranks together were outside of MPI, those of which it is known."""
+    return sum(one.own_seconds or 0.0 for one in trace.ranks)
 
 
 def _told(found: Unblocked, outside_seconds: float) -> str:

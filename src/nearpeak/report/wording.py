@@ -3,6 +3,7 @@
 (headlines.py, summary.py); nothing is judged here."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
@@ -11,7 +12,7 @@ from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import Cell, Finding, Headline, Results
+from nearpeak.results.model import CeilingPoint, Cell, Finding, Headline, Results
 from nearpeak.results.names import case, in_cache, loses, reference, status
 from nearpeak.statistics.intervals import goal
 from nearpeak.terms.benchmarks import named
@@ -230,11 +231,9 @@ def windows(results: Results) -> str:
 def cached_plateaus(found: list[Group]) -> str:
     """Which plateaus are of messages that lie in caches; empty where none is."""
     names = [
-        f"{group.title}, {case(figure.case)} ({size(figure.plateau.case.x)},"
-        f" {in_cache(figure.plateau)})"
-        for group in found
-        for figure in group.figures.values()
-        if figure.plateau and in_cache(figure.plateau) and not group.place.pair
+        f"{group.title}, {case(figure.case)} ({size(plateau.case.x)}, {in_cache(plateau)})"
+        for group, figure, plateau in _plateaus(found)
+        if in_cache(plateau)
     ]
     if not names:
         return ""
@@ -245,10 +244,8 @@ def low_plateaus(found: list[Group]) -> str:
     """Which plateaus came out below the ceiling beside them; empty where none did."""
     names = [
         f"{group.title}, {case(figure.case)}"
-        for group in found
-        for figure in group.figures.values()
-        if figure.plateau and figure.ceiling and not group.place.pair
-        if figure.plateau.value < figure.ceiling.value
+        for group, figure, plateau in _plateaus(found)
+        if figure.ceiling and plateau.value < figure.ceiling.value
     ]
     if not names:
         return ""
@@ -256,6 +253,14 @@ def low_plateaus(found: list[Group]) -> str:
         "These plateaus came out below the ceiling beside them, as the blocks scatter too much to"
         f" tell which size is the best: {'; '.join(names)}. Go by the intervals."
     )
+
+
+def _plateaus(found: list[Group]) -> Iterator[tuple[Group, Figure, CeilingPoint]]:
+    """Of all places but single pairs of many, which have tables of their own."""
+    for group in found:
+        for figure in group.figures.values():
+            if figure.plateau and not group.place.pair:
+                yield group, figure, figure.plateau
 
 
 def missing_methods(results: Results) -> list[str]:

@@ -28,11 +28,6 @@ def new_study() -> str:
     return uuid.uuid4().hex
 
 
-def label(library: str, settings: str) -> str:
-    """`openmpi`, or `openmpi@dmabuf-off` when the settings are not the default ones."""
-    return Who(library, settings).label
-
-
 class Variant(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each of its axes: what one launch measures."""
 

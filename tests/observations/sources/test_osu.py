@@ -7,7 +7,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
-from nearpeak.observations.load import is_known, load
+from nearpeak.observations.load import load
+from nearpeak.observations.sources.osu import recognises
 from nearpeak.report.page import write_report
 
 FILES = Path(__file__).with_name("osu")
@@ -32,7 +33,7 @@ def test_rates_are_in_our_unit() -> None:
 def test_a_program_that_is_not_known_is_named(tmp_path: Path) -> None:
     file = tmp_path / "out.txt"
     file.write_text("# OSU MPI Allreduce Latency Test v7.4\n4 1.0\n")
-    assert is_known(file)
+    assert recognises(file)
     with pytest.raises(UserError, match="of no OSU program that is read here: Latency, "):
         load(file)
 
