@@ -67,7 +67,7 @@ quick-results: $(TOOLS)
 	  tests/compare
 quick-rest: $(TOOLS)
 	$(BIN)/pytest -q --ignore=tests/report/test_page_browser.py \
-	  --ignore=tests/report/compared/test_page_browser.py tests/report tests/machine $(wildcard tests/*.py)
+	  --ignore=tests/report/compared/test_page_browser.py tests/report tests/machine $(wildcard tests/test_*.py)
 
 CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
 

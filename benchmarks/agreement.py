@@ -14,7 +14,7 @@ from typing import Any
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.model import Launch, Library, Rank, Settings
+from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
 from nearpeak.statistics.intervals import interval

@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from nearpeak.compare.model import Compared
+from nearpeak.compare.compared import Compared
 from nearpeak.libraries.build import compiler
 
 NEARPEAK = (sys.executable, "-c", "from nearpeak.cli.main import main; main()")

@@ -54,7 +54,7 @@ import agreement
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.library import Library, Settings
 from nearpeak.terms.path import DataPath
 
 

@@ -49,7 +49,7 @@ import agreement
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 SIZES = [8, 1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 22]
 COLLECTIVE_SIZES = SIZES[:-1]

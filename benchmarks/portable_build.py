@@ -24,7 +24,7 @@ import agreement
 from nearpeak.errors import UserError
 from nearpeak.libraries import build
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 SIZES = "8,8K,64K,1M,4M"
 OURS = [

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Machine
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import (
     Block,
     Launch,

@@ -13,7 +13,7 @@ import pytest
 from nearpeak import numbers
 from nearpeak.report import wording
 from nearpeak.results.build import from_json
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 ROOT = Path(__file__).parents[1]
 

@@ -16,7 +16,7 @@ from nearpeak.bundle import make, trim
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.model import Launch, Library, Rank
+from nearpeak.libraries.library import Launch, Library, Rank
 
 # A call of a file that succeeded; the folder that a relative name begins at stands before it.
 CALL = re.compile(r'\w+\((?:\w+<(?P<at>[^>]*)>, )?"(?P<name>[^"]+)".* = (?!-1 )')

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
 from nearpeak.machine import doctor
-from nearpeak.machine.model import Diagnosis
+from nearpeak.machine.machine import Diagnosis
 
 OK = Diagnosis(severity="ok", id="cores", message="8 cores")
 WARN = Diagnosis(severity="warn", id="governor", message="[red]slow", hint="make it fast")

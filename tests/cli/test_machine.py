@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from nearpeak.cli.main import build_app
 from nearpeak.errors import UserError
 from nearpeak.machine import discover as discovery
-from nearpeak.machine.model import Nic, Provenance
+from nearpeak.machine.machine import Nic, Provenance
 from nearpeak.machine.sysfs import from_sysfs
 
 MACHINES = Path(__file__).parent.parent / "machines"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries import discover, launch
-from nearpeak.libraries.model import CommandLine, Library
+from nearpeak.libraries.library import CommandLine, Library
 from nearpeak.study import mps, paths, programs
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
@@ -185,7 +185,7 @@ def test_ctrl_c_ends_a_launch(tmp_path: Path) -> None:
     program.write_text(
         "import sys\n"
         "from pathlib import Path\n"
-        "from nearpeak.libraries.model import CommandLine\n"
+        "from nearpeak.libraries.library import CommandLine\n"
         "from nearpeak.study.foreground import run_in_foreground\n"
         "line = CommandLine(argv=['sh', '-c', 'echo begun >&2; sleep 600'], env={})\n"
         "sys.exit(run_in_foreground(line, [], Path('none'), 600))\n"
@@ -279,7 +279,7 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
     from nearpeak.libraries.build import build_mpi
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.launch import command_line, environment
-    from nearpeak.libraries.model import Launch, Rank
+    from nearpeak.libraries.library import Launch, Rank
 
     found = resolve(library)
     program = [str(build_mpi(found))]

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.discover import discover
-from nearpeak.machine.model import Diagnosis
+from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import contenders, prepare, progress
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.trace.model import SCHEMA, Trace
+from nearpeak.trace.trace import SCHEMA, Trace
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 

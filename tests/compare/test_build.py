@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from nearpeak.compare.build import compare
+from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import Study, load_side
-from nearpeak.compare.model import Compared
 from nearpeak.errors import UserError
 from nearpeak.report.compared.page import render
 from nearpeak.terms.identity import CEILING, Who

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nearpeak.compare.build import compare
+from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import load_side
-from nearpeak.compare.model import Compared
 from nearpeak.report.compared import words
 
 MakeSides = Callable[..., Path]

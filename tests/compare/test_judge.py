@@ -3,10 +3,10 @@
 
 import pytest
 
+from nearpeak.compare.compared import PlaceChange
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Figures, Kind, Launch
 from nearpeak.compare.judge import Both, judge
-from nearpeak.compare.model import PlaceChange
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case, Place, Who
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from nearpeak.compare.build import compare, to_json
+from nearpeak.compare.compared import SCHEMA
 from nearpeak.compare.load import load_side
-from nearpeak.compare.model import SCHEMA
 from nearpeak.compare.schema import schema
 
 MakeSides = Callable[..., Path]

@@ -16,12 +16,12 @@ import pytest
 
 from nearpeak.conform import run
 from nearpeak.conform.build import build, to_json
+from nearpeak.conform.conformance import Conformance, Tried
 from nearpeak.conform.journal import ConformJournal, read
-from nearpeak.conform.model import Conformance, Tried
 from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
 from nearpeak.errors import UserError
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.report.conformed import words
 from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance

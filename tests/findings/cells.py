@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from nearpeak.findings.evidence import Seen, View
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
+from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import Case, Place, Who
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.libraries.build import compiler, kit_for
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 PATH = os.environ["PATH"]  # before any test takes the compiler away
 COMPILER = compiler()

@@ -15,7 +15,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries import build, catalogue, glibc, portable
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 CMAKE = """
 cmake_minimum_required(VERSION 3.22)

@@ -12,7 +12,7 @@ from nearpeak.libraries import catalogue
 from nearpeak.libraries.discover import LACKS, discover, find_libraries, resolve, usual_prefixes
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import environment
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 MPICH = "MPICH Version:      4.2.1\n"
 OPEN_MPI = "Open MPI v4.1.6, package: x\n"

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.libraries import identify
 from nearpeak.libraries.identify import CannotIdentify, version_text
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 ASKED = 'extern "C" int MPI_Get_library_version(char*, int*)'
 

@@ -13,7 +13,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line, environment, join_paths, shell_line
-from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 
 CPUS = sorted(os.sched_getaffinity(0))
 Where = Callable[[Library], str]

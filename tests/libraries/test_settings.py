@@ -10,7 +10,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.families import all_families
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 
 
 def test_every_settings_says_what_it_changes() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.machine import doctor
 from nearpeak.machine.doctor import examine, user_settings_files
-from nearpeak.machine.model import Diagnosis
+from nearpeak.machine.machine import Diagnosis
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs

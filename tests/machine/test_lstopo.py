@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.lstopo import from_lstopo, lstopo_xml
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import parse_list, parse_recording
 

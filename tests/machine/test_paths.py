@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.machine.model import Machine, Nic
+from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs

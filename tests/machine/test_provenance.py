@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nearpeak.machine.discover import discover
-from nearpeak.machine.model import SCHEMA, Provenance
+from nearpeak.machine.machine import SCHEMA, Provenance
 from nearpeak.machine.provenance import told
 from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs

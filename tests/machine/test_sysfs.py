@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.machine.model import Cache, Core, Machine, Nic
+from nearpeak.machine.machine import Cache, Core, Machine, Nic
 from nearpeak.machine.sysfs import from_sysfs
 
 Recorded = Callable[[str], Path]

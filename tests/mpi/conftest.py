@@ -13,7 +13,7 @@ import pytest
 
 from nearpeak.libraries.build import build_mpi, build_native, compiler, kit_for
 from nearpeak.libraries.launch import command_line, environment
-from nearpeak.libraries.model import Launch, Library, Rank, Settings
+from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.

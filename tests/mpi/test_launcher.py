@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 WORDS = ["latency", "--sizes", "8", "--slot-ms", "1"]
 

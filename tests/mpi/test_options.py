@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries.build import build_mpi, build_native
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -11,7 +11,7 @@ import pytest
 
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line, environment
-from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.study import trials
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nearpeak.libraries.model import Settings
-from nearpeak.machine import model as machine
+from nearpeak.libraries.library import Settings
+from nearpeak.machine import machine
 from nearpeak.observations.observed import (
     Block,
     Launch,
@@ -17,7 +17,7 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.results.build import summarise
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, X
 from nearpeak.terms.identity import CEILING, Curve, Who
 from nearpeak.terms.path import DataPath, Endpoint

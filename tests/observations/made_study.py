@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from nearpeak.findings.build import build_results
-from nearpeak.libraries.model import Library, Settings
-from nearpeak.machine import model as machine
-from nearpeak.results.model import Cell, Results
+from nearpeak.libraries.library import Library, Settings
+from nearpeak.machine import machine
+from nearpeak.results.results import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.model import SCHEMA, Contender, Group, Plan, PlannedLaunch, Template, Variant
+from nearpeak.study.plan import SCHEMA, Contender, Group, Plan, PlannedLaunch, Template, Variant
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.path import DataPath, Endpoint

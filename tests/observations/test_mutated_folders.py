@@ -8,7 +8,7 @@ from typing import Any
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 COUNT = 1000
 FILES = ("records.jsonl", "records.jsonl", "plan.json", "machine.json")

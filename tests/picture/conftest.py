@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.picture.measured import Measured
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.picture import svg

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from nearpeak.machine.model import GpuLink, Machine, Nic
+from nearpeak.machine.machine import GpuLink, Machine, Nic
 from nearpeak.picture.canvas import NARROW, WIDE, thickness
 from nearpeak.picture.layout import layout, processor
 from nearpeak.picture.measured import Measured

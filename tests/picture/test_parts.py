@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.picture.parts import fabrics, gib, indirect, sockets, spot
 

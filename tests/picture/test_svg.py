@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from nearpeak.machine.model import Machine, Nic
+from nearpeak.machine.machine import Machine, Nic
 from nearpeak.picture import svg
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured

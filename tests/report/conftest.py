@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Cache, Core, Machine, Nic, NumaNode
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.observed import Block
 from nearpeak.results import headlines
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
-from nearpeak.results.model import (
+from nearpeak.results.results import (
     SCHEMA,
     CeilingPoint,
     CeilingValue,

@@ -11,8 +11,8 @@ from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.headlines import groups
 from nearpeak.report.picture import measured
-from nearpeak.results.model import Finding, Results
 from nearpeak.results.names import case
+from nearpeak.results.results import Finding, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 

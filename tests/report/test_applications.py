@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nearpeak.report.applications import Growth, sections
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import CEILING
 
 

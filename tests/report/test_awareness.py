@@ -5,7 +5,7 @@ import msgspec
 
 from nearpeak.report import awareness
 from nearpeak.report.sections import Value
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 
 def _rows(results: Results) -> dict[str, dict[str, Value]]:

@@ -4,7 +4,7 @@
 import pytest
 
 from nearpeak.report.bandwidths import bandwidths
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 
 def test_blocks_of_all_ranks_are_the_data_of_an_operation(collective: Results) -> None:

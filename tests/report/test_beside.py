@@ -7,7 +7,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.report import beside
 from nearpeak.report.beside import Beside, MpiPair, Published
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import Who
 
 

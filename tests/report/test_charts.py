@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.report.page import write_page
 from nearpeak.report.solution import draw
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 if TYPE_CHECKING:
     from conftest import Browser

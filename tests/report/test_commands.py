@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from nearpeak.cli import export, report
 from nearpeak.errors import UserError
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 from nearpeak.observations.observed import Block
 from nearpeak.report import drift
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 SIX = [Block(0, number) for number in range(6)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nearpeak.report.export import COLUMNS, escape, to_csv, to_latex
 from nearpeak.results.build import from_json, to_json
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import Who
 
 

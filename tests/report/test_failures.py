@@ -2,7 +2,7 @@
 """Launches that failed alike are told once."""
 
 from nearpeak.report.failures import alike, sentences, skipped, table
-from nearpeak.results.model import Failure, Results, Skip
+from nearpeak.results.results import Failure, Results, Skip
 from nearpeak.terms.identity import Place, Who
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from nearpeak.report.families import chains, families, title
 from nearpeak.report.sections import Table
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.identity import Who
 from nearpeak.terms.path import DataPath, Endpoint

@@ -2,7 +2,7 @@
 """The table of Hockney's model."""
 
 from nearpeak.report import fits
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 
 def test_a_model_says_of_which_sizes_it_is(plain: Results) -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.report.headlines import Figure, Group, groups
 from nearpeak.report.summary import default_curves
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Who
 

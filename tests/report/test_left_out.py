@@ -8,7 +8,7 @@ from rich.console import Console
 from nearpeak.report import left_out
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.left_out import LeftOut
 
 FAMILY = LeftOut(

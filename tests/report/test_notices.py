@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nearpeak.report.notices import notices
 from nearpeak.report.sections import Notice
-from nearpeak.results.model import Results, Skip
+from nearpeak.results.results import Results, Skip
 from nearpeak.terms.identity import CEILING
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Diagnosis, Provenance
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Diagnosis, Provenance
 from nearpeak.observations.observed import Block
 from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
 from nearpeak.results.build import from_json
-from nearpeak.results.model import Attainable, Cell, Finding, Mode, Pace, Results
+from nearpeak.results.results import Attainable, Cell, Finding, Mode, Pace, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.identity import Case

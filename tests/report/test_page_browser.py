@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from nearpeak.report.page import write_page
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import Who
 from nearpeak.terms.path import DataPath, Endpoint
 

@@ -10,7 +10,7 @@ import pytest
 from nearpeak.arrays import Floats
 from nearpeak.observations.observed import Block
 from nearpeak.report import pairs
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import Case, Place
 
 

@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from nearpeak.machine.model import Gpu
+from nearpeak.machine.machine import Gpu
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, summed
 from nearpeak.report.picture import measured, notes, picture
 from nearpeak.report.sections import PAIRED
-from nearpeak.results.model import Failure, Results
+from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.path import DataPath, Endpoint
 

@@ -4,7 +4,7 @@
 import msgspec
 
 from nearpeak.report import sessions
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 
 def test_what_differs_is_named_with_both_values() -> None:

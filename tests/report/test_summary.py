@@ -5,8 +5,8 @@ import msgspec
 
 from nearpeak.report import summary
 from nearpeak.report.summary import HEALTHY
-from nearpeak.results.model import Results
 from nearpeak.results.names import detail
+from nearpeak.results.results import Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 from nearpeak.terms.subjects import one_way

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from nearpeak.report import headlines, summary, tables
 from nearpeak.report.sections import Row
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 ORDER = ["bw", "bibw", "latency"]
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
-from nearpeak.results.model import Finding, Results, Skip
+from nearpeak.results.results import Finding, Results, Skip
 from nearpeak.terms.identity import Who
 
 

@@ -2,7 +2,7 @@
 """The tables of verdicts."""
 
 from nearpeak.report import summary, verdicts
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import Place
 
 

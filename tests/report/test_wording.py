@@ -7,8 +7,8 @@ import msgspec
 
 from nearpeak.numbers import size
 from nearpeak.report import headlines, summary, wording
-from nearpeak.results.model import Finding, Results, Skip
 from nearpeak.results.names import case
+from nearpeak.results.results import Finding, Results, Skip
 from nearpeak.terms.identity import CEILING, Place, Who
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from nearpeak.report.applications import sections
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
-from nearpeak.results.model import Application, Results
+from nearpeak.results.results import Application, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.work import Work
 

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.machine.model import Cache, Core
+from nearpeak.machine.machine import Cache, Core
 from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import find
-from nearpeak.results.model import CeilingPoint, Results
+from nearpeak.results.results import CeilingPoint, Results
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import CEILING, Case, Who
 from nearpeak.terms.path import DataPath, Endpoint

@@ -8,7 +8,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.results.build import from_json, write_results
-from nearpeak.results.model import SCHEMA
+from nearpeak.results.results import SCHEMA
 
 MakeStudy = Any
 

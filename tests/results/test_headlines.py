@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.observations.observed import Block
 from nearpeak.results.headlines import find
-from nearpeak.results.model import Cell, Comparison, Headline
+from nearpeak.results.results import Cell, Comparison, Headline
 from nearpeak.terms.identity import Case, Place, Who
 
 PLACE = Place(path="host-host same-numa")

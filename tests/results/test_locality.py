@@ -4,9 +4,9 @@
 import msgspec
 import pytest
 
-from nearpeak.machine.model import Cache, Core, Machine
+from nearpeak.machine.machine import Cache, Core, Machine
 from nearpeak.results.locality import lies_in, locate
-from nearpeak.results.model import CeilingPoint
+from nearpeak.results.results import CeilingPoint
 from nearpeak.terms.identity import Case
 from nearpeak.terms.path import DataPath, Endpoint
 

@@ -15,8 +15,8 @@ from nearpeak.report import overlap as told
 from nearpeak.report.export import to_csv
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
-from nearpeak.results.model import Estimated, Overlap
 from nearpeak.results.overlap import hidden, overlap
+from nearpeak.results.results import Estimated, Overlap
 
 
 def launches(*both_us: float, **others: float) -> Any:

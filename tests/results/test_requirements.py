@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.results.model import CeilingPoint, Failure, Results
 from nearpeak.results.requirements import (
     OF_CEILING,
     OF_THEORETICAL,
@@ -17,6 +16,7 @@ from nearpeak.results.requirements import (
     judge,
     parse_requirement,
 )
+from nearpeak.results.results import CeilingPoint, Failure, Results
 from nearpeak.results.subjects import measured
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 from nearpeak.terms.subjects import Subject

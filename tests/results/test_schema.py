@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from nearpeak.results.build import to_json
-from nearpeak.results.model import SCHEMA
+from nearpeak.results.results import SCHEMA
 from nearpeak.results.schema import schema
 
 DOCS = Path(__file__).parents[2] / "docs"

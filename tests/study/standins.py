@@ -8,14 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.libraries.model import CommandLine, Launch, Library, Settings
+from nearpeak.libraries.library import CommandLine, Launch, Library, Settings
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, read_records
-from nearpeak.study.model import Contender, Plan, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import make_plan
+from nearpeak.study.plan import Contender, Plan, Variant
+from nearpeak.study.planning import make_plan
 from nearpeak.study.records import (
     AmendmentRecord,
     Fingerprint,

@@ -9,10 +9,10 @@ import pytest
 
 from nearpeak.study.answers import Answers, Templates, launch_record
 from nearpeak.study.commands import wanted_place
-from nearpeak.study.model import Variant
 from nearpeak.study.options import Options
 from nearpeak.study.places import NO_PLACE
-from nearpeak.study.plan import make_plan
+from nearpeak.study.plan import Variant
+from nearpeak.study.planning import make_plan
 from nearpeak.study.records import (
     SCHEMA,
     Chosen,

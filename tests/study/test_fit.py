@@ -21,10 +21,10 @@ from nearpeak.study.fit import (
     is_held,
 )
 from nearpeak.study.folder import read_plan
-from nearpeak.study.model import Plan, Variant
 from nearpeak.study.options import Options
 from nearpeak.study.paths import paths_within, select_paths
-from nearpeak.study.plan import SIZES, make_plan, summary
+from nearpeak.study.plan import Plan, Variant
+from nearpeak.study.planning import SIZES, make_plan, summary
 from nearpeak.study.variants import asked_for
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.left_out import LEAST_BLOCKS

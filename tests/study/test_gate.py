@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from nearpeak.machine.discover import discover
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.study import gate, sessions
 from nearpeak.study.describe import Description
 from nearpeak.study.gate import Gate
-from nearpeak.study.model import Plan
+from nearpeak.study.plan import Plan
 from nearpeak.study.trials import Case
 from nearpeak.study.tried import STEERING
 from nearpeak.terms.awareness import Awareness

@@ -16,9 +16,9 @@ from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.libraries import catalogue, nccl
 from nearpeak.machine.discover import discover
-from nearpeak.machine.model import Gpu, GpuLink, Machine
+from nearpeak.machine.machine import Gpu, GpuLink, Machine
 from nearpeak.report.notices import notices
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.study import prepare
 from nearpeak.study.folder import create
 from nearpeak.study.history import History

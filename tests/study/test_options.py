@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.study.options import LibraryChoice, Options, merge, parse_ranks, read_study_file
 
 WHOLE = """\

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study.paths import fitting_path, select_paths

@@ -13,7 +13,7 @@ import pytest
 
 from nearpeak.study.amendments import amend
 from nearpeak.study.history import History
-from nearpeak.study.model import Spare
+from nearpeak.study.plan import Spare
 from nearpeak.study.records import SCHEMA, Record
 
 DOCS = Path(__file__).parents[2] / "docs"

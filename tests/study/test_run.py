@@ -13,7 +13,7 @@ import pytest
 from nearpeak.journal import CannotWriteError
 from nearpeak.libraries.families import natives
 from nearpeak.study import mps, process
-from nearpeak.study.model import Spare
+from nearpeak.study.plan import Spare
 from nearpeak.study.records import (
     EnvironmentRecord,
     LaunchRecord,

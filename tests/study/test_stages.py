@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearpeak.study.estimate import Cost, Part, parts_of
-from nearpeak.study.model import Plan
+from nearpeak.study.plan import Plan
 from nearpeak.study.records import SamplesRecord
 from nearpeak.study.stages import LEAST_SLOT_MS, MOST_SLOT_MS, PilotData, as_chosen
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nearpeak.study.answers import launch_record
-from nearpeak.study.model import Plan, PlannedLaunch, Spare
+from nearpeak.study.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     CaseRecord,
     LaunchEndRecord,

@@ -59,7 +59,7 @@ def test_both_hosts_run_perftest(two_hosts: Any, fake_perftest: Path, tmp_path: 
     from nearpeak.libraries.build import build_native
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.launch import command_line
-    from nearpeak.libraries.model import Launch, Rank
+    from nearpeak.libraries.library import Launch, Rank
 
     try:
         library = resolve("mpich")

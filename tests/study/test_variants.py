@@ -12,8 +12,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study.describe import Description, describe
-from nearpeak.study.model import Variant
 from nearpeak.study.paths import paths_within, select_paths
+from nearpeak.study.plan import Variant
 from nearpeak.study.variants import Awarenesses, choose_variants, for_ceilings
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule, X

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from nearpeak.findings.build import build_results
-from nearpeak.libraries.model import CommandLine, Launch
+from nearpeak.libraries.library import CommandLine, Launch
 from nearpeak.machine.discover import discover
 from nearpeak.study.commands import Tools, make_command, wanted_place
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
-from nearpeak.study.model import Plan, PlannedLaunch, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import make_plan, summary
+from nearpeak.study.plan import Plan, PlannedLaunch, Variant
+from nearpeak.study.planning import make_plan, summary
 from nearpeak.terms.path import DataPath, Endpoint
 
 

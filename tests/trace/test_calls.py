@@ -10,7 +10,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace, compiler, kit_for, sources
 from nearpeak.libraries.discover import resolve
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 INCLUDING = """
 #include <mpi.h>

@@ -17,8 +17,8 @@ from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi, compiler, kit_for
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.model import Launch, Library, Rank, Settings
-from nearpeak.trace.model import Trace
+from nearpeak.libraries.library import Launch, Library, Rank, Settings
+from nearpeak.trace.trace import Trace
 
 HERE = Path(__file__).parent
 LIMIT = 120  # seconds

@@ -11,7 +11,6 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.report.traced import outstanding, print_trace, problems
 from nearpeak.trace.ceilings import ceilings, known, unblocked
-from nearpeak.trace.model import SCHEMA, Entry, Rank, Trace
 from nearpeak.trace.read import (
     CELL,
     HEADER,
@@ -24,6 +23,7 @@ from nearpeak.trace.read import (
     read,
     smallest,
 )
+from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
 
 TICKS = 2  # in a nanosecond
 NAMES = [b"", b"MPI_Send", b"MPI_Isend", b"MPI_Barrier", b"MPI_Start", b"MPI_Send_init"]

@@ -15,9 +15,9 @@ from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_trace, compiler, kit_for
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.model import Launch, Library, Rank
-from nearpeak.trace.model import Trace
+from nearpeak.libraries.library import Launch, Library, Rank
 from nearpeak.trace.run import PASSED_ON
+from nearpeak.trace.trace import Trace
 
 HERE = Path(__file__).parent
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))

@@ -9,9 +9,9 @@ import typer
 from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
-    from nearpeak.libraries.model import Library
-    from nearpeak.results.model import Results
+    from nearpeak.libraries.library import Library
     from nearpeak.results.requirements import Judgement
+    from nearpeak.results.results import Results
 
 Hosts = Annotated[
     str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
@@ -40,7 +40,7 @@ def say(line: str) -> None:
 
 def say_lacking(library: "Library") -> None:
     """Tells of a library what was left out of it, if anything."""
-    from nearpeak.libraries.model import lacking_words
+    from nearpeak.libraries.library import lacking_words
 
     if library.lacks:
         say(f"nearpeak: {lacking_words(library.name, library.lacks)}")

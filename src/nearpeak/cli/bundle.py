@@ -58,7 +58,7 @@ def bundle(
     import re
 
     from nearpeak.bundle.make import make
-    from nearpeak.libraries.model import lacking_words
+    from nearpeak.libraries.library import lacking_words
 
     version = re.fullmatch(r"3\.(\d+)", python)
     if version is None:

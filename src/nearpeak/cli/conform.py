@@ -11,8 +11,8 @@ from nearpeak.cli import say, say_lacking
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
+    from nearpeak.conform.conformance import Conformance
     from nearpeak.conform.journal import Record
-    from nearpeak.conform.model import Conformance
     from nearpeak.conform.plan import Chosen
 
 HELP = """Try every operation of an MPI library on every kind of memory, and check every byte.

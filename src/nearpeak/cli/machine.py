@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from nearpeak.machine.model import Machine
+    from nearpeak.machine.machine import Machine
     from nearpeak.terms.path import DataPath, Missing
 
 SCHEMA = 1

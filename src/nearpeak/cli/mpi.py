@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from nearpeak.libraries.discover import Discovery
-    from nearpeak.libraries.model import Library
+    from nearpeak.libraries.library import Library
 
 SCHEMA = 1
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
@@ -87,7 +87,7 @@ def show(
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import all_families, mode_of
     from nearpeak.libraries.launch import command_line, launcher_of, shell_line
-    from nearpeak.libraries.model import Launch, Rank
+    from nearpeak.libraries.library import Launch, Rank
 
     library = resolve(name)
     if mode_of(library):

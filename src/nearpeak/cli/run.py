@@ -153,7 +153,7 @@ def launch(
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_ceiling, mode_of
     from nearpeak.libraries.launch import environment, shell_line
-    from nearpeak.libraries.model import CommandLine
+    from nearpeak.libraries.library import CommandLine
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps
@@ -166,11 +166,11 @@ def launch(
         rank_launch,
     )
     from nearpeak.study.foreground import run_in_foreground
-    from nearpeak.study.model import new_study
     from nearpeak.study.options import split_list
     from nearpeak.study.paths import check_hosts, fitting_path, select_paths
     from nearpeak.study.places import wanted_at
-    from nearpeak.study.plan import between_gpus
+    from nearpeak.study.plan import new_study
+    from nearpeak.study.planning import between_gpus
     from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.terms.benchmarks import check_name, named
     from nearpeak.terms.buffers import parse_buffers

@@ -14,13 +14,13 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
-    from nearpeak.machine.model import Machine
-    from nearpeak.results.model import Results
+    from nearpeak.machine.machine import Machine
     from nearpeak.results.requirements import Requirement
+    from nearpeak.results.results import Results
     from nearpeak.study.history import History
     from nearpeak.study.journal import StudyJournal
-    from nearpeak.study.model import Plan
     from nearpeak.study.options import Options
+    from nearpeak.study.plan import Plan
     from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.state import State
 
@@ -372,7 +372,7 @@ def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
-    from nearpeak.study.plan import summary
+    from nearpeak.study.planning import summary
 
     lines = [printable(line) for line in summary(plan)]
     # With --dry-run, stdout holds the launch lines alone.

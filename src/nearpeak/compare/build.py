@@ -8,14 +8,14 @@ import msgspec
 
 import nearpeak
 from nearpeak.compare import differences, failures
+from nearpeak.compare.compared import SCHEMA, Compared, Missing, Session, Side, Unmatched
 from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
-from nearpeak.compare.model import SCHEMA, Compared, Missing, Session, Side, Unmatched
 from nearpeak.errors import UserError
 from nearpeak.results.cells import FAILED
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 

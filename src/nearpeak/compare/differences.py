@@ -4,9 +4,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from nearpeak.compare.compared import Difference
 from nearpeak.compare.load import Study
-from nearpeak.compare.model import Difference
-from nearpeak.results.model import Results, SessionInfo
+from nearpeak.results.results import Results, SessionInfo
 from nearpeak.terms.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, changes
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats, Indices
+from nearpeak.compare.compared import Distance
 from nearpeak.compare.figures import Both, Figures, Launch, Owner
-from nearpeak.compare.model import Distance
 from nearpeak.statistics.strata import blur, effects, strata
 from nearpeak.terms.identity import CEILING, Case, Place
 

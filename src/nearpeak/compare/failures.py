@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from nearpeak.compare.model import End, Failing, Tries
+from nearpeak.compare.compared import End, Failing, Tries
 from nearpeak.observations.observed import NO_FAILURE, Observations
 from nearpeak.results.cells import FAILED
 from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed

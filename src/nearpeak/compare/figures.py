@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nearpeak.compare.load import Study
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, Cell
+from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.benchmarks import Better, x_unit
 from nearpeak.terms.identity import CEILING, Case, Place, Who

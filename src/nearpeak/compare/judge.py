@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.compare.compared import CellChange, Change, CurveChange, Distance, PlaceChange, Ratio
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
-from nearpeak.compare.model import CellChange, Change, CurveChange, Distance, PlaceChange, Ratio
 from nearpeak.statistics import sides
 from nearpeak.statistics.sides import Columns, Group, JudgedCurve, JudgedGroup, Shift
 from nearpeak.statistics.verdicts import SLOWER, Verdict

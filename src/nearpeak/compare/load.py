@@ -9,7 +9,7 @@ from nearpeak.compare.failures import Launched, launched
 from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 PLAN = "plan.json"  # what makes a folder a study's
 

@@ -7,7 +7,7 @@
 import json
 from typing import Any
 
-from nearpeak.compare.model import SCHEMA, Compared
+from nearpeak.compare.compared import SCHEMA, Compared
 from nearpeak.schemas import published
 
 

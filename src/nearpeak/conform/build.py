@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from nearpeak.conform.conformance import SCHEMA, Conformance, Tried
 from nearpeak.conform.journal import BadlyEnded, Begin, Contended, Ended, Record
-from nearpeak.conform.model import SCHEMA, Conformance, Tried
 
 
 def build(records: Sequence[Record]) -> Conformance:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak import journal
-from nearpeak.conform.model import Memory, Operation
+from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
 from nearpeak.files import make_output

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.conform.model import Memory, Operation
+from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.study.trials import CHURN, DATA, LEAK, PLAIN, Case, Outcome

@@ -8,7 +8,7 @@ import rich.progress
 
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import printable
-from nearpeak.study.model import Contender
+from nearpeak.study.plan import Contender
 from nearpeak.study.trials import Outcome
 
 EVERY = 50  # cases between two lines, where output is no terminal

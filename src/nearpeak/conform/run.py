@@ -28,12 +28,12 @@ from nearpeak.files import make_folder, put_whole
 from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
-from nearpeak.libraries.model import CommandLine
-from nearpeak.machine import model as machines
+from nearpeak.libraries.library import CommandLine
+from nearpeak.machine.machine import Machine
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.describe import Description
-from nearpeak.study.model import Contender
 from nearpeak.study.paths import gpu_path
+from nearpeak.study.plan import Contender
 from nearpeak.study.trials import Case, Job, Outcome, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.outcomes import NOT_TRIED
@@ -95,7 +95,7 @@ def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
 
 
 def begin(
-    machine: machines.Machine,
+    machine: Machine,
     chosen: Chosen,
     described: Description,
     kinds: Sequence[str],

@@ -7,7 +7,7 @@
 import json
 from typing import Any
 
-from nearpeak.conform.model import SCHEMA, Conformance
+from nearpeak.conform.conformance import SCHEMA, Conformance
 from nearpeak.schemas import published
 
 

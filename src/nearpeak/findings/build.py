@@ -6,7 +6,7 @@ from pathlib import Path
 from nearpeak.findings.find import find
 from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 
 def build_results(folder: Path) -> Results:

@@ -10,12 +10,12 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.numbers import count, number, size, unit
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words
+from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.terms.axes import STAGING, staging

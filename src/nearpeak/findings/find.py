@@ -15,7 +15,7 @@ import numpy as np
 
 from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.results.model import Finding, Results
+from nearpeak.results.results import Finding, Results
 from nearpeak.statistics.ordered import LEVEL, surely_above
 from nearpeak.terms.identity import Case, Place, Who
 

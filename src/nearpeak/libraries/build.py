@@ -27,7 +27,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue, glibc, portable
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families, is_native
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
 BUILT = "build"  # folder of the cache

@@ -16,7 +16,7 @@ from nearpeak.libraries import catalogue, modules, nccl
 from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
-from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.library import Library, Settings
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
 USUAL_PREFIXES = (

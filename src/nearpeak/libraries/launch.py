@@ -8,7 +8,7 @@ import socket
 from nearpeak.errors import UserError
 from nearpeak.libraries import launchers
 from nearpeak.libraries.families import all_families, is_native
-from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 
 
 def environment(library: Library) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.identify import CannotIdentify, ask
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 SONAMES = {"nccl": "libnccl.so.2", "rccl": "librccl.so.1"}
 PREFIX_VARIABLES = ("NCCL_HOME", "NCCL_ROOT", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 
 
 @functools.cache

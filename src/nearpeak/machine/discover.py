@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.machine.lstopo import from_lstopo, lstopo_xml
-from nearpeak.machine.model import SCHEMA, Machine
+from nearpeak.machine.machine import SCHEMA, Machine
 from nearpeak.machine.provenance import read_provenance
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import Tree

@@ -13,7 +13,7 @@ from nearpeak.machine.discover import discover
 from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
-from nearpeak.machine.model import Diagnosis, Machine
+from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
 from nearpeak.machine.provenance import governors

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
-from nearpeak.machine.model import Diagnosis, Gpu
+from nearpeak.machine.machine import Diagnosis, Gpu
 from nearpeak.machine.patient import Patient
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.

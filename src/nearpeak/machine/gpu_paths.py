@@ -3,7 +3,7 @@
 
 import itertools
 
-from nearpeak.machine.model import Core, Gpu, GpuLink, Machine, Nic
+from nearpeak.machine.machine import Core, Gpu, GpuLink, Machine, Nic
 from nearpeak.machine.places import Ranks, distance, host_end, neighbours, towards
 from nearpeak.numbers import count
 from nearpeak.terms.path import DataPath, Endpoint, Missing

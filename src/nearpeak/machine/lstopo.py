@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nearpeak.machine.model import Cache, Core, Machine, NumaNode
+from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
 from nearpeak.machine.sysfs import INFINIBAND, NET, assemble, device_node, distances
 from nearpeak.machine.tree import Tree
 

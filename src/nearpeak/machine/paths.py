@@ -5,7 +5,7 @@ import itertools
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
-from nearpeak.machine.model import Core, Machine, NumaNode
+from nearpeak.machine.machine import Core, Machine, NumaNode
 from nearpeak.machine.places import (
     USUAL_RANKS,
     Ranks,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import Tree
 
 

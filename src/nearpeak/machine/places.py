@@ -6,7 +6,7 @@ import socket
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nearpeak.machine.model import Core, Machine, Nic
+from nearpeak.machine.machine import Core, Machine, Nic
 from nearpeak.terms.path import Endpoint
 
 USUAL_RANKS = 4  # between two, which most paths have, and as many as there can be

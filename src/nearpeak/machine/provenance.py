@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
-from nearpeak.machine.model import Provenance
+from nearpeak.machine.machine import Provenance
 from nearpeak.machine.sysfs import CPU, INFINIBAND
 from nearpeak.machine.tree import Tree
 

@@ -13,7 +13,7 @@ from nearpeak.machine import limits
 from nearpeak.machine.gpus.amd import KFD, properties
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list

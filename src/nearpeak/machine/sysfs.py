@@ -11,7 +11,7 @@ import psutil
 from nearpeak.errors import UserError
 from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
-from nearpeak.machine.model import Cache, Core, Machine, Nic, NumaNode
+from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.machine.tree import Tree, parse_list
 
 CPU = "sys/devices/system/cpu"

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Machine
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who

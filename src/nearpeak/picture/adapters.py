@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network adapters, above their sockets, and the second host above them."""
 
-from nearpeak.machine.model import Nic
+from nearpeak.machine.machine import Nic
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import Socket, Span, columns_of
 from nearpeak.picture.shapes import LINE, PILL, Box, text_width, wrapped

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from math import log10
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import by_spot
 from nearpeak.picture.shapes import (

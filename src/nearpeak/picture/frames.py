@@ -4,7 +4,7 @@
 from itertools import pairwise
 from math import ceil
 
-from nearpeak.machine.model import NumaNode
+from nearpeak.machine.machine import NumaNode
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count
 from nearpeak.picture.canvas import GAP, LONG_PILL, PAD, Canvas

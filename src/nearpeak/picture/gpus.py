@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 
-from nearpeak.machine.model import Gpu
+from nearpeak.machine.machine import Gpu
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Box, first_fit

@@ -8,7 +8,7 @@ the links between these, and a line for each path that was measured.
 import re
 from collections.abc import Sequence
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.numbers import count, number
 from nearpeak.picture import adapters, frames
 from nearpeak.picture.canvas import WIDE, Canvas

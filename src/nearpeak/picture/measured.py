@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, replace
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint

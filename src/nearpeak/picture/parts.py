@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from math import floor
 
-from nearpeak.machine.model import Gpu, GpuLink, Machine, Nic, NumaNode
+from nearpeak.machine.machine import Gpu, GpuLink, Machine, Nic, NumaNode
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.shapes import glued
 from nearpeak.terms.path import DataPath

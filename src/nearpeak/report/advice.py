@@ -9,8 +9,8 @@ from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.summary import table_one
 from nearpeak.report.wording import best_words, health
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case, reference
+from nearpeak.results.results import Cell, Results
 from nearpeak.terms.identity import CEILING
 
 NEAR = 0.8  # of the ceiling: a library that is never below leaves nothing to do

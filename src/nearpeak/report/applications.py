@@ -12,8 +12,8 @@ from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import COMPUTE, SCALING, scales
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.locality import COPY
-from nearpeak.results.model import Application, Beside, Estimated, Results
 from nearpeak.results.names import axes_words, loses, status
+from nearpeak.results.results import Application, Beside, Estimated, Results
 from nearpeak.terms.axes import USUAL_STATE
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import Place, Who

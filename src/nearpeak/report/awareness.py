@@ -2,7 +2,7 @@
 """Which operations each library does with each kind of GPU buffers, as a table."""
 
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nearpeak.results.model import Cell, Results
+from nearpeak.results.results import Cell, Results
 
 
 class Bandwidths(NamedTuple):

@@ -14,8 +14,8 @@ from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import TheoryRow
 from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import bare, staged
+from nearpeak.results.results import Cell, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place
 

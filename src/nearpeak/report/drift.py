@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nearpeak.numbers import count, percent
 from nearpeak.observations.observed import Block
-from nearpeak.results.model import Drift, Results
+from nearpeak.results.results import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
 
 

@@ -10,7 +10,7 @@ from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.families import families
 from nearpeak.report.headlines import groups
 from nearpeak.report.sections import Row, Table, Value
-from nearpeak.results.model import (
+from nearpeak.results.results import (
     Application,
     Cell,
     Estimated,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nearpeak.numbers import extent
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.model import Failure, Results, Skip
+from nearpeak.results.results import Failure, Results, Skip
 from nearpeak.terms.identity import Place, Who
 from nearpeak.terms.logs import cause
 from nearpeak.terms.outcomes import GIVEN_UP

@@ -16,8 +16,8 @@ from nearpeak.report import summary
 from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import axes_words, loses, reference, status
+from nearpeak.results.results import Cell, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import Case, Curve, Place, Who

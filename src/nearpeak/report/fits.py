@@ -7,7 +7,7 @@ from nearpeak.numbers import size
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.report.summary import places, ranking
 from nearpeak.results import names
-from nearpeak.results.model import Fit, Results
+from nearpeak.results.results import Fit, Results
 from nearpeak.terms.identity import CEILING
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from nearpeak.report.summary import contenders, default_curves, first_sheet, no_mpi, places
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, Cell, Headline, Results
 from nearpeak.results.names import bare, staged
+from nearpeak.results.results import CeilingPoint, Cell, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case, Place, Who

@@ -2,7 +2,7 @@
 """What a study did not measure for want of time, as a table."""
 
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_seconds
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from nearpeak.journal import resume_study
 from nearpeak.libraries.families import all_families
-from nearpeak.libraries.model import lacking_words
+from nearpeak.libraries.library import lacking_words
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.model import Cell, Results
 from nearpeak.results.names import case, reference
+from nearpeak.results.results import Cell, Results
 from nearpeak.terms import awareness
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what

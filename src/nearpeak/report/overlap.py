@@ -2,7 +2,7 @@
 """How the overlap of communication and computation is told."""
 
 from nearpeak.numbers import number, percent, spread, within
-from nearpeak.results.model import Estimated, Overlap
+from nearpeak.results.results import Estimated, Overlap
 
 
 def words(overlap: Overlap) -> str:

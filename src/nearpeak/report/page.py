@@ -49,7 +49,7 @@ from nearpeak.results import names
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import (
+from nearpeak.results.results import (
     Attainable,
     CeilingPoint,
     CeilingValue,

@@ -14,8 +14,8 @@ from nearpeak.arrays import Floats
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case
+from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.statistics import ordered
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place

@@ -14,7 +14,7 @@ from nearpeak.picture.svg import inline
 from nearpeak.report.sections import PAIRED
 from nearpeak.report.summary import default_curves, first_sheet, places
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, Cell, Headline, Results
+from nearpeak.results.results import CeilingPoint, Cell, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.buffers import on_host
 from nearpeak.terms.identity import Case, Curve

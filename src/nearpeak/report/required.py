@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from nearpeak.report import junit
 from nearpeak.report.junit import Outcome
 from nearpeak.results.faults import faults
-from nearpeak.results.model import Results
 from nearpeak.results.requirements import Judgement
+from nearpeak.results.results import Results
 
 
 def to_junit(results: Results, judged: Sequence[Judgement]) -> str:

@@ -3,7 +3,7 @@
 
 from nearpeak.numbers import count
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.model import Results, SessionInfo
+from nearpeak.results.results import Results, SessionInfo
 from nearpeak.terms.fingerprints import Fingerprint, changes
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from nearpeak.libraries.families import all_families
 from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, CurveComparison, Results
+from nearpeak.results.results import CeilingPoint, Cell, CurveComparison, Results
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, TWO_MODES, UNDECIDED
 from nearpeak.terms.axes import staging
 from nearpeak.terms.buffers import on_host

@@ -10,7 +10,7 @@ from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.model import Attainable, CeilingPoint, Cell, Kind
+from nearpeak.results.results import Attainable, CeilingPoint, Cell, Kind
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."

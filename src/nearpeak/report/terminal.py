@@ -23,7 +23,7 @@ from nearpeak.report.picture import measured
 from nearpeak.report.sections import PAIRED, Column, Notice, Tone, Value
 from nearpeak.report.sections import Table as Section
 from nearpeak.report.summary import figures
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import NOTHING, count, number, percent, size
-from nearpeak.trace.model import Ceiling, Entry, Rank, Trace, Unblocked
+from nearpeak.trace.trace import Ceiling, Entry, Rank, Trace, Unblocked
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows

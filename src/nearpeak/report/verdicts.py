@@ -8,7 +8,7 @@ from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.report.summary import VERDICTS, VerdictRow, default_curves, verdict_rows
 from nearpeak.results import names
-from nearpeak.results.model import Judging, Results
+from nearpeak.results.results import Judging, Results
 from nearpeak.statistics.verdicts import FASTER, SLOWER, TWO_MODES, UNDECIDED
 
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}

@@ -8,8 +8,8 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import unit
 from nearpeak.report.applications import problem_size, way
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.model import Application, Results
 from nearpeak.results.prediction import Messages
+from nearpeak.results.results import Application, Results
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Case, Place, Who
 

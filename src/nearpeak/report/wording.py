@@ -12,8 +12,8 @@ from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, Finding, Headline, Results
 from nearpeak.results.names import case, in_cache, loses, reference, status
+from nearpeak.results.results import CeilingPoint, Cell, Finding, Headline, Results
 from nearpeak.statistics.intervals import goal
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu

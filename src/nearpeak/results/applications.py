@@ -19,7 +19,8 @@ from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results import overlap
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes, lies_in
-from nearpeak.results.model import (
+from nearpeak.results.prediction import Messages
+from nearpeak.results.results import (
     Application,
     Beside,
     CeilingPoint,
@@ -28,7 +29,6 @@ from nearpeak.results.model import (
     Roofline,
     Scaled,
 )
-from nearpeak.results.prediction import Messages
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import Benchmark

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from nearpeak.results.model import CeilingPoint, Cell
+from nearpeak.results.results import CeilingPoint, Cell
 
 T = TypeVar("T", Cell, CeilingPoint)
 

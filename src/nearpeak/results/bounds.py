@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.numbers import size
 from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.locality import lies_in
-from nearpeak.results.model import CeilingPoint
+from nearpeak.results.results import CeilingPoint
 from nearpeak.statistics.intervals import interval, of_readings
 from nearpeak.statistics.strata import strata
 from nearpeak.terms.axes import state_of

@@ -21,7 +21,7 @@ from nearpeak.results import (
     locality,
     theoretical,
 )
-from nearpeak.results.model import SCHEMA, LibraryInfo, Results, SessionInfo
+from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import once, whole
 
 NAME = "results.json"

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results.model import Attainable, CeilingPoint, Pace
+from nearpeak.results.results import Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import Interval, of_readings

@@ -17,8 +17,16 @@ from nearpeak.observations.observed import (
     Observations,
 )
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.model import CeilingPoint, CeilingValue, Cell, Failure, Mode, OfPlateau, Skip
 from nearpeak.results.overlap import overlap
+from nearpeak.results.results import (
+    CeilingPoint,
+    CeilingValue,
+    Cell,
+    Failure,
+    Mode,
+    OfPlateau,
+    Skip,
+)
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes

@@ -12,7 +12,7 @@ from itertools import filterfalse
 from nearpeak.numbers import count
 from nearpeak.observations.observed import Observations
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.model import Cell, Comparison, Judging, Rule, Skip
+from nearpeak.results.results import Cell, Comparison, Judging, Rule, Skip
 from nearpeak.statistics.verdicts import TWO_MODES
 
 MET, NOT_MET, NOT_APPLICABLE = "met", "not met", "not applicable"

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.observations.observed import Block, Session
-from nearpeak.results.model import Cell, Comparison, CurveComparison, Judging
+from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.identity import Curve, Place, Who

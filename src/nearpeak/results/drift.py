@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from nearpeak.observations.observed import Block
-from nearpeak.results.model import CeilingPoint, Drift
+from nearpeak.results.results import CeilingPoint, Drift
 from nearpeak.statistics.drift import changes
 from nearpeak.terms.identity import Place
 

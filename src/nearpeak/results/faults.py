@@ -4,7 +4,7 @@
 from collections import Counter
 
 from nearpeak.numbers import count
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.identity import CEILING
 
 ENDINGS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import ABOVE
-from nearpeak.results.model import CeilingPoint, Cell, Fit
+from nearpeak.results.results import CeilingPoint, Cell, Fit
 from nearpeak.statistics.fits import by_protocol
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import in_gpu

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from nearpeak.observations.observed import Block
 from nearpeak.results.cells import FAILED, FEWEST, is_defect
-from nearpeak.results.model import Cell, Comparison, Headline
 from nearpeak.results.names import bare
+from nearpeak.results.results import Cell, Comparison, Headline
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED

@@ -7,8 +7,8 @@ cache is called memory.
 
 from collections.abc import Mapping, Sequence
 
-from nearpeak.machine.model import Cache, Machine
-from nearpeak.results.model import CeilingPoint, LiesIn
+from nearpeak.machine.machine import Cache, Machine
+from nearpeak.results.results import CeilingPoint, LiesIn
 from nearpeak.terms.buffers import kinds_of, on_host, rank_ends
 from nearpeak.terms.identity import Case, Place
 from nearpeak.terms.path import DataPath, Endpoint

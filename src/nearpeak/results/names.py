@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 
 from nearpeak.numbers import count, number, unit
-from nearpeak.results.model import CeilingPoint, CeilingValue, Cell
+from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.identity import Curve
 from nearpeak.terms.outcomes import TOO_SLOW

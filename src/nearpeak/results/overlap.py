@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nearpeak.observations.observed import Observation
-from nearpeak.results.model import Estimated, Overlap
+from nearpeak.results.results import Estimated, Overlap
 from nearpeak.statistics.intervals import interval
 
 COMMUNICATE, COMPUTE, BOTH = "communicate", "compute", "both"  # as bench/overlap names its phases

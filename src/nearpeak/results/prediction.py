@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from nearpeak.observations.observed import Block
-from nearpeak.results.model import Cell
+from nearpeak.results.results import Cell
 from nearpeak.terms.axes import State, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import HOST

@@ -16,8 +16,8 @@ from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
-from nearpeak.results.model import CeilingPoint, Cell, Results
 from nearpeak.results.names import case, loses, reference, status
+from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES, closest
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who

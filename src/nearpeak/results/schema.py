@@ -7,7 +7,7 @@
 import json
 from typing import Any
 
-from nearpeak.results.model import SCHEMA, Results
+from nearpeak.results.results import SCHEMA, Results
 from nearpeak.results.shared import once_in
 from nearpeak.schemas import published
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study's results can be required of."""
 
-from nearpeak.results.model import Results
+from nearpeak.results.results import Results
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.benchmarks import Metric
 from nearpeak.terms.buffers import ceiling_buffers, is_measured

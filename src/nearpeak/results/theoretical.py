@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from nearpeak.results.model import CeilingPoint
+from nearpeak.results.results import CeilingPoint
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.subjects import one_way

@@ -3,7 +3,7 @@
 
 from nearpeak.errors import UserError
 from nearpeak.numbers import count
-from nearpeak.study.plan import BUDGET_LOOKS
+from nearpeak.study.planning import BUDGET_LOOKS
 from nearpeak.study.records import AmendmentRecord
 from nearpeak.study.state import State
 from nearpeak.terms.sizes import format_seconds

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from nearpeak.study.commands import wanted_place
-from nearpeak.study.model import Group, Plan, PlannedLaunch, Template
 from nearpeak.study.places import NO_PLACE, misplaced
+from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from nearpeak.libraries.model import CommandLine
+from nearpeak.libraries.library import CommandLine
 from nearpeak.study.commands import Tools, probe_launch
-from nearpeak.study.model import Contender
+from nearpeak.study.plan import Contender
 from nearpeak.study.sessions import utc_now
 from nearpeak.study.trials import LIMIT_SECONDS, SIZES, Case, Job, Outcome
 from nearpeak.terms.awareness import Awareness, listed

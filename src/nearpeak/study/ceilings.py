@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from nearpeak.study.model import Plan, Variant
+from nearpeak.study.plan import Plan, Variant
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import ceiling_buffers, held_against, needs_gpu, orders, rank_ends
 from nearpeak.terms.path import DataPath

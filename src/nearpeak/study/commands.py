@@ -8,10 +8,11 @@ from pathlib import Path
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
-from nearpeak.libraries.model import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.study import mps
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
-from nearpeak.study.model import (
+from nearpeak.study.places import Wanted, wanted_at
+from nearpeak.study.plan import (
     LEAST_SAMPLES,
     Contender,
     Group,
@@ -20,7 +21,6 @@ from nearpeak.study.model import (
     Template,
     new_study,
 )
-from nearpeak.study.places import Wanted, wanted_at
 from nearpeak.terms.benchmarks import GPU_FACTS
 from nearpeak.terms.buffers import Ends, devices, in_gpu, needs_gpu, rank_devices, rank_ends
 from nearpeak.terms.left_out import LEAST_BLOCKS

@@ -8,10 +8,10 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries import nccl
 from nearpeak.libraries.discover import find_libraries, resolve
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.libraries.settings import find
-from nearpeak.study.model import Contender
 from nearpeak.study.options import LibraryChoice
+from nearpeak.study.plan import Contender
 
 
 def choose_contenders(

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.study.model import Variant
+from nearpeak.study.plan import Variant
 from nearpeak.terms.benchmarks import Benchmark, closest, named
 
 SCHEMA = 3

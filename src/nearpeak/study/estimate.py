@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nearpeak.libraries.families import is_ceiling
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
-from nearpeak.study.model import Group, Plan, PlannedLaunch, Template
+from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.study.records import SamplesRecord, timed
 from nearpeak.terms.benchmarks import GPU_FACTS, Benchmark, named
 from nearpeak.terms.buffers import needs_gpu

@@ -8,10 +8,10 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import make_output, put_whole
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, read_records
-from nearpeak.study.model import SCHEMA, Plan
+from nearpeak.study.plan import SCHEMA, Plan
 
 
 def check_new(folder: Path) -> None:

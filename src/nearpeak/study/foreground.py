@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from nearpeak.libraries.model import CommandLine
+from nearpeak.libraries.library import CommandLine
 from nearpeak.study.places import NO_PLACE, Wanted, misplaced
 from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.libraries.families import is_native
-from nearpeak.machine import model as machine
+from nearpeak.machine.machine import Machine
 from nearpeak.numbers import count
 from nearpeak.study.awareness import try_contender
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
-from nearpeak.study.model import Contender, Plan
+from nearpeak.study.plan import Contender, Plan
 from nearpeak.study.sessions import fingerprint
 from nearpeak.study.trials import Case
 from nearpeak.study.tried import Tried
@@ -53,7 +53,7 @@ class Gate:
     """What is known of operations with device buffers, and tries what is not."""
 
     described: Description
-    host: machine.Machine
+    host: Machine
     path: DataPath | None  # between which GPUs operations are tried; None without any
     tools: Tools
     folder: Path  # of the cache

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import read_records
-from nearpeak.study.model import Plan
+from nearpeak.study.plan import Plan
 from nearpeak.study.records import LaunchRecord, SessionRecord, StudyEndRecord
 from nearpeak.study.state import State
 

@@ -11,7 +11,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.terms.benchmarks import closest
 from nearpeak.terms.buffers import parse_buffers
 from nearpeak.terms.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes

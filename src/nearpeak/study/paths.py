@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
-from nearpeak.study.plan import fits
+from nearpeak.study.planning import fits
 from nearpeak.study.variants import unfit
 from nearpeak.terms.benchmarks import Benchmark, closest
 from nearpeak.terms.buffers import Ends, rank_ends

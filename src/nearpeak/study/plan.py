@@ -1,547 +1,278 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a study: contenders x paths x variants, and ceilings, in randomised blocks."""
+"""plan.json: what a study is going to run. Enough to resume it and to make its report."""
 
-import datetime
-import math
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import uuid
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
-from nearpeak.errors import UserError
-from nearpeak.libraries.families import all_families, is_ceiling, mode_of
-from nearpeak.machine.perftest import HINT, PROGRAM
-from nearpeak.numbers import count
-from nearpeak.statistics.flips import blocks_needed, most_families
-from nearpeak.study.ceilings import ceiling_launches
-from nearpeak.study.estimate import guess_cost
-from nearpeak.study.fit import (
-    KEPT_SIZE,
-    blocks_wanted,
-    budget_for,
-    expected_blocks,
-    expected_seconds,
-    fit,
-    is_held,
-    rounded,
-    seconds_of,
-    spare,
-)
-from nearpeak.study.forecast import promise
-from nearpeak.study.model import (
-    LEAST_SAMPLES,
-    PILOT_BLOCKS,
-    SCHEMA,
-    Contender,
-    Group,
-    Plan,
-    Template,
-    Variant,
-    new_study,
-)
-from nearpeak.study.options import Options
-from nearpeak.study.stages import LEAST_SLOT_MS
-from nearpeak.terms.axes import USUAL_STATE, State, staging, state_of
+import msgspec
+
+from nearpeak.libraries.library import Library, Settings
+from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, named
-from nearpeak.terms.buffers import (
-    HOST,
-    ceiling_buffers,
-    held_against,
-    is_measured,
-    needs_gpu,
-    rank_ends,
-)
-from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut
+from nearpeak.terms.identity import CEILING, Axes, Place, Who
+from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
-from nearpeak.terms.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
 
-LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
-# A budget goes on for those that are not precise yet: half as many again, and a third.
-BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
-SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
-# What a study in which nothing was asked for measures of benchmarks without a measured ceiling:
-# whatever sizes it has next to these. They are many, and a few sizes show where one is slow.
-FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
-USUAL_SECONDS = 780.0  # its budget: 15 minutes with what comes before, on 2x H200
-# Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
-DEVIATION, VIRTUAL_DEVIATION = 0.03, 0.10
-WINDOW = 64
-# The same in every budget. At both ends that is twice a last-level cache of up to 64 MiB.
-IN_FLIGHT_BYTES = 64 * 1024**2
-GPU_IN_FLIGHT_BYTES = 256 * 1024**2  # the window of 64 is whole up to OMB's largest, 4 MiB
-# Bytes of a message from which a path carries no more: between GPUs (16 MiB reach 363, 512 MiB
-# 395.7 GB/s of NVLink between two H200), from or to the host's memory, and through a network.
-# Within a GPU 256 MiB reach 1.97, 1 GiB 2.12 TB/s of an H200's memory.
-GPU_PLATEAU = 256 * 1024**2
-SAME_GPU_PLATEAU = 1024**3
-HOST_PLATEAU = 64 * 1024**2
-NETWORK_PLATEAU = 16 * 1024**2
-LEAST_LIMIT_SECONDS = 30.0
-LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
-
-Runs = Callable[[Contender, Variant], bool]
+SCHEMA = 4
+LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
+LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
+PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
+Role = Literal["mpi", "ceiling"]
+T = TypeVar("T", bound="Template")
 
 
-def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
-    ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
-    return ranks and rank_ends(path, buffers) is not None
+def new_study() -> str:
+    """An id for a study, or for launches that belong to none."""
+    return uuid.uuid4().hex
 
 
-def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether a study measures it there, where it is asked for: applications where it is usual, and
-    on paths that were named, between memories that are alike."""
-    there = benchmark.over_bytes or is_usual(path, benchmark) or (path.named and _alike(path))
-    return there and fits(path, benchmark, buffers)
+class Variant(msgspec.Struct, kw_only=True, frozen=True):
+    """A benchmark with a value for each of its axes: what one launch measures."""
+
+    benchmark: str
+    axes: dict[str, str]
+    buffers: str = "H,H"  # of the first half of the ranks, and of the second
 
 
-def _alike(path: DataPath) -> bool:
-    return len({end.memory for end in path.ends}) == 1
+class Contender(msgspec.Struct, kw_only=True, frozen=True):
+    """A library with one of its settings."""
+
+    library: Library
+    settings: Settings
+
+    @property
+    def who(self) -> Who:
+        """Its key."""
+        return Who(self.library.name, self.settings.name)
+
+    @property
+    def label(self) -> str:
+        """As `Who` has it."""
+        return self.who.label
 
 
-def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
-    """Whether a benchmark is measured on a path where nobody said what to measure.
+class Spare(msgspec.Struct, kw_only=True, frozen=True):
+    """What a study may leave out still, where launches take longer than guessed."""
 
-    What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
-    library's own choice of transport: its launches cost as much as those of the others.
+    kind: LeftOutKind
+    name: str
+    why: str
+    variants: list[int] = []  # indexes into Plan.variants, wherever they are measured
+    paths: list[str] = []  # with all that is measured there
+
+
+class Group(msgspec.Struct, kw_only=True, frozen=True):
+    """What a launch measures with the same buffers, in the same state of them, and at the same
+    sizes: variants of different benchmarks, one after the other; of a ceiling none."""
+
+    buffers: str = "H,H"
+    axes: dict[str, str] = {}  # what is matched on of a ceiling: "reuse" and "touch". Always `Axes`
+    variants: tuple[int, ...] = ()  # indexes into Plan.variants
+
+    def __post_init__(self) -> None:
+        if type(self.axes) is not Axes:
+            msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
+
+
+class Template(msgspec.Struct, kw_only=True, frozen=True):
+    """What every block launches once: groups that one launch measures one after the other.
+
+    A ceiling has no contender. Between two hosts there are several: over TCP, and over an RDMA
+    adapter.
     """
-    if benchmark.ceiling == "measured":
-        return True
-    direct = not path.shares_gpu and (path.transport == "memory" or path.two_hosts)
-    return direct and _alike(path)
 
+    role: Role
+    path: str
+    contender: int | None = None  # index into Plan.contenders
+    groups: tuple[Group, ...]
+    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
 
-def all_run(_contender: Contender, _variant: Variant) -> bool:
-    """Every contender is measured in every variant."""
-    return True
+    @property
+    def variants(self) -> tuple[int, ...]:
+        """Indexes into Plan.variants, in the order of measurement."""
+        return tuple(number for group in self.groups for number in group.variants)
 
-
-def none_alone(_contender: Contender, _variant: Variant) -> bool:
-    """No contender needs launches of their own for anything."""
-    return False
-
-
-def make_plan(
-    options: Options,
-    contenders: Sequence[Contender],
-    variants: Sequence[Variant],
-    paths: Sequence[DataPath],
-    benchmarks: Sequence[Benchmark],
-    runs: Runs = all_run,
-    perftest: bool = False,
-    deviation: float = DEVIATION,
-    trial_seconds: float = 0.0,
-    alone: Runs = none_alone,
-) -> Plan:
-    """A plan for these options; with a budget, fitted to it (`fit`).
-
-    A variant is measured on the paths that it fits, with the contenders that `runs` says;
-    ceilings over RDMA adapters with `perftest` alone. `benchmarks`: those of the variants.
-    `deviation`: of launch medians, relative, taken for granted until some were measured.
-    `trial_seconds`: of the budget, that are spent before the first launch.
-    `alone`: what a contender has launches of their own for, as it is not safe behind others.
-
-    UserError when a launch count and a budget leave nothing to plan with, or names repeat.
-    """
-    labels = [contender.label for contender in contenders]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise UserError(
-                f"two contenders are called {label!r}: give each library and settings its own name"
-            )
-    seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
-    plan = Plan(
-        schema=SCHEMA,
-        study=new_study(),
-        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        seed=seed,
-        sizes=[],
-        slot_ms=options.slot_ms or LEAST_SLOT_MS,
-        slot_fixed=options.slot_ms is not None,
-        window=options.window or WINDOW,
-        in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
-        gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
-        looks=_looks(options, len(contenders)),
-        budget_seconds=_budget(options),
-        launch_limit_seconds=0.0,
-        hosts=options.hosts,
-        remote_shell=options.remote_shell,
-        contenders=list(contenders),
-        benchmarks=[],
-        variants=[],
-        paths=[],
-        launches=[],
-        perftest=perftest,
-        deviation=deviation,
-        trial_seconds=trial_seconds,
-        problem_sizes=_problem_sizes(variants, benchmarks, options),
-    )
-
-    def hold(
-        variants: Sequence[Variant], paths: Sequence[DataPath], sizes: Sequence[int] | None
-    ) -> None:
-        plan.variants, plan.paths = list(variants), list(paths)
-        plan.benchmarks = _with_ceilings(variants, paths, benchmarks)
-        plan.sizes = list(sizes or options.sizes or SIZES)
-        plan.few_sizes = _few(plan, options)
-        if sizes:
-            plan.sizes = sorted({*sizes, KEPT_SIZE})
-        plan.launches = [one for path in paths for one in _launches(plan, runs, alone, path)]
-        plan.plateaus = _plateaus(plan)
-
-    hold(variants, paths, None)
-    _check_sizes(plan)
-    if plan.budget_seconds is not None:
-        fit(plan, options, hold)
-        plan.spare = spare(plan, options)
-    plan.launch_limit_seconds = options.launch_limit_seconds or _limit(plan)
-    return plan
-
-
-def _problem_sizes(
-    variants: Sequence[Variant], known: Sequence[Benchmark], options: Options
-) -> dict[str, list[int]]:
-    """Of the applications among the variants; UserError for words that name none of them."""
-    names = {variant.benchmark for variant in variants}
-    found = {
-        one.name: list(one.x.usual) for one in known if one.name in names and not one.over_bytes
-    }
-    for text in options.problem_sizes:
-        name, equals, sizes = text.partition("=")
-        if not equals or name not in found:
-            there = ", ".join(found) or "none"
-            raise UserError(
-                f"--problem-sizes {text!r}: write NAME=SIZES, like jacobi2d=1K,4K, of an"
-                f" application that is measured ({there})"
-            )
-        found[name] = parse_sizes(sizes)
-    return found
-
-
-def _check_sizes(plan: Plan) -> None:
-    """UserError for a benchmark that would be measured at none of the sizes."""
-    for variant in plan.variants:
-        benchmark = plan.benchmark(variant)
-        if plan.sizes_of(benchmark):
-            continue
-        most = f" to {format_bytes(benchmark.largest)}" if benchmark.largest is not None else ""
-        raise UserError(
-            f"{benchmark.name} has sizes from {format_bytes(benchmark.smallest)}{most}, and "
-            f"{format_sizes(plan.sizes)} has none of them: give --sizes some, or leave it out"
-        )
-
-
-def _with_ceilings(
-    variants: Sequence[Variant], paths: Sequence[DataPath], known: Sequence[Benchmark]
-) -> list[Benchmark]:
-    """Those of the variants, and those whose ceilings they are held against."""
-    names = {variant.benchmark for variant in variants}
-    used = [one for one in known if one.name in names]
-    names |= {
-        needed.name
-        for path in paths
-        if path.transport != "local"
-        for one in used
-        for needed, _ in held_against(path, one, known)
-    }
-    return [one for one in known if one.name in names]
-
-
-def _looks(options: Options, contenders: int) -> list[int]:
-    """Not before so many blocks as judge every two contenders: what is precise ends there."""
-    if options.launches:
-        return [options.launches]
-    least = blocks_needed(math.comb(contenders, 2))
-    looks = LOOKS if options.budget_seconds is None else BUDGET_LOOKS
-    return sorted({max(look, least) for look in looks})
-
-
-def _budget(options: Options) -> float | None:
-    """Seconds; what was asked for in part takes as long as it does."""
-    free = options.nothing_asked and not options.launches and not options.all_pairs
-    return options.budget_seconds or (USUAL_SECONDS if free else None)
-
-
-def _few(plan: Plan, options: Options) -> list[int]:
-    if not options.nothing_asked or all(one.ceiling == "measured" for one in plan.benchmarks):
-        return []
-    nearest = {
-        min(plan.sizes, key=lambda one: abs(math.log2(max(one, 1) / wanted)))
-        for wanted in FEW_SIZES
-    }
-    return sorted(nearest | set(options.kept_sizes).intersection(plan.sizes))
-
-
-def _plateaus(plan: Plan) -> dict[str, int]:
-    """Of each path whose sizes end before: so that every study has the peak of a path.
-
-    Of two ends: with more of them, such messages would be too much memory.
-    """
-    found: dict[str, int] = {}
-    rates = [one for one in plan.benchmarks if one.main.better == "higher"]
-    if not any(one.ceiling == "measured" for one in rates):
-        return found
-    for path in plan.paths:
-        if path.transport == "local" or len(path.ends) != 2:
-            continue
-        plateau = GPU_PLATEAU if {end.memory for end in path.ends} == {"gpu"} else HOST_PLATEAU
-        if path.shares_gpu:
-            plateau = SAME_GPU_PLATEAU
-        if path.transport == "network":
-            plateau = NETWORK_PLATEAU
-        if plateau > max(plan.sizes):
-            found[path.id] = plateau
-    return found
-
-
-def _limit(plan: Plan) -> float:
-    costs = [guess_cost(plan, one) for one in plan.launches]
-    longest = max((one.seconds(plan.slot_ms, LEAST_SAMPLES) for one in costs), default=0.0)
-    return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
-
-
-def _launches(plan: Plan, runs: Runs, alone: Runs, path: DataPath) -> Iterator[Template]:
-    """What a block measures on a path: its ceilings, and every contender in every variant."""
-    fitting = [
-        (number, variant)
-        for number, variant in enumerate(plan.variants)
-        if _has_part(path, plan.benchmark(variant), variant.buffers)
-        and (not plan.few_sizes or _is_wanted(path, plan.benchmark(variant), variant))
-    ]
-    held = [
-        (state_of(variant.axes), buffers)
-        for _, variant in fitting
-        for buffers in ceiling_launches(path, variant, plan.benchmarks)
-    ]
-    # GPUs of two hosts are reached over RDMA adapters alone.
-    ceilings = {one for one in held if one[1] == HOST or not path.two_hosts}
-    if path.transport == "local":
-        ceilings = {(USUAL_STATE, HOST)}
-    groups = [Group(axes=dict(state), buffers=buffers) for state, buffers in sorted(ceilings)]
-    # Between hosts each has ports of its own.
-    for some in [[one] for one in groups] if path.two_hosts else [groups] if groups else []:
-        yield Template(role="ceiling", path=path.id, groups=tuple(some))
-    if plan.perftest and path.two_hosts and path.adapter:
-        # perftest uses the same buffers again and again, and looks at none of them.
-        for buffers in sorted({buffers for state, buffers in held if state == USUAL_STATE}):
-            group = Group(axes=dict(USUAL_STATE), buffers=buffers)
-            yield Template(role="ceiling", path=path.id, groups=(group,), adapter=path.adapter)
-    for number, contender in enumerate([] if path.ceilings_only else plan.contenders):
-        mine = [
-            (index, variant)
-            for index, variant in fitting
-            if runs(contender, variant)
-            and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
-            and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
+    def only(self: T, wanted: Callable[[int], bool]) -> T | None:
+        """The same with the wanted variants alone; None without any. A ceiling stays whole."""
+        if self.role == "ceiling":
+            return self
+        groups = [
+            msgspec.structs.replace(group, variants=tuple(filter(wanted, group.variants)))
+            for group in self.groups
         ]
-        safe = [one for one in mine if not alone(contender, one[1])]
-        for together in [*_together(plan, path, safe), *([one] for one in mine if one not in safe)]:
-            groups = _groups(plan, together)
-            yield Template(role="mpi", path=path.id, contender=number, groups=tuple(groups))
+        left = tuple(group for group in groups if group.variants)
+        return msgspec.structs.replace(self, groups=left) if left else None
 
 
-def _has_part(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether it is measured there, or held against what is."""
-    memory = path.ceilings_only and not benchmark.over_bytes
-    return is_measured_on(path, benchmark, buffers) or (
-        memory and rank_ends(path, buffers) is not None
-    )
+class PlannedLaunch(Template, kw_only=True, frozen=True):
+    """One launch of a template, or of a part of it, in the order of measurement."""
+
+    template: int  # index into Plan.launches
+    launch: int  # counts through all blocks
+    block: int
+    seed: int
+    slot_ms: float
+    least_samples: int = LEAST_SAMPLES  # of a case, however long one takes
+    methods: tuple[str, ...] = ()  # of a ceiling: these alone; empty: all that there are
 
 
-def _is_wanted(path: DataPath, benchmark: Benchmark, variant: Variant) -> bool:
-    """Whether a study that nobody asked anything of has time for it.
+class Plan(msgspec.Struct, kw_only=True):
+    """The whole plan. How many blocks are run, their records and the budget say."""
 
-    What a library refuses is staged for messages alone.
-    """
-    direct = staging(variant.axes) is None
-    return is_usual(path, benchmark) and (direct or benchmark.ceiling == "measured")
+    schema: int
+    study: str  # id
+    created: str
+    seed: int
+    sizes: list[int]
+    slot_ms: float  # of all launches; of those of the first blocks where it is not fixed
+    slot_fixed: bool = True  # False: the later blocks have the slot that their scatter asks for
+    window: int
+    in_flight_bytes: int
+    gpu_in_flight_bytes: int  # where a rank has memory of a GPU's driver
+    looks: list[int]  # numbers of blocks after which precision is judged; the last is the most
+    budget_seconds: float | None
+    launch_limit_seconds: float
+    hosts: list[str]
+    remote_shell: str | None
+    contenders: list[Contender]
+    benchmarks: list[Benchmark]  # what the variants are of
+    variants: list[Variant]
+    paths: list[DataPath]
+    launches: list[Template]  # of one block
+    awareness: list[Awareness] = []
+    trial_seconds: float = 0.0  # that these took before the first launch: they count in the budget
+    perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
+    deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
+    # By path: bytes of a message from which its ceiling no longer grows, beyond `sizes`.
+    plateaus: dict[str, int] = {}
+    # Of `sizes`, those of benchmarks without a measured ceiling and of ceilings between more than
+    # two ends; empty: all of them.
+    few_sizes: list[int] = []
+    left_out: list[LeftOut] = []
+    spare: list[Spare] = []  # what comes next, in order
+    problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
+    requirements: list[str] = []  # as they were given: of the study, however often it is resumed
 
+    def __post_init__(self) -> None:
+        """ValueError where a part names another that is not there."""
+        names, paths = {one.name for one in self.benchmarks}, {path.id for path in self.paths}
+        for variant in self.variants:
+            if variant.benchmark not in names:
+                raise ValueError(f"there is no benchmark {variant.benchmark}")
+        for launch in self.launches:
+            if launch.path not in paths:
+                raise ValueError(f"there is no path {launch.path}")
+            if not 0 <= (launch.contender or 0) < max(1, len(self.contenders)):
+                raise ValueError(f"there is no contender {launch.contender}")
+            if not all(0 <= number < len(self.variants) for number in launch.variants):
+                raise ValueError(f"there are no variants {launch.variants}")
 
-def _native_runs(plan: Plan, path: DataPath, variant: Variant) -> bool:
-    """Whether nearpeak-native can measure a variant on a path in the place of a library.
+    def sizes_of(self, benchmark: Benchmark) -> list[int]:
+        """Bytes of the messages that libraries are measured at; the problems of an application."""
+        if not benchmark.over_bytes:
+            return benchmark.sizes(self.problem_sizes[benchmark.name])
+        few = self.few_sizes and benchmark.ceiling != "measured"
+        return benchmark.sizes(self.few_sizes if few else self.sizes)
 
-    It has no calls to choose from and stages nothing, and needs somebody to start it elsewhere.
-    """
-    benchmark = plan.benchmark(variant)
-    usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
-    own = variant.buffers == ceiling_buffers(variant.buffers) and not path.two_hosts
-    return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
+    def sizes_in(self, launch: Template, group: Group) -> list[int]:
+        """Bytes of the messages of a group of a launch, of which its benchmarks may leave some out;
+        of an application's, the sizes of its problem."""
+        if application := self.application(launch):
+            return self.sizes_of(application)
+        wide = len(self.find_path(launch.path).ends) > 2
+        few = self.has_few(group.variants[0]) if group.variants else wide
+        return self.few_sizes if self.few_sizes and few else self.sizes
 
+    def application(self, launch: Template) -> Benchmark | None:
+        """The one that a launch measures, which then has it for itself."""
+        if not launch.variants:
+            return None
+        benchmark = self.benchmark(self.variants[launch.variants[0]])
+        return None if benchmark.over_bytes else benchmark
 
-def between_gpus(path: DataPath, buffers: str) -> bool:
-    """Whether ranks on a path have a GPU of this host each and buffers there, as NCCL asks."""
-    own = len({end.gpu for end in path.ends}) == len(path.ends)
-    return set(buffers.split(",")) == {"D"} and own and not path.two_hosts and not path.shares_gpu
+    def has_few(self, number: int) -> bool:
+        """Whether a variant is measured at a few sizes."""
+        few = bool(self.few_sizes)
+        return few and self.benchmark(self.variants[number]).ceiling != "measured"
 
+    def benchmark(self, variant: Variant) -> Benchmark:
+        """What a variant is of."""
+        return named(self.benchmarks, variant.benchmark)
 
-Numbered = tuple[int, Variant]  # with its index into Plan.variants
+    def find_path(self, path_id: str) -> DataPath:
+        """The path with this id."""
+        return next(path for path in self.paths if path.id == path_id)
 
-
-def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:
-    """The variants that one launch can measure: starting costs more than measuring.
-
-    All of them have several threads that call MPI, or none; an application, which may take most of
-    the memory, is alone. Between hosts rank 0 writes the records, on the first of them.
-    """
-    launches: dict[object, list[Numbered]] = defaultdict(list)
-    for index, variant in variants:
-        benchmark = plan.benchmark(variant)
-        application = None if benchmark.over_bytes else index
-        ends = rank_ends(path, variant.buffers) or ()
-        first = ends[0].host if ends and path.two_hosts else None
-        launches[benchmark.threads, application, first].append((index, variant))
-    return launches.values()
-
-
-def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
-    """The same by their buffers, the state of these, and the sizes; no benchmark twice."""
-    groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
-    for index, variant in variants:
-        shared = (variant.buffers, state_of(variant.axes), plan.has_few(index))
-        for key, members in groups:
-            if key == shared and variant.benchmark not in members:
-                members[variant.benchmark] = index
-                break
-        else:
-            groups.append((shared, {variant.benchmark: index}))
-    return [
-        Group(buffers=buffers, axes=dict(state), variants=tuple(members.values()))
-        for (buffers, state, _), members in groups
-    ]
-
-
-def summary(plan: Plan) -> list[str]:
-    """The plan in a few lines for people."""
-    ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
-    slot = f"{plan.slot_ms:g} ms for each case of a launch"
-    if not plan.slot_fixed:
-        slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
-    lines = [
-        "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
-        "paths:      " + ", ".join(path.id for path in plan.paths),
-        "benchmarks: " + variants_label(plan, plan.variants),
-        *(
-            f"problems:   {name} of {', '.join(map(str, sizes))}"
-            f" {named(plan.benchmarks, name).x.unit}"
-            for name, sizes in plan.problem_sizes.items()
-        ),
-        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)})",
-        *(f"            {line}" for line in _other_sizes(plan)),
-        f"slot:       {slot}",
-        f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
-        + (
-            f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
-            if any(needs_gpu(variant.buffers) for variant in plan.variants)
-            else ""
-        ),
-        f"launches:   {len(plan.launches)} in each block ({ceilings} of them for ceilings),"
-        f" {_block_words(plan)}",
-        f"estimate:   {_estimate_words(plan)}",
-        f"precision:  {promise(plan.deviation, expected_blocks(plan))}",
-    ]
-    lines += _verdict_words(plan)
-    if plan.trial_seconds:
-        seconds = format_seconds(plan.trial_seconds)
-        lines.append(
-            f"trials:     {seconds} before the first block: which operations work with GPU buffers"
+    def left_out_later(self, number: int, budget_seconds: float) -> LeftOut:
+        """What a study left out that is one of `spare`, and the budget that would have kept it."""
+        spare = self.spare[number]
+        names = dict.fromkeys(self.variants[one].benchmark for one in spare.variants)
+        return LeftOut(
+            kind=spare.kind,
+            name=spare.name,
+            why=spare.why,
+            benchmarks=[] if spare.kind == "staging" else list(names),
+            paths=spare.paths,
+            budget_seconds=budget_seconds,
         )
-    families = [all_families().get(contender.library.family) for contender in plan.contenders]
-    for scope in dict.fromkeys(family.scope for family in families if family):
-        lines += [f"note:       {scope}"] if scope else []
-    adapters = sorted({path.adapter for path in plan.paths if path.adapter})
-    if adapters and not plan.perftest:
-        lines.append(
-            f"note:       no ceiling over the RDMA adapter {', '.join(adapters)}: {PROGRAM} is not "
-            f"on PATH; {HINT}"
-        )
-    if expected_blocks(plan) < LEAST_BLOCKS:
-        lines.append(f"note:       fewer than {LEAST_BLOCKS} launches give no 95 % interval")
-    if not is_held(plan, blocks_wanted(plan)):
-        needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
-        lines.append(
-            f"note:       the budget is too small: {blocks_wanted(plan)} blocks need --budget "
-            f"{needed}, though all was left out that may be; or name fewer --mpi, --paths or "
-            "--benchmarks"
-        )
-    return lines + left_out_lines(plan.left_out)
 
+    def who(self, launch: Template) -> Who:
+        """Who a launch measures."""
+        return CEILING if launch.contender is None else self.contenders[launch.contender].who
 
-def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
-    """A table for people."""
-    if not left:
-        return []
-    rows = [(format_seconds(one.budget_seconds), one.label, one.why) for one in left]
-    wide = max(len(label) for _, label, _ in rows)
-    return [
-        f"left out:   {count(len(left), 'thing')}, so that the budget holds {LEAST_BLOCKS}"
-        " launches of all else; each is measured with this --budget:",
-        *(f"            {budget:>7}  {label:<{wide}}  {why}" for budget, label, why in rows),
-    ]
+    def place(self, launch: Template) -> Place:
+        """Where it measures."""
+        return self.find_path(launch.path).place
 
+    def order(self, block: int) -> list[str]:
+        """The benchmarks in the order in which every launch of a block measures those it has.
 
-def _verdict_words(plan: Plan) -> list[str]:
-    """How many blocks verdicts on all pairs of alternatives take; none of a single one."""
-    compared = sum(not is_ceiling(one.library) for one in plan.contenders)
-    pairs = compared * (compared - 1) // 2
-    if not pairs:
-        return []
-    needed, expected = blocks_needed(pairs), expected_blocks(plan)
-    words = f"verdicts:   {needed} blocks are needed for {count(pairs, 'pair')} of alternatives"
-    if expected < needed:
-        words += (
-            f"; {expected} blocks judge only {most_families(expected)} of them, the first in the"
-            " order of the libraries"
-        )
-    return [words]
+        One order for all of them: how long a process has run changes its pages.
+        """
+        names = [benchmark.name for benchmark in self.benchmarks]
+        random.Random(f"{self.seed} benchmarks {block}").shuffle(names)
+        return names
 
-
-def _other_sizes(plan: Plan) -> Iterator[str]:
-    few = any(
-        plan.sizes_in(one, group) != plan.sizes
-        for one in plan.launches
-        for group in one.groups
-        if group.variants
-    )
-    if few:
-        yield f"{format_sizes(plan.few_sizes)} for benchmarks without a measured ceiling"
-    if sizes := sorted(set(plan.plateaus.values())):
-        yield f"{format_sizes(sizes)} too for the rates of ceilings"
-
-
-def _block_words(plan: Plan) -> str:
-    if plan.budget_seconds is not None:
-        return f"about {expected_blocks(plan)} blocks"
-    if len(plan.looks) == 1:
-        return f"{plan.looks[0]} blocks"
-    return f"{plan.looks[0]} to {plan.looks[-1]} blocks, until every cell is precise"
-
-
-def _estimate_words(plan: Plan) -> str:
-    first, later = expected_seconds(plan)
-    words = f"{format_seconds(first)} for each block"
-    if not plan.slot_fixed:
-        words = (
-            f"{format_seconds(first)} for each of the first {PILOT_BLOCKS} blocks,"
-            f" {format_seconds(later)} for each later one"
-        )
-    if plan.budget_seconds is not None:
-        return f"{words}; budget {format_seconds(plan.budget_seconds)}"
-    least, most = (seconds_of(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
-    if least == most:
-        return f"{words}; {format_seconds(least)} in all"
-    return f"{words}; {format_seconds(least)} to {format_seconds(most)} in all"
-
-
-def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
-    """`latency:staging=pinned, bw D,D`: as --benchmark has them, with their buffers, unless these
-    are the host's."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for variant in variants:
-        usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
-        other = [
-            f"{name}={value}" for name, value in variant.axes.items() if usual.get(name) != value
+    def block(self, number: int) -> list[PlannedLaunch]:
+        """The launches of a block in an order of its own, which seed and number alone decide."""
+        chance = random.Random(f"{self.seed} block {number}")
+        indexes = list(range(len(self.launches)))
+        chance.shuffle(indexes)
+        return [
+            self.planned(index, number * len(indexes) + position, number, chance.getrandbits(31))
+            for position, index in enumerate(indexes)
         ]
-        names[variant.buffers].append(":".join(filter(None, [variant.benchmark, ",".join(other)])))
-    return ", ".join(
-        ", ".join(found) + ("" if buffers == HOST else f" {buffers}")
-        for buffers, found in names.items()
-    )
+
+    def _chance(self, block: int, group: Group) -> float:
+        """What the groups of a launch are ordered by: the same in all launches of a block."""
+        few = any(map(self.has_few, group.variants))
+        words = f"{self.seed} group {block} {group.buffers} {group.axes} {few}"
+        return random.Random(words).random()
+
+    def planned(self, template: int, launch: int, block: int, seed: int) -> PlannedLaunch:
+        """A launch of a template, as it is measured where nothing else was decided."""
+        places = {name: place for place, name in enumerate(self.order(block))}
+        made = self.launches[template]
+        groups = [
+            msgspec.structs.replace(
+                group,
+                variants=tuple(
+                    sorted(group.variants, key=lambda one: places[self.variants[one].benchmark])
+                ),
+            )
+            for group in made.groups
+        ]
+        return PlannedLaunch(
+            role=made.role,
+            path=made.path,
+            contender=made.contender,
+            groups=tuple(sorted(groups, key=lambda group: self._chance(block, group))),
+            adapter=made.adapter,
+            template=template,
+            launch=launch,
+            block=block,
+            seed=seed,
+            slot_ms=self.slot_ms,
+        )

@@ -11,16 +11,16 @@ from nearpeak.errors import UserError
 from nearpeak.folders import cache
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
 from nearpeak.study.commands import Tools
 from nearpeak.study.contenders import choose_contenders, found_beside_mpi
 from nearpeak.study.gate import Gate
-from nearpeak.study.model import Contender, Plan
 from nearpeak.study.options import Options
 from nearpeak.study.paths import check_hosts, gpu_path, paths_within, select_paths
-from nearpeak.study.plan import DEVIATION, VIRTUAL_DEVIATION, make_plan
+from nearpeak.study.plan import Contender, Plan
+from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, make_plan
 from nearpeak.study.programs import Programs, build_programs
 from nearpeak.study.variants import Asked, Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness

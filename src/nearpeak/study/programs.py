@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.launch import command_line, environment
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, describe, joined
-from nearpeak.study.model import Contender, Variant
+from nearpeak.study.plan import Contender, Variant
 from nearpeak.terms.benchmarks import named
 
 TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)

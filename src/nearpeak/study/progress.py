@@ -9,8 +9,8 @@ import rich.console
 import rich.progress
 import rich.table
 
-from nearpeak.study.model import Plan, PlannedLaunch
-from nearpeak.study.plan import variants_label
+from nearpeak.study.plan import Plan, PlannedLaunch
+from nearpeak.study.planning import variants_label
 from nearpeak.study.records import LaunchEndRecord
 from nearpeak.terms.sizes import format_seconds
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from nearpeak.machine.states import State
-from nearpeak.study.model import Role
+from nearpeak.study.plan import Role
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case
 from nearpeak.terms.work import Work

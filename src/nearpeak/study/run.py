@@ -16,7 +16,7 @@ import nearpeak
 from nearpeak.files import make_folder, sync
 from nearpeak.journal import disk_is_full
 from nearpeak.libraries.launch import shell_line
-from nearpeak.libraries.model import CommandLine
+from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
 from nearpeak.study import mps
@@ -26,8 +26,8 @@ from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
-from nearpeak.study.model import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.places import NO_PLACE
+from nearpeak.study.plan import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,

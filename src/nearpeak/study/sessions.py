@@ -20,13 +20,13 @@ from nearpeak.libraries.build import compiler_of
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
-from nearpeak.libraries.model import Library
-from nearpeak.machine.model import Machine, Provenance
+from nearpeak.libraries.library import Library
+from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_place
-from nearpeak.study.model import Contender, Plan, PlannedLaunch
+from nearpeak.study.plan import Contender, Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
 from nearpeak.terms.fingerprints import PROGRAM, changes, shown
 

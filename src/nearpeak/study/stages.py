@@ -17,7 +17,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.statistics.sampling import Components, best_slot, components
 from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of
-from nearpeak.study.model import (
+from nearpeak.study.plan import (
     LATER_SAMPLES,
     LEAST_SAMPLES,
     PILOT_BLOCKS,

@@ -14,7 +14,7 @@ from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.model import PILOT_BLOCKS, Group, Plan, PlannedLaunch, Spare
+from nearpeak.study.plan import PILOT_BLOCKS, Group, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,

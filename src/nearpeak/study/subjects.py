@@ -2,7 +2,7 @@
 """What a planned study can be required of."""
 
 from nearpeak.study.ceilings import ceiling_benchmarks
-from nearpeak.study.model import Plan
+from nearpeak.study.plan import Plan
 from nearpeak.terms.benchmarks import Benchmark, Metric, named
 from nearpeak.terms.identity import CEILING, Curve
 from nearpeak.terms.subjects import Found, Subject, add, subjects

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from nearpeak.libraries.launch import shell_line
-from nearpeak.libraries.model import CommandLine
+from nearpeak.libraries.library import CommandLine
 from nearpeak.study import process
 from nearpeak.terms.logs import OWN, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status

@@ -15,7 +15,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.files import make_folder, put_whole
-from nearpeak.study.model import Contender
+from nearpeak.study.plan import Contender
 from nearpeak.study.records import Fingerprint
 from nearpeak.study.trials import SIZES
 from nearpeak.terms.awareness import Awareness

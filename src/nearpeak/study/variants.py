@@ -8,9 +8,9 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.study.describe import Description, parse_variant
-from nearpeak.study.model import Contender, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import SIZES, is_measured_on, is_usual
+from nearpeak.study.plan import Contender, Variant
+from nearpeak.study.planning import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark, named

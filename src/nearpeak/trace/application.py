@@ -12,7 +12,7 @@ from nearpeak.libraries.build import own_header
 from nearpeak.libraries.discover import SONAME
 from nearpeak.libraries.families import all_families, recognise
 from nearpeak.libraries.identify import CannotIdentify, version_text
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 LIMIT_SECONDS = 20.0
 ELF = b"\x7fELF"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.results.model import CeilingPoint, Results
-from nearpeak.trace.model import Ceiling, Entry, Trace, Unblocked
+from nearpeak.results.results import CeilingPoint, Results
+from nearpeak.trace.trace import Ceiling, Entry, Trace, Unblocked
 
 BLOCKING = ("MPI_Send", "MPI_Recv", "MPI_Ssend", "MPI_Rsend", "MPI_Sendrecv")
 STARTS = ("MPI_Start", "MPI_Startall")

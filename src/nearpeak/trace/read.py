@@ -11,7 +11,7 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from nearpeak.trace.model import Entry, Memory, Peer, Rank
+from nearpeak.trace.trace import Entry, Memory, Peer, Rank
 
 MAGIC = b"NPTRAC2\0"
 # As Header, after it the names of the operations.

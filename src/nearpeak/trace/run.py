@@ -11,9 +11,9 @@ from pathlib import Path
 import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace
-from nearpeak.libraries.model import Library
-from nearpeak.trace.model import SCHEMA, Trace
+from nearpeak.libraries.library import Library
 from nearpeak.trace.read import Left, Unreadable, merge, read
+from nearpeak.trace.trace import SCHEMA, Trace
 
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
 

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from nearpeak.schemas import published
-from nearpeak.trace.model import SCHEMA, Trace
+from nearpeak.trace.trace import SCHEMA, Trace
 
 
 def schema() -> dict[str, Any]:

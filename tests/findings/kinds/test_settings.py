@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nearpeak.findings.kinds.settings import KIND, difference
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
 from nearpeak.terms.identity import Who
 

@@ -10,7 +10,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.launchers import cpu_list
-from nearpeak.libraries.model import Launch, Library, Rank, Settings
+from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
 HERE = [Rank(cpus=[2]), Rank(cpus=[0, 64]), Rank(cpus=[0, 64])]
 APART = [Rank(cpus=[2], host="a"), Rank(cpus=[3], host="b"), Rank(cpus=[4], host="a")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.machine.gpus.amd import KFD
-from nearpeak.machine.model import Gpu, GpuLink, Machine
+from nearpeak.machine.machine import Gpu, GpuLink, Machine
 from nearpeak.machine.sysfs import from_sysfs
 
 Recorded = Callable[[str], Path]

@@ -11,7 +11,7 @@ import pytest
 from nearpeak.machine.gpus import nvidia
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.gpus.nvml import ask
-from nearpeak.machine.model import Gpu, GpuLink, Machine
+from nearpeak.machine.machine import Gpu, GpuLink, Machine
 from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import Tree

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.machine.gpus.pci import DEVICES, bridges, link_gbs, pci_node, pcie_gbs, root_bus
-from nearpeak.machine.model import NumaNode
+from nearpeak.machine.machine import NumaNode
 from nearpeak.machine.tree import Tree
 
 GPU = "0000:3d:00.0"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nearpeak.compare.build import compare
+from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import load_side
-from nearpeak.compare.model import Compared
 from nearpeak.console import PlainConsole
 from nearpeak.report.compared.terminal import history, print_compared
 from nearpeak.report.compared.words import DISTANCES

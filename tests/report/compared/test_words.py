@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.compare.build import compare
+from nearpeak.compare.compared import End
 from nearpeak.compare.load import load_side
-from nearpeak.compare.model import End
 from nearpeak.report.compared import words
 from nearpeak.results.names import label
 from nearpeak.terms.identity import CEILING

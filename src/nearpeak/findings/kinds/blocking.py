@@ -11,7 +11,7 @@ from statistics import median
 from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us, times, value, where
 from nearpeak.numbers import number
 from nearpeak.observations.observed import Block
-from nearpeak.results.model import Cell
+from nearpeak.results.results import Cell
 from nearpeak.terms.identity import Place, Who
 
 LIMIT = 3.0  # times the blocking bandwidth ...

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.results.model import Cell
+from nearpeak.results.results import Cell
 from nearpeak.terms.identity import Place, Who
 
 LIMIT = 1.5  # times slower: what is less is not worth a change

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.results.model import Cell
+from nearpeak.results.results import Cell
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.identity import Place, Who

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value
-from nearpeak.libraries.model import Settings
-from nearpeak.results.model import Cell
+from nearpeak.libraries.library import Settings
+from nearpeak.results.results import Cell
 from nearpeak.terms.identity import Case, Place
 
 LIMIT = 1.5  # times better

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.results.model import Cell
 from nearpeak.results.names import bare, staged
+from nearpeak.results.results import Cell
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.identity import Curve, Place
 

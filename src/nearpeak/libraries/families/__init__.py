@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.library import Library, Settings
 
 
 def no_environment(_library: Library) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nearpeak
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 FAMILY = Family(
     name="ceiling",

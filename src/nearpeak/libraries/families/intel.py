@@ -3,7 +3,7 @@
 
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.library import Library, Settings
 
 
 def environment(library: Library) -> dict[str, str]:

@@ -2,7 +2,7 @@
 """MPICH 3.3 and later, and what calls itself MPICH."""
 
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 
 FAMILY = Family(
     name="mpich",

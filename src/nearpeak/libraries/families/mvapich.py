@@ -5,7 +5,7 @@ Not yet run: its version text and settings are from memory.
 """
 
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.library import Library, Settings
 
 
 def environment(_library: Library) -> dict[str, str]:

@@ -2,7 +2,7 @@
 """Open MPI 4 and 5."""
 
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Library, Settings
+from nearpeak.libraries.library import Library, Settings
 
 
 def environment(library: Library) -> dict[str, str]:

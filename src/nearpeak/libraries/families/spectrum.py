@@ -5,7 +5,7 @@ Not yet run: its version text, the name of its library and its flags are from me
 """
 
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.model import Settings
+from nearpeak.libraries.library import Settings
 
 FAMILY = Family(
     name="spectrum",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from nearpeak.libraries.model import Library, Rank
+from nearpeak.libraries.library import Library, Rank
 
 
 @dataclass(frozen=True)

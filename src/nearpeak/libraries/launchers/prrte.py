@@ -5,7 +5,7 @@ import os
 from collections import Counter
 
 from nearpeak.libraries.launchers import Job
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 
 def arguments(library: Library, job: Job) -> list[str]:

@@ -3,7 +3,7 @@
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launchers import Job
-from nearpeak.libraries.model import Library
+from nearpeak.libraries.library import Library
 
 
 def arguments(library: Library, job: Job) -> list[str]:

@@ -4,7 +4,7 @@
 from nearpeak.machine.gpus.amd import amd_gpus
 from nearpeak.machine.gpus.found import Found
 from nearpeak.machine.gpus.nvidia import nvidia_gpus
-from nearpeak.machine.model import NumaNode
+from nearpeak.machine.machine import NumaNode
 from nearpeak.machine.tree import Tree
 
 VENDORS = (nvidia_gpus, amd_gpus)

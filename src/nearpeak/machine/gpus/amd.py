@@ -5,7 +5,7 @@ from itertools import combinations
 
 from nearpeak.machine.gpus.found import Found
 from nearpeak.machine.gpus.pci import bridges, pci_node, pcie_gbs, root_bus
-from nearpeak.machine.model import Gpu, GpuLink, NumaNode
+from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.tree import Tree
 
 KFD = "sys/class/kfd/kfd/topology/nodes"

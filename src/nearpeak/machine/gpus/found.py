@@ -3,7 +3,7 @@
 
 import msgspec
 
-from nearpeak.machine.model import Gpu, GpuLink
+from nearpeak.machine.machine import Gpu, GpuLink
 
 
 class Found(msgspec.Struct, kw_only=True, frozen=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 from nearpeak.machine.gpus import nvml
 from nearpeak.machine.gpus.found import Found
 from nearpeak.machine.gpus.pci import link_gbs, pci_node, pcie_gbs
-from nearpeak.machine.model import Gpu, GpuLink, NumaNode
+from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.tree import Tree, format_list, parse_list
 
 FACTS = nvml.FACTS

@@ -3,7 +3,7 @@
 
 import re
 
-from nearpeak.machine.model import NumaNode
+from nearpeak.machine.machine import NumaNode
 from nearpeak.machine.tree import Tree
 
 DEVICES = "sys/bus/pci/devices"

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Machine
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import (
     Block,
     Launch,

@@ -14,8 +14,8 @@ from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
 from nearpeak.libraries.families import is_ceiling
-from nearpeak.machine.model import SCHEMA as MACHINE_SCHEMA
-from nearpeak.machine.model import Machine
+from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.states import held_down
 from nearpeak.observations.observed import (
     NO_FAILURE,
@@ -29,9 +29,11 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.observations.source import Source
-from nearpeak.study import journal, model, records
+from nearpeak.study import journal, records
 from nearpeak.study.answers import Answers, asked, believes
 from nearpeak.study.places import NO_PLACE
+from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
+from nearpeak.study.plan import Contender, Plan, Variant
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.identity import Case, Curve, Place, Who
 
@@ -94,7 +96,7 @@ def load(folder: Path) -> Observations:
                 f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
             )
     next(journal.read_records(folder), None)  # refuses other files that were changed
-    plan = _decode(folder / "plan.json", model.Plan, model.SCHEMA)
+    plan = _decode(folder / "plan.json", Plan, PLAN_SCHEMA)
     machine = _decode(folder / "machine.json", Machine, None)
     if machine.schema > MACHINE_SCHEMA:
         raise _unknown_schema(folder / "machine.json", machine.schema, MACHINE_SCHEMA)
@@ -128,7 +130,7 @@ def _decode_path(kind: type, value: Any) -> Any:
     raise NotImplementedError(kind)
 
 
-def _read(folder: Path, plan: model.Plan, machine: Machine) -> Observations:
+def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
     places = {path.id: path.place for path in plan.paths}
     study: records.StudyRecord | None = None
     found = Observations(
@@ -207,7 +209,7 @@ def _add(
             record.status, record.message = "failed", lacking  # as it would be recorded today
 
 
-def _library(contender: model.Contender) -> Library:
+def _library(contender: Contender) -> Library:
     library = contender.library
     return Library(
         who=Who(library.name, contender.settings.name),
@@ -231,9 +233,7 @@ def _session(record: records.SessionRecord) -> Session:
     )
 
 
-def _curves(
-    plan: model.Plan, chosen: records.Chosen | model.Variant, buffers: str
-) -> Iterator[Curve]:
+def _curves(plan: Plan, chosen: records.Chosen | Variant, buffers: str) -> Iterator[Curve]:
     """Of every metric of a benchmark with its axes."""
     for metric in named(plan.benchmarks, chosen.benchmark).metrics:
         yield Curve(
@@ -241,7 +241,7 @@ def _curves(
         )
 
 
-def _launch(plan: model.Plan, place: Place, recorded: _Recorded) -> Launch:
+def _launch(plan: Plan, place: Place, recorded: _Recorded) -> Launch:
     begin, end, environment = recorded.begin, recorded.end, recorded.environment
     status, message = recorded.status, end.message if end else ""
     slowed = _held_down(recorded)
@@ -329,7 +329,7 @@ def _medians(phases: Mapping[str, list[float]]) -> dict[str, float]:
     return {name: float(np.median(times)) for name, times in phases.items() if times}
 
 
-def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
+def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
     """What a launch was to measure and did not: as it said itself, else by how it ended."""
     settled = {records.case_of(record, record.metric) for record, _ in recorded.believable}
     for problem in recorded.problems:
@@ -356,13 +356,13 @@ def _gaps(plan: model.Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap
         reached = reached and not missing
 
 
-def _metrics(plan: model.Plan, benchmark: str) -> list[str]:
+def _metrics(plan: Plan, benchmark: str) -> list[str]:
     """Of a benchmark of the plan; a fact of a ceiling is called as its one metric."""
     found = [one for one in plan.benchmarks if one.name == benchmark]
     return [metric.name for one in found for metric in one.metrics] or [benchmark]
 
 
-def _asked(plan: model.Plan, curve: Curve) -> Iterator[Case]:
+def _asked(plan: Plan, curve: Curve) -> Iterator[Case]:
     """What a launch is to measure of a curve."""
     for metric, size in asked(plan, named(plan.benchmarks, curve.benchmark)):
         if metric == curve.metric:

@@ -7,7 +7,7 @@ it is skipped where nothing can be told, and where that is allowed. Failures hav
 
 from collections.abc import Iterator
 
-from nearpeak.compare.model import (
+from nearpeak.compare.compared import (
     Change,
     Compared,
     CurveChange,

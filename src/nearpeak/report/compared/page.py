@@ -8,7 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from nearpeak import numbers
-from nearpeak.compare.model import Change, Compared
+from nearpeak.compare.compared import Change, Compared
 from nearpeak.report import templates
 from nearpeak.report.compared import words
 from nearpeak.results import names

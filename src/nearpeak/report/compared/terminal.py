@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from rich.table import Table
 from rich.text import Text
 
-from nearpeak.compare.model import Change, Compared, CurveChange, PlaceChange
+from nearpeak.compare.compared import Change, Compared, CurveChange, PlaceChange
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import count, extent, number, unit
 from nearpeak.report.compared import words

@@ -7,7 +7,7 @@ from statistics import median
 
 import msgspec
 
-from nearpeak.compare.model import (
+from nearpeak.compare.compared import (
     Change,
     Compared,
     Distance,

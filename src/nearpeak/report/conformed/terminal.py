@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from nearpeak.conform.model import Conformance, Tried
+from nearpeak.conform.conformance import Conformance, Tried
 from nearpeak.console import PlainConsole
 from nearpeak.report.conformed import words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED

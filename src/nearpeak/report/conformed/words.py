@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nearpeak.conform.model import Conformance, Memory, Operation, Tried
+from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
 from nearpeak.conform.plan import RANKS
 from nearpeak.numbers import count, size
 from nearpeak.study.trials import CHURN, LEAK, PLAIN, BadEnd, Outcome

@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.libraries.model import Settings
-from nearpeak.machine.model import Machine
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import Block
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better

@@ -10,14 +10,14 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import natives
-from nearpeak.libraries.model import CommandLine, Settings
+from nearpeak.libraries.library import CommandLine, Settings
 from nearpeak.study import mps
 from nearpeak.study.commands import Tools, make_command, path_environment
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import GOAL_LAUNCHES, expected_seconds
-from nearpeak.study.model import Contender, Plan, Template, Variant
 from nearpeak.study.options import Options
-from nearpeak.study.plan import (
+from nearpeak.study.plan import Contender, Plan, Template, Variant
+from nearpeak.study.planning import (
     SIZES,
     make_plan,
     summary,
