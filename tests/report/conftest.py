@@ -228,7 +228,8 @@ def tell_headlines(results: Results) -> None:
     ceilings = Ceilings(results.ceilings)
     for cell in results.cells:
         plateau = ceilings.plateau(cell.place, cell.case.curve, cell.better)
-        cell.of_plateau = of_plateau(cell, plateau) if cell.median and cell.case.x else None
+        held = of_plateau(cell, ceilings.of(cell.place, cell.case), plateau)
+        cell.of_plateau = held if cell.median and cell.case.x else None
     native = {
         Who(info.name, given.name)
         for info in results.libraries

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.cells import of_plateau
 
 MakeStudy = Any
 
@@ -87,6 +88,31 @@ def test_in_a_block_the_size_of_the_plateau_is_that_of_the_other_half(
     assert plateau.ci95 is not None
     assert plateau.ci95[0] <= 10.0
     assert plateau.ci95[1] >= 11.0
+
+
+def test_the_plateau_of_host_memory_is_of_sizes_beyond_its_caches(make_study: MakeStudy) -> None:
+    """Whichever sizes were asked for: what lies in caches is held against no plateau of memory."""
+    study = make_study()
+    for block in range(6):
+        study.ceiling(block, {("bw", "ring", 8): 30.0, ("bw", "ring", 1 << 26): 10.0})
+        study.launch(block, "alpha", "bw", {8: 6.0, 1 << 26: 5.0})
+    results = study.results()
+    small, large = (study.find(results, "bw", x, "alpha") for x in (8, 1 << 26))
+    points = {point.case.x: point for point in results.ceilings}
+    points[8].lies_in, points[1 << 26].lies_in = "core cache", "memory"
+    plateau = Ceilings(results.ceilings).plateau(small.place, small.case.curve, "higher")
+    assert plateau is not None
+    assert (plateau.value, plateau.case.x) == (10.0, 1 << 26)
+    assert of_plateau(small, points[8], plateau) is None
+    reached = of_plateau(large, points[1 << 26], plateau)
+    assert reached is not None
+    assert reached.fraction == pytest.approx(0.5)
+    # Where nothing else was measured, caches have a plateau too.
+    points[1 << 26].lies_in = "shared cache"
+    plateau = Ceilings(results.ceilings).plateau(small.place, small.case.curve, "higher")
+    assert plateau is not None
+    assert plateau.case.x == 8
+    assert of_plateau(small, points[8], plateau) is not None
 
 
 def test_a_winner_was_measured_in_most_blocks(make_study: MakeStudy) -> None:

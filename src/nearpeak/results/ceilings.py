@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results.results import Attainable, CeilingPoint, Pace
+from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import Interval, of_readings
@@ -273,6 +273,8 @@ class Ceilings:
     def plateau(self, place: Place, curve: Curve, better: Better) -> CeilingPoint | None:
         """The best that the ceiling under a curve of rates reaches at any size; None of times.
 
+        Of sizes in the host's caches only where no other was measured: caches carry more than the
+        memory, and whether `sizes` has one of these must not decide.
         Told at the best size of all blocks. In a block that size counts that is best in the other
         half of the blocks, as a method does: the highest of many sizes is high by luck too.
         """
@@ -280,7 +282,8 @@ class Ceilings:
             return None
         if (place, curve) not in self._plateaus:
             measured = [one for one in self.curve(place, curve) if one.kind == "measured"]
-            self._plateaus[place, curve] = _highest(measured)
+            beyond = [one for one in measured if one.lies_in not in HOST_CACHES]
+            self._plateaus[place, curve] = _highest(beyond or measured)
         return self._plateaus[place, curve]
 
 

@@ -19,6 +19,7 @@ from nearpeak.observations.observed import (
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
+    HOST_CACHES,
     CeilingPoint,
     CeilingValue,
     Cell,
@@ -166,10 +167,12 @@ def _cell(
             cell.flags.append("bimodal")
         # Of nothing there is no rate.
         if benchmark.has_ceiling and (case.x > 0 or metric.better == "lower"):
-            held = _compare(cell, ceilings.of(place, case))
+            ceiling = ceilings.of(place, case)
+            held = _compare(cell, ceiling)
             # Not every bound can be told from what was measured: then nothing is missing.
             wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
-            cell.of_plateau = of_plateau(cell, ceilings.plateau(place, case.curve, cell.better))
+            plateau = ceilings.plateau(place, case.curve, cell.better)
+            cell.of_plateau = of_plateau(cell, ceiling, plateau)
     cell.status = min(
         wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"
     )
@@ -239,8 +242,14 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     return {"above ceiling"} if is_defect(cell) else set()
 
 
-def of_plateau(cell: Cell, plateau: CeilingPoint | None) -> OfPlateau | None:
-    """The fraction of the plateau; None where no block has both, or there is none."""
+def of_plateau(
+    cell: Cell, ceiling: CeilingPoint | None, plateau: CeilingPoint | None
+) -> OfPlateau | None:
+    """The fraction of the plateau; None where no block has both, there is none, or it is one of
+    memory and the cell's bytes, like those of its ceiling, lie in the host's caches."""
+    cached = [one is not None and one.lies_in in HOST_CACHES for one in (ceiling, plateau)]
+    if cached == [True, False]:
+        return None
     reached = None if plateau is None else _fraction(cell, plateau.readings)
     if plateau is None or reached is None:
         return None

@@ -26,6 +26,7 @@ Kind = Literal["measured", "bound", "ideal"]
 # Where the bytes of a case lie while it is measured (locality.py): in caches of one core; in one
 # that cores share; in those of a GPU, or they may; or in memory.
 LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
+HOST_CACHES = ("core cache", "shared cache")
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
@@ -67,7 +68,8 @@ class Overlap(msgspec.Struct, kw_only=True):
 
 
 class OfPlateau(msgspec.Struct, kw_only=True):
-    """A rate against the best that its ceiling reaches at any size: the plateau."""
+    """A rate against the plateau, the best that its ceiling reaches at any size: in the host's
+    memory of sizes beyond the caches, and then of no rate within them."""
 
     value: float  # of the plateau, in the cell's unit
     x: int  # where that is
