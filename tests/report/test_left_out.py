@@ -20,7 +20,12 @@ FAMILY = LeftOut(
     budget_seconds=850.0,
 )
 MEMORY = LeftOut(
-    kind="memory", name="from other NUMA nodes", why="slow", paths=["a", "b"], budget_seconds=4000.0
+    kind="memory",
+    name="from other NUMA nodes",
+    why="slow",
+    paths=["a", "b"],
+    budget_seconds=4000.0,
+    after_blocks=1,
 )
 
 
@@ -45,3 +50,5 @@ def test_each_has_its_reason_and_the_budget_that_keeps_it(plain: Results) -> Non
         assert "without a measured ceiling" in text
         assert "14m10s" in text
         assert "1h06m" in text
+        assert "before the start" in text
+        assert "after 1 block" in text

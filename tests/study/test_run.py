@@ -452,7 +452,7 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
     for record in study.records():
         again.feed(record)
     assert {one.path for one in again.remaining(2)} == {"host-host same-numa"}
-    assert [plan.left_out_later(one.spare, 60.0).label for one in found] == [
+    assert [plan.left_out_later(one.spare, 60.0, one.block).label for one in found] == [
         "bibw",
         "host-host two",
     ]

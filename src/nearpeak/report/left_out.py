@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study did not measure for want of time, as a table."""
 
+from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import Results
-from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut
 from nearpeak.terms.sizes import format_seconds
 
 
@@ -15,6 +16,7 @@ def table(results: Results) -> Table:
             {
                 "why": Value(one.why, "text"),
                 "budget": Value(format_seconds(one.budget_seconds), "text"),
+                "when": Value(_when(one), "text"),
             },
         )
         for one in results.left_out
@@ -22,14 +24,22 @@ def table(results: Results) -> Table:
     return Table(
         title=f"Left out, so that the budget holds {LEAST_BLOCKS} launches of all else.",
         caption=(
-            "Budget: the --budget with which it would be measured. What --benchmarks or --paths"
-            " name is always measured."
+            "Budget: the --budget with which it would be measured, guessed before the start or"
+            " estimated from the blocks measured by then. What --benchmarks or --paths name is"
+            " always measured."
         ),
         head="What",
         columns=[
             Column("budget", "budget", figure=False),
+            Column("when", "left out", figure=False),
             Column("why", "why", figure=False, long=True),
         ],
         groups=[Rows("", rows)] if rows else [],
         compact=True,
     )
+
+
+def _when(left: LeftOut) -> str:
+    if left.after_blocks == 0:
+        return "before the start"
+    return f"after {count(left.after_blocks, 'block')}"

@@ -205,8 +205,9 @@ class Plan(msgspec.Struct, kw_only=True):
         """The path with this id."""
         return next(path for path in self.paths if path.id == path_id)
 
-    def left_out_later(self, number: int, budget_seconds: float) -> LeftOut:
-        """What a study left out that is one of `spare`, and the budget that would have kept it."""
+    def left_out_later(self, number: int, budget_seconds: float, block: int) -> LeftOut:
+        """What a study left out from a block on that is one of `spare`, and the budget that would
+        have kept it."""
         spare = self.spare[number]
         names = dict.fromkeys(self.variants[one].benchmark for one in spare.variants)
         return LeftOut(
@@ -216,6 +217,7 @@ class Plan(msgspec.Struct, kw_only=True):
             benchmarks=[] if spare.kind == "staging" else list(names),
             paths=spare.paths,
             budget_seconds=budget_seconds,
+            after_blocks=block,
         )
 
     def who(self, launch: Template) -> Who:

@@ -199,7 +199,7 @@ class StudyRun:
         most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent
         for number, seconds in self._state.to_leave_out(block, blocks, most).items():
             kept_with = rounded(spent + seconds)
-            self._progress.leave_out(self._plan.left_out_later(number, kept_with).label)
+            self._progress.leave_out(self._plan.left_out_later(number, kept_with, block).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
 
     def _fits(self, block: int) -> bool:

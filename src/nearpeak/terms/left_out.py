@@ -21,7 +21,8 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     why: str
     benchmarks: list[str] = []  # of which nothing is measured then
     paths: list[str] = []  # on which no library is measured then
-    budget_seconds: float  # that holds six blocks with it
+    budget_seconds: float  # that holds six blocks with it, by what was known then
+    after_blocks: int = 0  # that were measured then; 0: before the start, by a guess
 
     @property
     def label(self) -> str:

@@ -161,7 +161,9 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             found.sessions[-1] = replace(found.sessions[-1], added=record.reason)
             found.complete, found.ended = False, ""
         elif isinstance(record, records.LeftOutRecord):
-            found.left_out.append(plan.left_out_later(record.spare, record.budget_seconds))
+            found.left_out.append(
+                plan.left_out_later(record.spare, record.budget_seconds, record.block)
+            )
         elif isinstance(record, records.StudyEndRecord):
             found.complete = record.status != "interrupted"
             found.ended = record.message
