@@ -48,7 +48,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("latncy", "--mpi", "three"), "unknown benchmark 'latncy'; did you mean 'latency'?"),
+        (("latncy",), "unknown benchmark 'latncy'; did you mean 'latency'?"),
         (("allreduce", "--mpi", "one", "-n", "4"), "-n: the number of ranks is --ranks N, like"),
         (("allreduce", "--mpi", "one", "-np4"), "-np4: the number of ranks is --ranks N, like"),
         (
@@ -56,7 +56,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
             "--hosts measures between two ranks, one on each host: leave out --ranks 4",
         ),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
-        (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
+        (("latency", "--mpi", "one@x"), "unknown settings 'x' of fake; there are: default"),
         (("osu_latency", "--mpi", "one"), "OMB's osu_latency is called latency here"),
         (("latency",), "name a library with --mpi, one of `nearpeak mpi list`"),
         ((), "name a benchmark, like `nearpeak run latency"),

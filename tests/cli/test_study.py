@@ -61,7 +61,8 @@ def test_several_settings_of_one_library(
     code, _, err = nearpeak("study", "--mpi", "one@nothing", "--dry-run")
     assert (code, err) == (
         2,
-        "nearpeak: unknown settings 'nothing': intel has default, ipc-off, fast-memcpy-off\n",
+        "nearpeak: unknown settings 'nothing' of intel; there are: default, ipc-off,"
+        " fast-memcpy-off\n",
     )
 
 
@@ -96,7 +97,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
     [
         (("--mpi", "three"), "unknown MPI library 'three'"),
         (("--benchmark", "latncy"), "unknown benchmark 'latncy'; did you mean 'latency'?"),
-        (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
+        (("--benchmark", "bw:calls=x"), "calls cannot be 'x'; there are: "),
         (("--sizes", "8,x"), "--sizes: 'x' is not a size"),
         (("--budget", "5"), "--budget: '5' is not a time"),
         (("--launches", "1"), "1 is too few launches"),

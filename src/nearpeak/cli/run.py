@@ -175,12 +175,12 @@ def launch(
     from nearpeak.terms.benchmarks import check_name, named
     from nearpeak.terms.buffers import parse_buffers
 
+    check_name(benchmark)
     if not mpi:
         raise UserError(
             "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
             f"`nearpeak run {benchmark} --mpi openmpi`"
         )
-    check_name(benchmark)
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
     env = _settings(settings_env)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.libraries import catalogue, modules, nccl
 from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
@@ -108,7 +108,7 @@ def resolve(spec: str) -> Library:
         if library.name == spec:
             return library
     known = sorted({*catalogue.libraries(), *natives(), *(one.name for one in libraries)})
-    raise UserError(f"unknown MPI library {spec!r}: choose {', '.join(known)}, or a path")
+    raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
 
 
 def at_path(path: Path) -> Library:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
 from nearpeak.study.planning import fits
 from nearpeak.study.variants import unfit
-from nearpeak.terms.benchmarks import Benchmark, closest
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, rank_ends
 from nearpeak.terms.path import DataPath, Missing
 
@@ -85,7 +85,7 @@ def select_paths(
         if one not in known:
             if reasons := [reason for reason in missing if reason.path == one]:
                 raise UserError(f"there is no path {reasons[0]}")
-            raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
+            raise UserError(f"unknown path {one!r}{closest(one, known)}")
     chosen = [path for path in usual if path.two_hosts or not hosts]
     if all_pairs:
         chosen = [path for path in usual if path.pair]
