@@ -68,7 +68,7 @@ def launcher_of(library: Library) -> str:
     """The kind of launcher (a file in launchers/) that starts this library's ranks."""
     if library.launcher.name == "srun":
         return "srun"
-    return all_families()[library.family].launcher
+    return all_families()[library.family].launcher_of(library.version)
 
 
 def shell_line(line: CommandLine) -> str:
