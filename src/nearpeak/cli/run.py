@@ -152,7 +152,7 @@ def launch(
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_ceiling, mode_of
-    from nearpeak.libraries.launch import environment, shell_line
+    from nearpeak.libraries.launch import check_launcher, environment, shell_line
     from nearpeak.libraries.library import CommandLine
     from nearpeak.machine.discover import discover
     from nearpeak.machine.places import Ranks
@@ -189,6 +189,7 @@ def launch(
     check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
     library = resolve(spec)
+    check_launcher(library)
     chosen_settings = settings.find(library.family, wanted or "default")
     described = named(describe_library(library, TOOLS).benchmarks, benchmark)
     kinds = parse_buffers(buffers)

@@ -142,6 +142,11 @@ def test_a_line_of_4096_ranks(family: str, launcher: str, alike: bool) -> None:
         assert len(line) < 4096
 
 
+@pytest.fixture(autouse=True)
+def in_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+
+
 def test_srun() -> None:
     assert words("cray", "srun", APART) == (
         "srun --cpu-bind=none --export=ALL --ntasks=3 --distribution=arbitrary "
@@ -150,6 +155,12 @@ def test_srun() -> None:
     assert "--nodelist=b*2,a*2 --nodes=2 " in words("cray", "srun", IN_ORDER)
     with pytest.raises(UserError, match="srun takes no remote shell"):
         words("cray", "srun", APART, remote_shell="/sh")
+
+
+def test_srun_asks_for_no_job_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID")
+    with pytest.raises(UserError, match="srun starts cray in a Slurm job alone, and this is none"):
+        words("cray", "srun", APART)
 
 
 def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
