@@ -464,3 +464,10 @@ class Results(msgspec.Struct, kw_only=True):
     def timed(self) -> list[Cell]:
         """Of operations on messages, and of applications."""
         return self.cells + [one.cell for one in self.applications]
+
+    @property
+    def measuring_sessions(self) -> list[SessionInfo]:
+        """Those in which anything was measured: no others count."""
+        blocks = [cell.blocks for cell in self.timed] + [one.blocks for one in self.ceilings]
+        measuring = {block.session for found in blocks for block in found}
+        return [one for one in self.sessions if one.session in measuring]
