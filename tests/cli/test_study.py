@@ -360,6 +360,9 @@ def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> N
         assert "the study has no path 'nowhere'; there are: host-host same-numa" in err
     code, out, _ = nearpeak("study", "--resume", "-o", "there")
     assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")  # as at first
+    code, out, _ = nearpeak("report", "there")
+    assert out.splitlines()[-2].startswith("Judged by the requirements of the study's plan")
+    assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")
     junit = tmp_path / "junit.xml"
     code, _, _ = nearpeak(
         "report", "there", "--require", low, "--require", high, "--junit", str(junit)

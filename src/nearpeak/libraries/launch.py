@@ -74,7 +74,7 @@ def launcher_of(library: Library) -> str:
 
 def check_launcher(library: Library) -> None:
     """UserError where what starts the library's ranks cannot do so here."""
-    if not is_native(library) and launcher_of(library) == "srun":
+    if library.launcher.name == "srun":
         srun.check(library)
 
 
