@@ -16,7 +16,7 @@ import pytest
 
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
-from nearpeak.study import contenders, prepare, progress
+from nearpeak.study import contenders, paths, prepare, progress
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord
 
@@ -79,6 +79,24 @@ def test_a_dry_run_prints_lines_that_run_and_writes_nothing(
         if "pair" in line:
             done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
             assert '"record": "samples"' in done.stdout
+
+
+def test_a_dry_run_calls_no_host(
+    nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = standins.data_path("host-host two-nodes", "network")
+    ends = tuple(
+        msgspec.structs.replace(end, host=host) for end, host in zip(path.ends, "ab", strict=True)
+    )
+    between = msgspec.structs.replace(path, ends=ends)
+    monkeypatch.setattr(paths, "discover_paths", lambda *_: ([between], []))
+    words = ("--mpi", "one", "--remote-shell", "/nowhere/ssh", "--dry-run", "--hosts")
+    code, out, err = nearpeak("study", *words, "a,b")
+    assert code == 0, err
+    assert "--dry-run does not call the hosts: whether they can be reached is not known" in err
+    assert out
+    code, _, err = nearpeak("study", *words, "a,-b")
+    assert (code, "'-b' is not a host name" in err) == (2, True)
 
 
 def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path) -> None:

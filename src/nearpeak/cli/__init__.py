@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from nearpeak.results.results import Results
 
 Hosts = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Measure between two hosts; A is this one. The other one is called by ssh, which must"
+        " ask for no password.",
+    ),
 ]
 RemoteShell = Annotated[
     str | None,

@@ -213,7 +213,12 @@ def study(
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print the launch lines and write nothing. The hosts of --hosts are not called:"
+            " they are taken to be like this machine.",
+        ),
     ] = False,
 ) -> None:
     from nearpeak.study.options import (
