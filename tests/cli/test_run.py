@@ -18,6 +18,8 @@ import pytest
 
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.library import CommandLine, Library
+from nearpeak.machine import doctor
+from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import mps, paths, programs
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
@@ -420,6 +422,25 @@ def test_run_says_which_path_it_chose(nearpeak: Nearpeak) -> None:
     code, _, err = nearpeak("run", "bw", "--mpi", "one", "--path", "host-all 4")
     assert code == 2
     assert "bw runs on exactly 2 ranks" in err
+
+
+def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [
+        Diagnosis(severity="bad", id="load", message="too much load", hint="end it"),
+        Diagnosis(severity="warn", id="smt", message="siblings", hint="ask for whole cores"),
+    ]
+    monkeypatch.setattr(doctor, "examine", lambda **_: found)
+    words = ("latency", "--sizes", "8", "--mpi")
+    for library in ("one", "ceiling"):
+        code, out, err = nearpeak("run", *words, library)
+        assert code == 0
+        assert err.splitlines()[1] == "doctor:     too much load; end it"
+        assert "siblings" not in err
+        assert "doctor" not in out
+    code, _, err = nearpeak("run", *words, "three")
+    assert (code, err.count("\n")) == (2, 1)
 
 
 def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:

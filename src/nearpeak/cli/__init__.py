@@ -2,7 +2,8 @@
 """The commands, one file each; here, what several of them have."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -10,6 +11,7 @@ from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
     from nearpeak.libraries.library import Library
+    from nearpeak.machine.machine import Diagnosis
     from nearpeak.results.requirements import Judgement
     from nearpeak.results.results import Results
 
@@ -41,6 +43,13 @@ Require = Annotated[
 def say(line: str) -> None:
     """Tells the user, beside what a command prints."""
     print(printable(line), file=sys.stderr, flush=True)
+
+
+def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
+    """Says what doctor found bad, before anything is measured."""
+    for one in diagnoses:
+        if one.severity == "bad":
+            print(printable(f"doctor:     {one.message}; {one.hint}"), file=to, flush=True)
 
 
 def say_lacking(library: "Library") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say
+from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say, warn
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
@@ -329,15 +329,8 @@ def _start(
             "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
             " list` shows them)."
         )
-    _warn(machine)
+    warn(machine.diagnoses, sys.stdout)
     _run(folder, plan, journal, machine, requirements)
-
-
-def _warn(machine: "Machine") -> None:
-    """What doctor finds bad is said before hours are spent."""
-    for one in machine.diagnoses:
-        if one.severity == "bad":
-            print(printable(f"doctor:     {one.message}; {one.hint}"), flush=True)
 
 
 def _resume(
