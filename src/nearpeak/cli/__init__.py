@@ -47,9 +47,10 @@ def say(line: str) -> None:
 
 def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
     """Says what doctor found bad, before anything is measured."""
-    for one in diagnoses:
-        if one.severity == "bad":
-            print(printable(f"doctor:     {one.message}; {one.hint}"), file=to, flush=True)
+    for diagnosis in diagnoses:
+        if diagnosis.severity == "bad":
+            line = f"doctor:     {diagnosis.message}; {diagnosis.hint}"
+            print(printable(line), file=to, flush=True)
 
 
 def say_lacking(library: "Library") -> None:

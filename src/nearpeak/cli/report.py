@@ -140,7 +140,7 @@ def _report_study(
     measured = subjects.measured(results)
     plan = read_plan(folder) if not require and (folder / PLAN).is_file() else None
     if plan:
-        requirements = [parse_requirement(one) for one in plan.requirements]
+        requirements = [parse_requirement(text) for text in plan.requirements]
         measured = planned(plan)
     check(requirements, measured)
     judged = judge(requirements, measured, results)

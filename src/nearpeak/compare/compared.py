@@ -182,7 +182,7 @@ class Compared(msgspec.Struct, kw_only=True):
     @property
     def judged(self) -> bool:
         """Whether anything has a verdict."""
-        changes = (change for one in self.places for change in one.changes)
+        changes = (change for place in self.places for change in place.changes)
         return any(change.verdict != UNDECIDED for change in changes)
 
     def count(self, side: Side) -> int:

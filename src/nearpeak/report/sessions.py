@@ -49,7 +49,7 @@ def sentence(results: Results) -> str:
         words += ", on the same machine and software." if len(measuring) > 1 else "."
     if idle := len(results.sessions) - len(measuring):
         words += f" {count(idle, 'more session')} measured nothing."
-    judged = [one for one in results.sessions if one.verdicts]
+    judged = [session for session in measuring if session.verdicts]
     if judged and results.comparisons:
         blocks = results.judging.blocks
         numbers = " and ".join(str(one.session + 1) for one in judged)

@@ -468,6 +468,6 @@ class Results(msgspec.Struct, kw_only=True):
     @property
     def measuring_sessions(self) -> list[SessionInfo]:
         """Those in which anything was measured: no others count."""
-        blocks = [cell.blocks for cell in self.timed] + [one.blocks for one in self.ceilings]
+        blocks = [cell.blocks for cell in self.timed] + [point.blocks for point in self.ceilings]
         measuring = {block.session for found in blocks for block in found}
-        return [one for one in self.sessions if one.session in measuring]
+        return [session for session in self.sessions if session.session in measuring]
