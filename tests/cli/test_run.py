@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -257,6 +258,21 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
     assert all(0 < float(row[1]) < 1e5 for row in rows)
 
 
+def test_the_ceiling_has_the_headings_of_a_library_and_names_its_methods() -> None:
+    words = ["--sizes", "8,1K,1M", "--slot-ms", "5", "--limit-s", "1"]
+    done = run_for_real("latency", "--mpi", "ceiling", *words)
+    assert done.returncode == 0, done.stderr
+    assert "nearpeak-native pair --cpus " in done.stderr
+    first, second, *_ = done.stdout.splitlines()
+    assert first == "# ceiling: at each size the best method, which stands at the end"
+    assert re.match(
+        r"# nearpeak-native \S+ latency: time of one message .*; calls blocking;", second
+    )
+    rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    assert [row[0] for row in rows] == ["8", "1024", "1048576"]
+    assert all(re.fullmatch(r"[a-z][a-z-]*", row[-1]) for row in rows), rows  # its method
+
+
 def test_what_a_library_lacks_is_said(tmp_path: Path, installed: Callable[[str], Library]) -> None:
     whole = installed("mpich").prefix
     for one in whole.iterdir():
@@ -376,7 +392,7 @@ def test_a_cached_program_runs_without_a_compiler(library: str, tmp_path: Path) 
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Building" not in done.stderr
+    assert "Compiling" not in done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "8"
 
 
