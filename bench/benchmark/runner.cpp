@@ -235,7 +235,9 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.offset = context.offset;
     result.verified = common_.verify;
     result.cache_line_ns = cache_line_ns_;
-    if (method != nullptr) result.needs = method->needs;
+    if (method == nullptr) continue;
+    result.needs = method->needs;
+    if (naming_.shows_method) result.by = method->name;
   }
   return results;
 }

@@ -17,6 +17,7 @@ struct Naming {
   std::string program;   // "nearpeak-mpi", "nearpeak-native"
   bool contest = false;  // of methods, whose names the records have; else one of its own choice
   std::string buffers;   // the kinds of the ranks', as given
+  bool shows_method = false;  // in the table, though records of no contest do not name it
 };
 
 class Runner {
@@ -62,6 +63,7 @@ class Runner {
   Group& group() { return group_; }
   RecordWriter& writer() { return writer_; }
   const Table& table() const { return table_; }
+  bool contest() const { return naming_.contest; }
   const ClockQuality& clock() const { return clock_; }
   int status() const { return status_; }
 
@@ -71,7 +73,6 @@ class Runner {
   void note_window(const Benchmark& benchmark);
   void run_over(const Benchmark& benchmark, const CaseContext& context, Memory& out, Memory& in);
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
-  bool contest() const { return naming_.contest; }
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
   // What is looked at in the last round, and in those before it.

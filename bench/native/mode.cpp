@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
+#include "benchmark/selected.hpp"
 #include "benchmark/slots.hpp"
 
 namespace nearpeak {
@@ -100,7 +102,10 @@ void ModeOptions::check() const {
 }
 
 Naming ModeOptions::naming(const std::string& buffers) const {
-  return {.program = "nearpeak-native", .contest = !as_library, .buffers = buffers};
+  return {.program = "nearpeak-native",
+          .contest = !as_library,
+          .buffers = buffers,
+          .shows_method = as_library};
 }
 
 double ModeOptions::stall_s(std::size_t method_count) const {
@@ -142,7 +147,10 @@ void open_records(Runner& runner, const std::string& heading,
   RankPlace place = this_place(runner.group().rank());
   place.device = device;
   runner.open(std::nullopt, runner.group().gather(to_json(place)));
-  runner.heading(heading);
+  if (runner.contest())
+    runner.heading(heading);
+  else if (runner.group().leads())
+    runner.table().heading("ceiling: at each size the best method, which stands at the end");
   runner.group().barrier();
 }
 
@@ -177,12 +185,17 @@ std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const 
   return most;
 }
 
-void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
+void for_each_case(Runner& runner, const ModeOptions& options, const Ground& ground,
                    const std::vector<const Benchmark*>& asked,
                    const std::function<void(const Benchmark&, const CaseContext&)>& measure) {
-  for (const Benchmark* benchmark : asked)
-    for (const std::size_t bytes : options.sizes_of(benchmark->info))
-      measure(*benchmark, context_of(group, options, ground, *benchmark, bytes));
+  for (const Benchmark* benchmark : asked) {
+    bool first = !runner.contest();
+    for (const std::size_t bytes : options.sizes_of(benchmark->info)) {
+      const auto context = context_of(runner.group(), options, ground, *benchmark, bytes);
+      if (std::exchange(first, false)) runner.heading(title({benchmark, context.axes, {}}));
+      measure(*benchmark, context);
+    }
+  }
 }
 
 }  // namespace nearpeak

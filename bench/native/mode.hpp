@@ -108,11 +108,12 @@ struct Ground {
   Methods methods = nullptr;                      // by which messages may go
 };
 
-// Begins the records. Collective.
+// Begins the records and, with `heading`, the table. Collective.
 void open_records(Runner& runner, const std::string& heading,
                   const std::optional<RankDevice>& device = std::nullopt);
-// Calls measure(benchmark, context) for every size of every benchmark. Collective.
-void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
+// Calls measure(benchmark, context) for every size of every benchmark; in the place of a library
+// each has a heading, as one of MPI. Collective.
+void for_each_case(Runner& runner, const ModeOptions& options, const Ground& ground,
                    const std::vector<const Benchmark*>& asked,
                    const std::function<void(const Benchmark&, const CaseContext&)>& measure);
 // As for_each_case() makes it.

@@ -85,6 +85,7 @@ struct CaseResult {
   std::uint64_t window = 1;
   std::size_t offset = 0;  // of the buffers, after a page boundary
   bool verified = false;
+  std::string by = {};  // the method, where its record does not name it: in a library's place
   std::vector<std::string> needs;                    // of a method, as Method has it
   bool trial = false;                                // of a method, where others were better
   std::vector<std::optional<double>> cache_line_ns;  // as from CpuDistances; of a trial: empty

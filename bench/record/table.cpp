@@ -37,8 +37,8 @@ void Table::row(const std::vector<CaseResult>& results) const {
               static_cast<unsigned long long>(first.window));
   for (std::size_t i = 1; i < results.size(); ++i)
     std::printf(" %12.4g", median(results[i].samples));
-  std::printf("%s%s\n", first.name.method ? "  " : "",
-              first.name.method ? first.name.method->c_str() : "");
+  const std::string method = first.name.method.value_or(first.by);
+  std::printf("%s%s\n", method.empty() ? "" : "  ", method.c_str());
   std::fflush(stdout);
 }
 

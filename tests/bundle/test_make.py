@@ -123,7 +123,7 @@ def test_a_processor_that_no_library_has_tables_for(tmp_path: Path) -> None:
         make._check("emr", [tmp_path])
     (tables / "tuning_spr_shm.dat").touch()
     make._check("spr", [tmp_path, tmp_path / "mpi"])
-    with pytest.raises(UserError, match=r"the processor 'emr': choose spr"):
+    with pytest.raises(UserError, match=r"the processor 'emr'; there are: spr"):
         make._check("emr", [tmp_path / "mpi"])
 
 

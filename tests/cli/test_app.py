@@ -18,6 +18,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("jacob2d",), "unknown benchmark 'jacob2d'; did you mean 'jacobi2d'?"),
         (("jacobi2d",), "give --tolerance DISTANCE to solve, or --study DIR --what-if LIBRARY"),
         (("jacobi2d", "--tolerance", "1", "--what-if", "x"), "give --tolerance DISTANCE"),
         (("jacobi2d", "--what-if", "x"), "--what-if goes with --study DIR, and with nothing else"),

@@ -57,8 +57,24 @@ def test_a_library_that_is_gone_is_noticed(compare: Compare, make_sides: MakeSid
     assert code == 1
     assert "Not measured now: library beta. Measure it" in " ".join(out.split())
     code, out, _ = compare(old, new, "--allow-missing")
-    assert code == 0
+    assert code == 3  # and nothing could be judged
     assert " ".join(out.split()).endswith("Not measured now, which is allowed: library beta.")
+
+
+def test_the_status_says_that_nothing_could_be_judged(
+    compare: Compare, make_sides: MakeSides, tmp_path: Path
+) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    for day in (1, 2, 3):
+        make_sides(f"old/{day}", day=day)
+        make_sides(f"new/{day}", day=day + 3)
+    code, out, _ = compare(tmp_path / "old/1", tmp_path / "new/1")
+    assert code == 3
+    assert out.splitlines()[-2].startswith("Nothing can be judged: with one session on each side")
+    code, out, _ = compare(tmp_path / "old", tmp_path / "new")
+    assert code == 0
+    assert "Nothing regressed. " in out
 
 
 def test_a_recorded_study_beside_itself_is_refused(compare: Compare) -> None:

@@ -67,8 +67,11 @@ def test_add_is_done_when_it_is_there() -> None:
 
 def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
     for words, said in (
-        (("add", "mpich", "nompi"), "unknown library 'nompi'"),
-        (("show", "nompi"), "unknown MPI library 'nompi': choose "),
+        (
+            ("add", "mpich", "nompi"),
+            "the catalogue has no library 'nompi'; did you mean 'openmpi'?",
+        ),
+        (("show", "nompi"), "unknown MPI library 'nompi'; did you mean 'openmpi'?"),
         (("show", "openmpi"), "nearpeak mpi add openmpi"),
         (("show", "/nowhere"), "there is no /nowhere"),
     ):

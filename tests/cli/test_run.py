@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,8 @@ import pytest
 
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.library import CommandLine, Library
+from nearpeak.machine import doctor
+from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import mps, paths, programs
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
@@ -48,7 +51,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("latncy", "--mpi", "three"), "unknown benchmark 'latncy'; did you mean 'latency'?"),
+        (("latncy",), "unknown benchmark 'latncy'; did you mean 'latency'?"),
         (("allreduce", "--mpi", "one", "-n", "4"), "-n: the number of ranks is --ranks N, like"),
         (("allreduce", "--mpi", "one", "-np4"), "-np4: the number of ranks is --ranks N, like"),
         (
@@ -56,7 +59,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
             "--hosts measures between two ranks, one on each host: leave out --ranks 4",
         ),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
-        (("latency", "--mpi", "one@x"), "unknown settings 'x': fake has default"),
+        (("latency", "--mpi", "one@x"), "unknown settings 'x' of fake; there are: default"),
         (("osu_latency", "--mpi", "one"), "OMB's osu_latency is called latency here"),
         (("latency",), "name a library with --mpi, one of `nearpeak mpi list`"),
         ((), "name a benchmark, like `nearpeak run latency"),
@@ -255,6 +258,21 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
     assert all(0 < float(row[1]) < 1e5 for row in rows)
 
 
+def test_the_ceiling_has_the_headings_of_a_library_and_names_its_methods() -> None:
+    words = ["--sizes", "8,1K,1M", "--slot-ms", "5", "--limit-s", "1"]
+    done = run_for_real("latency", "--mpi", "ceiling", *words)
+    assert done.returncode == 0, done.stderr
+    assert "nearpeak-native pair --cpus " in done.stderr
+    first, second, *_ = done.stdout.splitlines()
+    assert first == "# ceiling: at each size the best method, which stands at the end"
+    assert re.match(
+        r"# nearpeak-native \S+ latency: time of one message .*; calls blocking;", second
+    )
+    rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    assert [row[0] for row in rows] == ["8", "1024", "1048576"]
+    assert all(re.fullmatch(r"[a-z][a-z-]*", row[-1]) for row in rows), rows  # its method
+
+
 def test_what_a_library_lacks_is_said(tmp_path: Path, installed: Callable[[str], Library]) -> None:
     whole = installed("mpich").prefix
     for one in whole.iterdir():
@@ -374,7 +392,7 @@ def test_a_cached_program_runs_without_a_compiler(library: str, tmp_path: Path) 
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Building" not in done.stderr
+    assert "Compiling" not in done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "8"
 
 
@@ -420,6 +438,25 @@ def test_run_says_which_path_it_chose(nearpeak: Nearpeak) -> None:
     code, _, err = nearpeak("run", "bw", "--mpi", "one", "--path", "host-all 4")
     assert code == 2
     assert "bw runs on exactly 2 ranks" in err
+
+
+def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [
+        Diagnosis(severity="bad", id="load", message="too much load", hint="end it"),
+        Diagnosis(severity="warn", id="smt", message="siblings", hint="ask for whole cores"),
+    ]
+    monkeypatch.setattr(doctor, "examine", lambda **_: found)
+    words = ("latency", "--sizes", "8", "--mpi")
+    for library in ("one", "ceiling"):
+        code, out, err = nearpeak("run", *words, library)
+        assert code == 0
+        assert err.splitlines()[1] == "doctor:     too much load; end it"
+        assert "siblings" not in err
+        assert "doctor" not in out
+    code, _, err = nearpeak("run", *words, "three")
+    assert (code, err.count("\n")) == (2, 1)
 
 
 def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:

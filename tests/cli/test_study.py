@@ -16,7 +16,7 @@ import pytest
 
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
-from nearpeak.study import contenders, prepare, progress
+from nearpeak.study import contenders, paths, prepare, progress
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord
 
@@ -61,7 +61,8 @@ def test_several_settings_of_one_library(
     code, _, err = nearpeak("study", "--mpi", "one@nothing", "--dry-run")
     assert (code, err) == (
         2,
-        "nearpeak: unknown settings 'nothing': intel has default, ipc-off, fast-memcpy-off\n",
+        "nearpeak: unknown settings 'nothing' of intel; there are: default, ipc-off,"
+        " fast-memcpy-off\n",
     )
 
 
@@ -80,6 +81,24 @@ def test_a_dry_run_prints_lines_that_run_and_writes_nothing(
             assert '"record": "samples"' in done.stdout
 
 
+def test_a_dry_run_calls_no_host(
+    nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = standins.data_path("host-host two-nodes", "network")
+    ends = tuple(
+        msgspec.structs.replace(end, host=host) for end, host in zip(path.ends, "ab", strict=True)
+    )
+    between = msgspec.structs.replace(path, ends=ends)
+    monkeypatch.setattr(paths, "discover_paths", lambda *_: ([between], []))
+    words = ("--mpi", "one", "--remote-shell", "/nowhere/ssh", "--dry-run", "--hosts")
+    code, out, err = nearpeak("study", *words, "a,b")
+    assert code == 0, err
+    assert "--dry-run does not call the hosts: whether they can be reached is not known" in err
+    assert out
+    code, _, err = nearpeak("study", *words, "a,-b")
+    assert (code, "'-b' is not a host name" in err) == (2, True)
+
+
 def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text('mpi = ["two"]\nsizes = "1,2"\nlaunches = 3\nbenchmarks = ["latency"]\n')
@@ -96,7 +115,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
     [
         (("--mpi", "three"), "unknown MPI library 'three'"),
         (("--benchmark", "latncy"), "unknown benchmark 'latncy'; did you mean 'latency'?"),
-        (("--benchmark", "bw:calls=x"), "calls cannot be 'x': choose one of"),
+        (("--benchmark", "bw:calls=x"), "calls cannot be 'x'; there are: "),
         (("--sizes", "8,x"), "--sizes: 'x' is not a size"),
         (("--budget", "5"), "--budget: '5' is not a time"),
         (("--launches", "1"), "1 is too few launches"),
@@ -359,6 +378,9 @@ def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> N
         assert "the study has no path 'nowhere'; there are: host-host same-numa" in err
     code, out, _ = nearpeak("study", "--resume", "-o", "there")
     assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")  # as at first
+    code, out, _ = nearpeak("report", "there")
+    assert out.splitlines()[-2].startswith("Judged by the requirements of the study's plan")
+    assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")
     junit = tmp_path / "junit.xml"
     code, _, _ = nearpeak(
         "report", "there", "--require", low, "--require", high, "--junit", str(junit)

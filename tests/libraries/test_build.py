@@ -104,7 +104,7 @@ def test_built_once_and_again_when_a_source_changes(
 ) -> None:
     first = build.build_native()
     assert says(first) == "one"
-    assert "nearpeak-native ..." in capfd.readouterr().err
+    assert "nearpeak-native in " in capfd.readouterr().err
     stamp = first.stat().st_mtime_ns
     forget()
     assert build.build_native() == first
@@ -183,10 +183,11 @@ def test_what_programs_share_is_compiled_once(
     note_configurations(project, tmp_path / "configured")
     build.build_native()
     build.build_mpi(mpich)
-    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("Building")]
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("Compiling")]
     assert said == [
-        f"Building {build.CORE.program} and nearpeak-native ...",
-        "Building nearpeak-mpi ...",
+        "Compiling what the measuring programs share and nearpeak-native: needed once, and takes a"
+        " minute or more",
+        f"Compiling nearpeak-mpi for {mpich.name}: needed once, and takes a minute or more",
     ]
     assert (tmp_path / "configured").read_text().split() == ["makes", "takes"]
 
@@ -215,7 +216,8 @@ def test_what_programs_share_may_fail_to_compile(
 ) -> None:
     (project / "core.cpp").write_text("const char* core() { return undeclared_thing; }\n")
     with pytest.raises(
-        UserError, match=r"libnearpeak_core.a and nearpeak-native could not be built .*: see /"
+        UserError,
+        match=r"what the measuring programs share and nearpeak-native could not be built .*: see /",
     ):
         build.build_native()
     assert "undeclared_thing" in capfd.readouterr().err

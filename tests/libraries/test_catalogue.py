@@ -159,5 +159,5 @@ def test_unwritable_cache(
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(UserError, match=r"unknown library 'mpi': the catalogue has openmpi"):
-        catalogue.add("mpi")
+    with pytest.raises(UserError, match=r"the catalogue has no library 'x'; there are: openmpi, "):
+        catalogue.add("x")

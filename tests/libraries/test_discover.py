@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.discover import LACKS, discover, find_libraries, resolve, usual_prefixes
 from nearpeak.libraries.families import is_native
-from nearpeak.libraries.launch import environment
+from nearpeak.libraries.launch import check_launcher, environment
 from nearpeak.libraries.library import Library
 
 MPICH = "MPICH Version:      4.2.1\n"
@@ -153,15 +153,41 @@ def test_what_cannot_be_used_is_named(
     assert str(bare / "c/lib/libmpi.so.40") in broken
 
 
-def test_srun_starts_what_has_no_launcher(
-    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("says", "family", "note"),
+    [
+        ("CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)", "cray", None),
+        (MPICH, "mpich", "MPICH 4.2.1 is started by srun (it has no launcher of its own)"),
+    ],
+)
+def test_srun_starts_what_has_no_launcher_and_in_a_job_alone(
+    bare: Path,
+    fake_library: Fake,
+    monkeypatch: pytest.MonkeyPatch,
+    says: str,
+    family: str,
+    note: str | None,
 ) -> None:
-    fake_library(bare / "cray", "CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)", says="nothing")
+    fake_library(bare / "cray", says, says="nothing")
     srun = fake_library(bare / "slurm", MPICH, says="slurm 23.11", launcher="srun") / "bin"
     on_path(monkeypatch, srun)
     in_prefixes(monkeypatch, bare / "cray")
-    (library,) = find_libraries()
-    assert (library.family, library.launcher) == ("cray", srun / "srun")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    found = discover()
+    (library,) = found.libraries
+    assert (library.family, library.launcher) == (family, srun / "srun")
+    assert [one.partition(": ")[2] for one in found.notes] == ([note] if note else [])
+    check_launcher(library)
+
+    monkeypatch.delenv("SLURM_JOB_ID")
+    found = discover()
+    assert found.libraries == [library]  # programs can be built for it
+    assert found.notes[0].endswith(
+        ": srun starts it in a Slurm job alone, and this is none: start nearpeak in one (sbatch or"
+        " salloc)"
+    )
+    with pytest.raises(UserError, match=f"srun starts {library.name} in a Slurm job alone"):
+        check_launcher(library)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +303,7 @@ def test_unknown_name_lists_the_known_ones(
     on_path(monkeypatch, fake_library(bare / "mpi", MPICH, says=HYDRA) / "bin")
     with pytest.raises(
         UserError,
-        match=r"'nope': choose ceiling, intel, mpich, mpich-4\.2\.1, openmpi, openmpi-cuda, or",
+        match=r"'nope'; there are: ceiling, intel, mpich, mpich-4\.2\.1, openmpi, openmpi-cuda",
     ):
         resolve("nope")
 

@@ -28,7 +28,7 @@ def test_every_settings_says_what_it_changes() -> None:
 def test_find() -> None:
     assert settings.find("openmpi", "dmabuf-off").env == {"UCX_CUDA_COPY_DMABUF": "n"}
     assert settings.find("mpich", "default") == Settings()
-    message = "unknown settings 'dmabuf': openmpi has default, dmabuf-off, rndv-1"
+    message = "unknown settings 'dmabuf' of openmpi; did you mean 'dmabuf-off'?"
     with pytest.raises(UserError, match=re.escape(message)):
         settings.find("openmpi", "dmabuf")
 

@@ -18,7 +18,7 @@ def test_what_differs_is_named_with_both_values() -> None:
 
 def test_each_session_stands_against_the_one_before(results: Results) -> None:
     results.sessions.append(results.sessions[0])
-    changes = [found for _, found in sessions.rows(results)]
+    changes = [found for _, found in sessions.rows(results.sessions)]
     assert changes == [
         [],
         ["driver nvidia: 550.1 -> 560.2"],
@@ -28,8 +28,23 @@ def test_each_session_stands_against_the_one_before(results: Results) -> None:
 
 def test_one_session_is_not_worth_a_line(plain: Results) -> None:
     assert sessions.sentence(plain) == ""
-    plain.sessions *= 2
+    plain.sessions.append(msgspec.structs.replace(plain.sessions[0], session=1))
     assert sessions.sentence(plain) == ("Measured in 2 sessions, on the same machine and software.")
+
+
+def test_a_session_that_measured_nothing_is_told_as_such(results: Results) -> None:
+    idle = results.sessions[0]
+    results.sessions += [msgspec.structs.replace(idle, session=number) for number in (2, 3)]
+    assert [one.session for one in results.measuring_sessions] == [0, 1]
+    assert sessions.sentence(results) == (
+        "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 550.1 -> 560.2."
+        " 2 more sessions measured nothing."
+    )
+    results.sessions[0].verdicts = results.sessions[2].verdicts = True
+    assert " Verdicts rest on session 1 alone, which has " in sessions.sentence(results)
+    results.comparisons = []
+    results.sessions[1:] = results.sessions[2:]
+    assert sessions.sentence(results) == "Measured in 1 session. 2 more sessions measured nothing."
 
 
 def test_the_line_of_several_says_which_was_forced(results: Results) -> None:

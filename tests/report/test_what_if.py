@@ -42,9 +42,11 @@ def test_what_the_study_does_not_have_is_said(made_applications: Any) -> None:
     made.plane(made_applications.ONE, 1000.0)
     made.add(made_applications.TWO, "latency", "latency", 10.0, 8000, who=BETA)
     results = made.results()
-    with pytest.raises(UserError, match="no application cube: it has plane"):
+    with pytest.raises(UserError, match="no application 'cube'; there are: plane"):
         what_if(results, "cube", "beta@fast")
-    with pytest.raises(UserError, match="gamma: the study has no messages of it, but of beta@fast"):
+    with pytest.raises(
+        UserError, match="the study has no messages of 'gamma'; there are: beta@fast"
+    ):
         what_if(results, "plane", "gamma")
     with pytest.raises(UserError, match="the study cannot predict plane"):
         what_if(results, "plane", "beta@fast")

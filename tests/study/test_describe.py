@@ -42,7 +42,7 @@ def test_a_variant_has_a_value_for_every_axis(description: Description) -> None:
         ("latncy", "unknown benchmark 'latncy'; did you mean 'latency'?"),
         ("nothing", "unknown benchmark 'nothing'; there are: allreduce, bibw"),
         ("bw:cals=blocking", "benchmark bw has no axis 'cals'; did you mean 'calls'?"),
-        ("bw:calls=fast", "calls cannot be 'fast': choose one of blocking, nonblocking"),
+        ("bw:calls=fast", "calls cannot be 'fast'; there are: blocking, nonblocking"),
         ("bw:calls", "write 'calls' as AXIS=VALUE"),
     ],
 )

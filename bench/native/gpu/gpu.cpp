@@ -90,7 +90,7 @@ class GpuProcess {
         .methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
           return methods(messages, buffers);
         }};
-    for_each_case(group_, options_.mode, ground, asked_,
+    for_each_case(runner, options_.mode, ground, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     Memory* const out = on_device(kind_) ? nullptr : &own().out;
                     Memory* const in = on_device(kind_) ? nullptr : &own().in;

@@ -41,7 +41,7 @@ class PairProcess {
     ground.methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
       return methods(messages, buffers);
     };
-    for_each_case(group_, options_, ground, asked_,
+    for_each_case(runner, options_, ground, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     runner.run(benchmark, context);
                   });

@@ -241,7 +241,7 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
                                                  : std::vector<std::string>{}});
     return some;
   };
-  for_each_case(group, options, ground, asked,
+  for_each_case(runner, options, ground, asked,
                 [&](const Benchmark& benchmark, const CaseContext& context) {
                   runner.run(benchmark, context);
                 });

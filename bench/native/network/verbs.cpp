@@ -63,7 +63,7 @@ class VerbsEnd {
     const int other = group_.leads() ? 1 : kLeaderRank;
     peer_ = group_.address_of(other);
     open_records(runner_, "verbs");
-    for_each_case(group_, options_, {}, asked_,
+    for_each_case(runner_, options_, {}, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     measure({benchmark, context, benchmark.messages(context).window}, methods);
                   });

@@ -16,7 +16,7 @@ import msgspec
 
 from nearpeak.bundle import manifest, trim, wheels
 from nearpeak.bundle.manifest import FOLDER
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.files import is_read_only
 from nearpeak.libraries import build, catalogue
 from nearpeak.libraries.discover import resolve
@@ -87,8 +87,8 @@ def _check(processor: str | None, prefixes: Iterable[Path]) -> None:
     """UserError for a processor that no library has tables for."""
     known = sorted(set().union(*map(trim.processors, prefixes)))
     if processor and processor not in known:
-        there = f"choose {', '.join(known)}" if known else "leave the option out"
-        raise UserError(f"no library here has tables for the processor {processor!r}: {there}")
+        there = closest(processor, known) if known else ": leave the option out"
+        raise UserError(f"no library here has tables for the processor {processor!r}{there}")
 
 
 def closure(names: Sequence[str]) -> list[catalogue.Entry]:

@@ -2,7 +2,8 @@
 """The commands, one file each; here, what several of them have."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -10,11 +11,17 @@ from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
     from nearpeak.libraries.library import Library
+    from nearpeak.machine.machine import Diagnosis
     from nearpeak.results.requirements import Judgement
     from nearpeak.results.results import Results
 
 Hosts = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Measure between two hosts; A is this one.")
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Measure between two hosts; A is this one. The other one is called by ssh, which must"
+        " ask for no password.",
+    ),
 ]
 RemoteShell = Annotated[
     str | None,
@@ -36,6 +43,14 @@ Require = Annotated[
 def say(line: str) -> None:
     """Tells the user, beside what a command prints."""
     print(printable(line), file=sys.stderr, flush=True)
+
+
+def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
+    """Says what doctor found bad, before anything is measured."""
+    for diagnosis in diagnoses:
+        if diagnosis.severity == "bad":
+            line = f"doctor:     {diagnosis.message}; {diagnosis.hint}"
+            print(printable(line), file=to, flush=True)
 
 
 def say_lacking(library: "Library") -> None:

@@ -8,6 +8,7 @@ import typer
 
 from nearpeak.errors import UserError
 
+REGRESSED, NOTHING_JUDGED = 1, 3  # exit status
 HELP = """Judge studies against earlier ones: what became slower.
 
 OLD is the baseline; all folders that follow are the new side together. Each is
@@ -17,13 +18,16 @@ changes cannot be told from the scatter of sessions.
 
 Exit status:
 
-  0  nothing is proven to have regressed
+  0  something could be judged, and nothing is proven to have regressed
 
   1  something is surely slower, by more than the tolerance; or surely fails
      more often; or returns wrong data now; or was not measured now
      (--allow-missing accepts that)
 
-  2  bad input
+  2  bad input, or studies that have nothing in common
+
+  3  nothing could be judged: no change can be told from the scatter, or no
+     figure is in common (the last line says why)
 
 Examples:
 
@@ -66,7 +70,7 @@ def compare(
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page.")
     ] = None,
 ) -> None:
-    """Prints what changed and writes the files; exit status 1 where something regressed."""
+    """Prints what changed and writes the files; the exit status says what that comes to."""
     from nearpeak.compare.build import compare as compared_sides
     from nearpeak.compare.build import to_json
     from nearpeak.compare.load import load_side
@@ -83,7 +87,9 @@ def compare(
         write_whole(file, text)
     print_compared(found)
     if found.regressed:
-        raise typer.Exit(1)
+        raise typer.Exit(REGRESSED)
+    if not found.judged:
+        raise typer.Exit(NOTHING_JUDGED)
 
 
 def parse_tolerance(text: str) -> float:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak.errors import UserError
+
 if TYPE_CHECKING:
     from nearpeak.libraries.discover import Discovery
     from nearpeak.libraries.library import Library
@@ -122,7 +124,10 @@ def show(
     console.print("\nIt says of itself", style="bold")
     console.print(library.version_text.strip())
     console.print("\nTwo ranks on CPUs 0 and 1", style="bold")
-    console.print(shell_line(command_line(library, example)))
+    try:
+        console.print(shell_line(command_line(library, example)))
+    except UserError as error:
+        console.print(str(error))
 
 
 def _print_table(found: Discovery, beside: list[Library]) -> None:

@@ -17,6 +17,9 @@ of -o. For a folder of `nearpeak conform` it writes conform.json and
 conform.html, and has the exit status of that command. If the folder is
 read-only, it prints and judges, and writes nothing.
 
+A study that was given requirements is judged by them, unless --require gives
+others.
+
 Exit status: 0; 1 if a launch failed or a requirement is not met; 2 for bad input.
 
 Examples:
@@ -128,11 +131,17 @@ def _report_study(
     from nearpeak.report.terminal import print_summary
     from nearpeak.results import subjects
     from nearpeak.results.requirements import check, judge, parse_requirement
+    from nearpeak.study.folder import PLAN, read_plan
+    from nearpeak.study.subjects import planned
 
     requirements = [parse_requirement(one) for one in require]
     machines = choose(beside)
     results = build_results(folder)
     measured = subjects.measured(results)
+    plan = read_plan(folder) if not require and (folder / PLAN).is_file() else None
+    if plan:
+        requirements = [parse_requirement(text) for text in plan.requirements]
+        measured = planned(plan)
     check(requirements, measured)
     judged = judge(requirements, measured, results)
     target = _target(folder, output, open_it)
@@ -142,6 +151,8 @@ def _report_study(
     print_summary(results, page, machines=machines)
     if open_it and page:
         _show(page)
+    if plan and judged:
+        print("Judged by the requirements of the study's plan (--require gives others):")
     conclude(results, judged)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, say, say_lacking
+from nearpeak.cli import Hosts, RemoteShell, say, say_lacking, warn
 from nearpeak.errors import UserError
 
 LAUNCH_LIMIT = "2m"
@@ -152,9 +152,10 @@ def launch(
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_ceiling, mode_of
-    from nearpeak.libraries.launch import environment, shell_line
+    from nearpeak.libraries.launch import check_launcher, environment, shell_line
     from nearpeak.libraries.library import CommandLine
     from nearpeak.machine.discover import discover
+    from nearpeak.machine.doctor import examine
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps
     from nearpeak.study.commands import (
@@ -175,12 +176,12 @@ def launch(
     from nearpeak.terms.benchmarks import check_name, named
     from nearpeak.terms.buffers import parse_buffers
 
+    check_name(benchmark)
     if not mpi:
         raise UserError(
             "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
             f"`nearpeak run {benchmark} --mpi openmpi`"
         )
-    check_name(benchmark)
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
     env = _settings(settings_env)
@@ -189,13 +190,17 @@ def launch(
     check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
     library = resolve(spec)
+    check_launcher(library)
     chosen_settings = settings.find(library.family, wanted or "default")
+    machine = discover()
+    # Before anything is built, which is load of our own.
+    found = examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
     described = named(describe_library(library, TOOLS).benchmarks, benchmark)
     kinds = parse_buffers(buffers)
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
     wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
-    paths = select_paths(discover(), names, [path] if path else [], ranks=wanted_ranks)
+    paths = select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
     chosen, ends = fitting_path(paths, described, kinds)
     study = new_study()
     given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})
@@ -236,6 +241,7 @@ def launch(
         places, limit = [], max(limit, SOLVE_SECONDS)
     say(f"Path {chosen.id}: {chosen.summary}")
     say_lacking(library)
+    warn(found, sys.stderr)
     print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         jsonl = _jsonl(parts[0])

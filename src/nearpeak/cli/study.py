@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say
+from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say, warn
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
@@ -213,7 +213,12 @@ def study(
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the launch lines and write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print the launch lines and write nothing. The hosts of --hosts are not called:"
+            " they are taken to be like this machine.",
+        ),
     ] = False,
 ) -> None:
     from nearpeak.study.options import (
@@ -324,15 +329,8 @@ def _start(
             "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
             " list` shows them)."
         )
-    _warn(machine)
+    warn(machine.diagnoses, sys.stdout)
     _run(folder, plan, journal, machine, requirements)
-
-
-def _warn(machine: "Machine") -> None:
-    """What doctor finds bad is said before hours are spent."""
-    for one in machine.diagnoses:
-        if one.severity == "bad":
-            print(printable(f"doctor:     {one.message}; {one.hint}"), flush=True)
 
 
 def _resume(

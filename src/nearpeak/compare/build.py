@@ -15,7 +15,6 @@ from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
 from nearpeak.errors import UserError
 from nearpeak.results.cells import FAILED
-from nearpeak.results.results import Results
 from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
@@ -92,14 +91,8 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
             host=study.results.machine.hostname,
         )
         for index, study in enumerate(studies)
-        for session in study.results.sessions
-        if session.session in _measured(study.results)
+        for session in study.results.measuring_sessions
     }
-
-
-def _measured(results: Results) -> set[int]:
-    blocks = [cell.blocks for cell in results.timed] + [one.blocks for one in results.ceilings]
-    return {block.session for found in blocks for block in found}
 
 
 def _numbers(sessions: Mapping[tuple[int, int], Session], first: int) -> Numbers:

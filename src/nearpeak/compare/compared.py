@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.terms.identity import Case, Curve, Place, Who
 
 SCHEMA = 2
@@ -177,6 +178,12 @@ class Compared(msgspec.Struct, kw_only=True):
     def places(self) -> list[PlaceChange]:
         """Of libraries and of ceilings."""
         return self.libraries + self.ceilings
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything has a verdict."""
+        changes = (change for place in self.places for change in place.changes)
+        return any(change.verdict != UNDECIDED for change in changes)
 
     def count(self, side: Side) -> int:
         """How many sessions a side has."""

@@ -9,10 +9,9 @@ from typing import Literal
 import msgspec
 
 from nearpeak.conform.conformance import Memory, Operation
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.study.trials import CHURN, DATA, LEAK, PLAIN, Case, Outcome
-from nearpeak.terms.benchmarks import closest
 from nearpeak.terms.outcomes import GOOD
 
 RANKS = 2

@@ -19,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue, glibc, portable
+from nearpeak.libraries.compiling import run_shown
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Library
@@ -50,12 +51,12 @@ def build_mpi(library: Library) -> Path:
     """
     if is_native(library):
         return build_native()
-    return _build_mpi(kit_for(library), own_benchmarks())
+    return _build_mpi(kit_for(library), own_benchmarks(), library.name)
 
 
 def build_trace(library: Library) -> Path:
     """What `nearpeak trace` preloads into programs of this library; errors as build_mpi."""
-    target = _trace(kit_for(library))
+    target = _trace(kit_for(library), library.name)
     return _find(target) or _build(target)
 
 
@@ -78,8 +79,10 @@ def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool =
     UserError as build_mpi, where the compiler for the former cannot be had, and where a program of
     the latter would need its libraries.
     """
-    kits = [kit_for(library) for library in libraries]
-    for target in dict.fromkeys([NATIVE, *map(_mpi, kits), *map(_trace, kits)]):
+    kits = [(kit_for(library), library.name) for library in libraries]
+    targets = [_mpi(kit, None, name) for kit, name in kits]
+    targets += [_trace(kit, name) for kit, name in kits]
+    for target in dict.fromkeys([NATIVE, *targets]):
         if own_compiler:
             program = _find(target) or _build(target)
         else:
@@ -111,6 +114,12 @@ class Target:
     options: tuple[str, ...] = ()  # for cmake
     parts: tuple[bytes, ...] = ()
     portable: bool = False  # built to run with glibc.PORTABLE
+    words: str = field(default="", compare=False)  # for people, in the place of `program`
+
+    @property
+    def called(self) -> str:
+        """What people are told that it is."""
+        return self.words or self.program
 
     @property
     def tools(self) -> list[str]:
@@ -124,7 +133,7 @@ class Target:
         return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
 
 
-CORE = Target("libnearpeak_core.a")  # needs no MPI
+CORE = Target("libnearpeak_core.a", words="what the measuring programs share")  # needs no MPI
 NATIVE = Target("nearpeak-native")
 TRACE = "libnearpeak-trace.so"  # needs no CORE
 TRACE_FOLDERS = ("calls", "trace")  # of the sources
@@ -144,7 +153,7 @@ def own_benchmarks() -> Path | None:
     return folder
 
 
-def _mpi(kit: Kit, own: Path | None = None, program: str = "nearpeak-mpi") -> Target:
+def _mpi(kit: Kit, own: Path | None, library: str, program: str = "nearpeak-mpi") -> Target:
     options = [
         f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
         f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
@@ -155,11 +164,12 @@ def _mpi(kit: Kit, own: Path | None = None, program: str = "nearpeak-mpi") -> Ta
     if own:
         options.append(f"-DNEARPEAK_BENCHMARKS={own}")
         parts += [file.read_bytes() for file in sorted(own.glob("*.cpp"))]
-    return Target(program, tuple(options), tuple(parts))
+    words = f"{program} for {library}"
+    return Target(program, tuple(options), tuple(parts), words=words)
 
 
-def _trace(kit: Kit) -> Target:
-    return _mpi(kit, program=TRACE)
+def _trace(kit: Kit, library: str) -> Target:
+    return _mpi(kit, None, library, TRACE)
 
 
 def _runpath(library: Path) -> str:
@@ -172,8 +182,8 @@ def _runpath(library: Path) -> str:
 
 
 @functools.cache
-def _build_mpi(kit: Kit, own: Path | None) -> Path:
-    target = _mpi(kit, own)
+def _build_mpi(kit: Kit, own: Path | None, library: str) -> Path:
+    target = _mpi(kit, own, library)
     return _find(target) or _build(target)
 
 
@@ -322,7 +332,7 @@ def _build(target: Target) -> Path:
         return kept / program
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(kept.with_suffix(".lock")):
+        with _lock(kept.with_suffix(".lock"), target):
             if not _runs_here(kept / program):
                 _make(target, kept)
     except OSError as error:
@@ -341,7 +351,7 @@ def _make(target: Target, kept: Path) -> None:
     core = replace(CORE, portable=target.portable)
     if target.program == NATIVE.program:
         shared = _kept(core)
-        with _lock(shared.with_suffix(".lock")):
+        with _lock(shared.with_suffix(".lock"), core):
             if not _runs_here(shared / core.program):
                 _compile({core: shared, target: kept}, [])
                 return
@@ -355,8 +365,7 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
     folder = sources()
     first = next(iter(folders_of))
     tools = first.tools
-    names = " and ".join(target.program for target in folders_of)
-    print(f"Building {names} ...", file=sys.stderr, flush=True)
+    names = " and ".join(target.called for target in folders_of)
     cmake, ninja = _tool("cmake"), _tool("ninja")
     last = list(folders_of.values())[-1]
     prefix = f".building-{last.name}-"
@@ -378,19 +387,7 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
         environment = {**ccache, "CXX": shlex.join(tools)}
         if first.portable:
             environment |= portable.environment()
-        with log.open("wb") as output:
-            for command in (configure, build):
-                done = subprocess.run(
-                    command,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    check=False,
-                )
-                if done.returncode:
-                    break
-        if done.returncode:
+        if run_shown(names, (configure, build), environment, log):
             failed = last.with_suffix(".log")
             log.replace(failed)
             lines = failed.read_text("utf-8", errors="replace").splitlines()
@@ -430,8 +427,13 @@ def _tool(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _lock(file: Path) -> Iterator[None]:
-    """Holds a lock file; a second process waits until the first has built."""
+def _lock(file: Path, target: Target) -> Iterator[None]:
+    """Holds a lock file; a second process waits until the first has built, and says so."""
     with file.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            said = f"Waiting for another process, which compiles {target.called}"
+            print(said, file=sys.stderr, flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak import folders
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
@@ -74,7 +74,7 @@ def libraries() -> dict[str, Entry]:
 def entry(name: str) -> Entry:
     """The entry of this name; UserError for a name that is not in the catalogue."""
     if name not in entries():
-        raise UserError(f"unknown library {name!r}: the catalogue has {', '.join(libraries())}")
+        raise UserError(f"the catalogue has no library {name!r}{closest(name, libraries())}")
     return entries()[name]
 
 

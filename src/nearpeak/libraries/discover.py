@@ -5,17 +5,18 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.libraries import catalogue, modules, nccl
 from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
+from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import Library, Settings
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
@@ -32,6 +33,7 @@ NEEDED_VARIABLES = re.compile(
     r"^(LD_LIBRARY_PATH|(OMPI|OPAL|PMIX|PRTE|UCX|UCC|HCOLL|FI|I_MPI|MPICH|MPIR|MV2|MVP|PSM[23])_.*)$"
 )
 LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
+SRUN = "srun"
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
 
 
@@ -108,7 +110,7 @@ def resolve(spec: str) -> Library:
         if library.name == spec:
             return library
     known = sorted({*catalogue.libraries(), *natives(), *(one.name for one in libraries)})
-    raise UserError(f"unknown MPI library {spec!r}: choose {', '.join(known)}, or a path")
+    raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
 
 
 def at_path(path: Path) -> Library:
@@ -208,13 +210,12 @@ def _look(
         family, version = recognised
         launcher, broken = _launcher(prefix, family, asked)
         why = f" ({'; '.join(broken)})" if broken else ""
+        what = f"{libmpi}: {family.title} {version}"
         if launcher is None:
-            found.problems.append(
-                f"{libmpi}: {family.title} {version}, but no launcher for it{why}"
-            )
+            found.problems.append(f"{what}, but no launcher for it{why}")
             continue
-        if why:
-            found.notes.append(f"{libmpi}: {family.title} {version} is started by srun{why}")
+        if launcher.name == SRUN:
+            found.notes += _why_srun(what, family, why)
         found.libraries.append(
             Library(
                 name=_unique(name or f"{family.name}-{version}", found.libraries),
@@ -233,6 +234,14 @@ def _look(
         )
 
 
+def _why_srun(what: str, family: Family, why: str) -> Iterator[str]:
+    """Says that srun starts a library, unless that is as one would expect."""
+    if not srun.in_job():
+        yield f"{what}{why}: srun starts it {srun.IN_JOB_ALONE}"
+    elif why or family.launcher != SRUN:
+        yield f"{what} is started by srun{why or ' (it has no launcher of its own)'}"
+
+
 def _lacks(prefix: Path) -> str:
     try:
         return (prefix / LACKS).read_text("utf-8", errors="replace").strip()
@@ -242,7 +251,8 @@ def _lacks(prefix: Path) -> str:
 
 def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path | None, list[str]]:
     """The first launcher of a prefix that says it is the family's; else srun where there is one,
-    and why those of the prefix do not start. In the place of these srun is taken in a job alone."""
+    and why those of the prefix do not start. In the place of these srun is taken in a job alone.
+    What has none is known outside of a job too: programs can be built for it there."""
     said: dict[Path, str] = {}
     broken: list[str] = []
     for pattern in LAUNCHERS:
@@ -253,9 +263,9 @@ def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path |
                 broken += [f"{file} does not start: {why}"] if why else []
             if re.search(family.launcher_mark, said[program]) and os.access(file, os.X_OK):
                 return file, []
-    srun = shutil.which("srun")
-    if srun and (not broken or family.launcher == "srun" or "SLURM_JOB_ID" in os.environ):
-        return Path(srun), broken
+    slurms = shutil.which(SRUN)
+    if slurms and (not broken or family.launcher == SRUN or srun.in_job()):
+        return Path(slurms), broken
     return None, broken
 
 

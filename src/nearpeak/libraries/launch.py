@@ -8,6 +8,7 @@ import socket
 from nearpeak.errors import UserError
 from nearpeak.libraries import launchers
 from nearpeak.libraries.families import all_families, is_native
+from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 
 
@@ -68,7 +69,13 @@ def launcher_of(library: Library) -> str:
     """The kind of launcher (a file in launchers/) that starts this library's ranks."""
     if library.launcher.name == "srun":
         return "srun"
-    return all_families()[library.family].launcher
+    return all_families()[library.family].launcher_of(library.version)
+
+
+def check_launcher(library: Library) -> None:
+    """UserError where what starts the library's ranks cannot do so here."""
+    if library.launcher.name == "srun":
+        srun.check(library)
 
 
 def shell_line(line: CommandLine) -> str:

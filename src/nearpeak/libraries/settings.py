@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.libraries.library import Settings
 
 
@@ -31,7 +31,7 @@ def find(family: str, name: str) -> Settings:
     """The family's settings of this name; UserError with those that there are."""
     there = known(family)
     if name not in there:
-        raise UserError(f"unknown settings {name!r}: {family} has {', '.join(there)}")
+        raise UserError(f"unknown settings {name!r} of {family}{closest(name, there)}")
     return there[name]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.numbers import NOTHING, number, percent, size, unit
 from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
@@ -149,7 +149,7 @@ def choose(ids: Iterable[str]) -> list[Published]:
     chosen = list(dict.fromkeys(ids))
     for one in chosen:
         if one not in known:
-            raise UserError(f"--beside {one}: nothing is known of it; there are {', '.join(known)}")
+            raise UserError(f"--beside: nothing is known of {one!r}{closest(one, known)}")
     return [known[one] for one in chosen]
 
 

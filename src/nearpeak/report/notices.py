@@ -100,7 +100,7 @@ def _drift(results: Results) -> Iterator[Notice]:
 
 def _sessions(results: Results) -> Iterator[Notice]:
     if text := sessions.sentence(results):
-        forced = any(one.forced for one in results.sessions)
+        forced = any(one.forced for one in results.measuring_sessions)
         yield Notice(text, tone="note" if forced else "", details="sessions")
 
 

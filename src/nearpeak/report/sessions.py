@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions of a study, and in what they differ."""
 
+from collections.abc import Sequence
+
 from nearpeak.numbers import count
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.results import Results, SessionInfo
 from nearpeak.terms.fingerprints import Fingerprint, changes
 
 
-def rows(results: Results) -> list[tuple[SessionInfo, list[str]]]:
+def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]:
     """Each session, and how it differs from the one before."""
-    before = [*results.sessions[:1], *results.sessions]
+    before = [*sessions[:1], *sessions]
     return [
         (session, differences(earlier.fingerprint, session.fingerprint))
-        for earlier, session in zip(before, results.sessions, strict=False)
+        for earlier, session in zip(before, sessions, strict=False)
     ]
 
 
@@ -30,21 +32,24 @@ def blocks_lacking(results: Results) -> int:
 
 
 def sentence(results: Results) -> str:
-    """How many there are, in what they differ and what is judged; empty where there is but one."""
+    """How many measured anything, in what they differ and what is judged; empty where there is but
+    one."""
     if len(results.sessions) < 2:
         return ""
+    measuring = results.measuring_sessions
     changed = [
         f"session {session.session + 1}{' (forced)' if session.forced else ''}: {'; '.join(found)}"
-        for session, found in rows(results)
+        for session, found in rows(measuring)
         if found
     ]
-    words = f"Measured in {count(len(results.sessions), 'session')}"
-    words += (
-        f". Changed in {', in '.join(changed)}."
-        if changed
-        else ", on the same machine and software."
-    )
-    judged = [one for one in results.sessions if one.verdicts]
+    words = f"Measured in {count(len(measuring), 'session')}"
+    if changed:
+        words += f". Changed in {', in '.join(changed)}."
+    else:
+        words += ", on the same machine and software." if len(measuring) > 1 else "."
+    if idle := len(results.sessions) - len(measuring):
+        words += f" {count(idle, 'more session')} measured nothing."
+    judged = [session for session in measuring if session.verdicts]
     if judged and results.comparisons:
         blocks = results.judging.blocks
         numbers = " and ".join(str(one.session + 1) for one in judged)

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.numbers import unit
 from nearpeak.report.applications import problem_size, way
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
@@ -23,13 +23,12 @@ def what_if(results: Results, name: str, label: str) -> Table:
     mine = [one for one in results.applications if one.cell.case.benchmark == name]
     if not mine:
         there = dict.fromkeys(one.cell.case.benchmark for one in results.applications)
-        raise UserError(f"the study has no application {name}: it has {', '.join(there) or 'none'}")
+        raise UserError(f"the study has no application {name!r}{closest(name, there)}")
     known = {one.name: one for one in results.benchmarks}
     labels = {cell.who.label: cell.who for cell in results.cells}
     if label not in labels:
         raise UserError(
-            f"--what-if {label}: the study has no messages of it, but of"
-            f" {', '.join(labels) or 'none'}"
+            f"--what-if: the study has no messages of {label!r}{closest(label, labels)}"
         )
     who = labels[label]
     messages = Messages(results.cells, known, results.paths)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
@@ -19,7 +19,7 @@ from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, loses, reference, status
 from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.terms.axes import staging
-from nearpeak.terms.benchmarks import QUOTED_BYTES, closest
+from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.terms.sizes import format_sizes, parse_bytes
 from nearpeak.terms.subjects import Subject
@@ -151,12 +151,10 @@ def _named(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
 def _find(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
     labels = dict.fromkeys(subject.who.label for subject in subjects)
     if one.library is not None and one.library not in labels:
-        raise UserError(
-            f"the study has no library {one.library!r}{closest(one.library, list(labels))}"
-        )
+        raise UserError(f"the study has no library {one.library!r}{closest(one.library, labels)}")
     paths = dict.fromkeys(subject.place.path for subject in subjects)
     if one.path not in paths:
-        raise UserError(f"the study has no path {one.path!r}{closest(one.path, list(paths))}")
+        raise UserError(f"the study has no path {one.path!r}{closest(one.path, paths)}")
     ceiling = one.library == CEILING.label
     here = [subject for subject in subjects if subject.place.path == one.path]
     if ceiling:
@@ -171,7 +169,7 @@ def _find(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
         figures = dict.fromkeys(subject.curve.figure for subject in here)
         raise UserError(
             f"{one.figure!r} is not measured {'of the ceiling ' if ceiling else ''}on that path"
-            f"{closest(one.figure, list(figures))}"
+            f"{closest(one.figure, figures)}"
         )
     return [subject for subject in found if subject.who != CEILING] or found
 

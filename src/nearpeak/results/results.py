@@ -466,3 +466,10 @@ class Results(msgspec.Struct, kw_only=True):
     def timed(self) -> list[Cell]:
         """Of operations on messages, and of applications."""
         return self.cells + [one.cell for one in self.applications]
+
+    @property
+    def measuring_sessions(self) -> list[SessionInfo]:
+        """Those in which anything was measured: no others count."""
+        blocks = [cell.blocks for cell in self.timed] + [point.blocks for point in self.ceilings]
+        measuring = {block.session for found in blocks for block in found}
+        return [session for session in self.sessions if session.session in measuring]

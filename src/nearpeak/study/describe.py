@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.study.plan import Variant
-from nearpeak.terms.benchmarks import Benchmark, closest, named
+from nearpeak.terms.benchmarks import Benchmark, named
 
 SCHEMA = 3
 EVERYTHING = "all"  # in the place of families
@@ -133,8 +133,8 @@ def check_axis(benchmark: Benchmark, name: str, value: str) -> None:
         if axis.name == name:
             if value not in axis.values:
                 raise UserError(
-                    f"benchmark {benchmark.name}: {name} cannot be {value!r}: "
-                    f"choose one of {', '.join(axis.values)}"
+                    f"benchmark {benchmark.name}: {name} cannot be {value!r}"
+                    f"{closest(value, axis.values)}"
                 )
             return
     names = [axis.name for axis in benchmark.axes]

@@ -13,6 +13,8 @@ from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, read_records
 from nearpeak.study.plan import SCHEMA, Plan
 
+PLAN = "plan.json"  # what makes a folder a study's
+
 
 def check_new(folder: Path) -> None:
     """UserError when a new study cannot be put into `folder`; creates nothing."""
@@ -21,7 +23,7 @@ def check_new(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         raise UserError(
             f"{folder} is not empty: choose another folder with -o"
-            + (", or complete its study with --resume" if (folder / "plan.json").exists() else "")
+            + (", or complete its study with --resume" if (folder / PLAN).exists() else "")
         )
 
 
@@ -34,13 +36,13 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     make_output(folder)
     journal = StudyJournal(folder)
     try:
-        for name, content in (("machine.json", machine), ("plan.json", plan)):
+        for name, content in (("machine.json", machine), (PLAN, plan)):
             text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
             put_whole(folder / name, text + b"\n")
     except OSError as error:
         journal.close()
         # Nothing was measured, so nothing is kept: the folder can be used again.
-        for name in ("machine.json", "plan.json", NAME):
+        for name in ("machine.json", PLAN, NAME):
             with contextlib.suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
         raise cannot_write(folder, error) from None
@@ -60,7 +62,7 @@ def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
 
 def read_plan(folder: Path) -> Plan:
     """The plan of the study in `folder`; UserError when there is none that can be read."""
-    file = folder / "plan.json"
+    file = folder / PLAN
     try:
         data = file.read_bytes()
         schema = msgspec.json.decode(data)["schema"]

@@ -9,10 +9,9 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.libraries import settings
 from nearpeak.libraries.library import Settings
-from nearpeak.terms.benchmarks import closest
 from nearpeak.terms.buffers import parse_buffers
 from nearpeak.terms.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes
 

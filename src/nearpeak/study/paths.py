@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
 from nearpeak.study.planning import fits
 from nearpeak.study.variants import unfit
-from nearpeak.terms.benchmarks import Benchmark, closest
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, rank_ends
 from nearpeak.terms.path import DataPath, Missing
 
@@ -22,18 +22,19 @@ HOST_SECONDS = 20.0  # for a host to answer
 _SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,4})", re.ASCII)
 
 
-def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
-    """UserError unless there are two hosts (or none) that can be reached."""
+def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = True) -> None:
+    """UserError unless there are two hosts (or none) that can be reached; without `call` that is
+    not tried."""
     if not hosts:
         return
     if len(set(hosts)) != 2 or len(hosts) != 2:
         raise UserError(f"--hosts {','.join(hosts)}: name two different hosts, like --hosts a,b")
     shell = remote_shell or "ssh"
     for host in hosts:
-        if host in ("localhost", socket.gethostname(), socket.getfqdn()):
-            continue
         if host.startswith("-"):
             raise UserError(f"--hosts: {host!r} is not a host name")
+        if not call or host in ("localhost", socket.gethostname(), socket.getfqdn()):
+            continue
         try:
             done = subprocess.run(
                 [shell, host, "true"],
@@ -51,7 +52,8 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
             why = [f"{shell}: {error.strerror}"]
         raise UserError(
             f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
-            f"make `{shell} {host} true` work without a password"
+            f"make `{shell} {host} true` work without a password (--remote-shell names another "
+            "program)"
         )
 
 
@@ -85,7 +87,7 @@ def select_paths(
         if one not in known:
             if reasons := [reason for reason in missing if reason.path == one]:
                 raise UserError(f"there is no path {reasons[0]}")
-            raise UserError(f"unknown path {one!r}{closest(one, list(known))}")
+            raise UserError(f"unknown path {one!r}{closest(one, known)}")
     chosen = [path for path in usual if path.two_hosts or not hosts]
     if all_pairs:
         chosen = [path for path in usual if path.pair]

@@ -39,7 +39,12 @@ def prepare(
     """
     for benchmark in options.benchmarks:
         check_name(benchmark.partition(":")[0].strip())
-    check_hosts(options.hosts, options.remote_shell)
+    check_hosts(options.hosts, options.remote_shell, call=not dry_run)
+    if options.hosts and dry_run:
+        say(
+            "--dry-run does not call the hosts: whether they can be reached is not known, and they "
+            "are taken to be like this machine."
+        )
     contenders, machine = look(options, say)
     ranks = Ranks(options.ranks, bool(options.oversubscribe))
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)

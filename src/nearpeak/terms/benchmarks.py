@@ -5,7 +5,6 @@ Nothing in Python knows a benchmark by its name: how it is planned, judged and s
 these facts.
 """
 
-import difflib
 import math
 import os
 from collections.abc import Collection, Iterable
@@ -14,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 
 QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
@@ -243,12 +242,6 @@ def check_name(name: str) -> None:
     of the user's own only a program knows."""
     if not os.environ.get("NEARPEAK_BENCHMARKS"):
         _check(name, resources.files("nearpeak.terms").joinpath("names.txt").read_text().split())
-
-
-def closest(wrong: str, right: list[str]) -> str:
-    """`; did you mean 'x'?` when there is something alike, else a list of what there is."""
-    alike = difflib.get_close_matches(wrong, right, n=1)
-    return f"; did you mean {alike[0]!r}?" if alike else f"; there are: {', '.join(right)}"
 
 
 def _check(name: str, known: list[str]) -> None:

@@ -71,4 +71,4 @@ def test_each_is_named_like_its_file_and_complete() -> None:
         if family.mode:  # no MPI either: nearpeak-native loads it
             continue
         assert family.abi in ("openmpi", "mpich")
-        assert family.launcher in ("prrte", "hydra", "srun")
+        assert family.launcher in ("prrte", "orte", "hydra", "srun")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.launch import command_line, launcher_of
 from nearpeak.libraries.launchers import cpu_list
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
@@ -23,15 +23,8 @@ IN_ORDER = [Rank(cpus=[cpu], host=host) for host in "ba" for cpu in (2, 3)]
 SETTINGS = Settings(name="x", env={"UCX_TLS": "rc"}, flags=["--flag", "1"])
 
 
-def words(
-    family: str,
-    launcher: str,
-    ranks: list[Rank],
-    *,
-    version: str = "5.0.1",
-    remote_shell: str | None = None,
-) -> str:
-    library = Library(
+def made(family: str, launcher: str, version: str = "5.0.1") -> Library:
+    return Library(
         name=family,
         family=family,
         version=version,
@@ -42,8 +35,35 @@ def words(
         launcher=Path(launcher),
         libmpi=Path("/opt/mpi/lib/libmpi.so.12"),
     )
+
+
+def words(
+    family: str,
+    launcher: str,
+    ranks: list[Rank],
+    *,
+    version: str = "5.0.1",
+    remote_shell: str | None = None,
+) -> str:
+    library = made(family, launcher, version)
     launch = Launch(program=["p", "1"], ranks=ranks, settings=SETTINGS, remote_shell=remote_shell)
     return " ".join(command_line(library, launch).argv)
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "launcher"),
+    [
+        ("openmpi", "5.0.11", "prrte"),
+        ("openmpi", "6.0.0a1", "prrte"),
+        ("openmpi", "10.1", "prrte"),
+        ("openmpi", "4.1.4", "orte"),
+        ("openmpi", "1.10.7", "orte"),
+        ("spectrum", "10.4.0.6", "orte"),
+        ("mpich", "4.0.2", "hydra"),
+    ],
+)
+def test_what_starts_a_version(family: str, version: str, launcher: str) -> None:
+    assert launcher_of(made(family, "mpirun", version)) == launcher
 
 
 @pytest.mark.parametrize("root", [True, False])
@@ -122,6 +142,11 @@ def test_a_line_of_4096_ranks(family: str, launcher: str, alike: bool) -> None:
         assert len(line) < 4096
 
 
+@pytest.fixture(autouse=True)
+def in_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+
+
 def test_srun() -> None:
     assert words("cray", "srun", APART) == (
         "srun --cpu-bind=none --export=ALL --ntasks=3 --distribution=arbitrary "
@@ -130,6 +155,12 @@ def test_srun() -> None:
     assert "--nodelist=b*2,a*2 --nodes=2 " in words("cray", "srun", IN_ORDER)
     with pytest.raises(UserError, match="srun takes no remote shell"):
         words("cray", "srun", APART, remote_shell="/sh")
+
+
+def test_srun_asks_for_no_job_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID")
+    with pytest.raises(UserError, match="srun starts cray in a Slurm job alone, and this is none"):
+        words("cray", "srun", APART)
 
 
 def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
@@ -142,17 +173,7 @@ def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
     )
     stand_in.chmod(0o755)
     cpus = sorted(os.sched_getaffinity(0))
-    library = Library(
-        name="cray",
-        family="cray",
-        version="8",
-        version_text="",
-        abi="mpich",
-        prefix=Path("/opt/mpi"),
-        origin="given",
-        launcher=stand_in,
-        libmpi=Path("/opt/mpi/lib/libmpi.so.12"),
-    )
+    library = made("cray", str(stand_in))
     ranks = [Rank(cpus=one) for one in (cpus[-1:], cpus[:1], cpus[:2])]
     program = ["grep", "Cpus_allowed_list", "/proc/self/status"]
     argv = command_line(library, Launch(program=program, ranks=ranks)).argv

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from nearpeak.compare.build import compare
 from nearpeak.compare.compared import End
@@ -103,6 +104,39 @@ def test_what_failures_come_to(make_sides: MakeSides) -> None:
     once.wrong_data = once.regressed = True
     assert words.failures([once])[0].endswith("; regressed: wrong data now, none before")
     assert words.conclusion(found).startswith("Regressed: beta on host-host same-numa: wrong data")
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [
+        (0, 0, "no curve"),
+        (0, 1, "no curve"),
+        (1, 1, "the only curve"),
+        (0, 2, "none of 2 curves"),
+        (1, 2, "1 of 2 curves"),
+        (2, 2, "both curves"),
+        (2, 3, "2 of 3 curves"),
+        (3, 3, "all 3 curves"),
+    ],
+)
+def test_parts_of_a_whole(part: int, whole: int, said: str) -> None:
+    assert words.portion(part, whole, "curve") == said
+
+
+def test_why_nothing_is_judged(make_sides: MakeSides) -> None:
+    sides = [load_side([make_sides("old")]), load_side([make_sides("new", day=2)])]
+    found = compare(*sides, 0.05)
+    assert not found.judged
+    found.sessions += found.sessions
+    assert words.conclusion(found).startswith(
+        "Nothing can be judged: no change can be told from the scatter of launches and sessions."
+    )
+    found.libraries[0].curves[0].change.verdict = "equivalent"
+    assert found.judged
+    assert "1 of 4 curves could be judged." in words.conclusion(found)
+    found.libraries, found.ceilings = [], []
+    assert words.conclusion(found) == ("Nothing can be judged: the sides have no figure in common.")
+    assert words.sessions(found) == "Nothing is judged: the sides have no figure in common."
 
 
 def test_the_conclusion_says_what_is_missing(make_sides: MakeSides) -> None:

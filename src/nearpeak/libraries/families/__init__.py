@@ -25,7 +25,8 @@ class Family:
     version_pattern: str  # matches MPI_Get_library_version; group 1 is the version
     abi: str  # "openmpi" or "mpich"
     header_mark: str  # a word that only this ABI's mpi.h has
-    launcher: str  # the name of a file in launchers/
+    launcher: str  # the name of a file in launchers/,
+    older_launcher: tuple[int, str] | None = None  # and before this major version
     launcher_mark: str  # a pattern in what its launcher says to --version
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
@@ -40,6 +41,13 @@ class Family:
         """The version in a library's version text, or None if it is of another family."""
         found = re.search(self.version_pattern, version_text)
         return found.group(1) if found else None
+
+    def launcher_of(self, version: str) -> str:
+        """What starts ranks of this version: the name of a file in launchers/."""
+        if self.older_launcher and (major := re.match(r"\d+", version)):
+            first, older = self.older_launcher
+            return older if int(major[0]) < first else self.launcher
+        return self.launcher
 
 
 @functools.cache

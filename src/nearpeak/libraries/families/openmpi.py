@@ -17,6 +17,7 @@ FAMILY = Family(
     abi="openmpi",
     header_mark="OMPI_MAJOR_VERSION",
     launcher="prrte",
+    older_launcher=(5, "orte"),
     launcher_mark=r"Open MPI|OpenRTE",
     environment=environment,
     # ob1 over btl/tcp is also what Open MPI takes between hosts that have no RDMA adapter:

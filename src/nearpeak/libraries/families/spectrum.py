@@ -13,7 +13,7 @@ FAMILY = Family(
     version_pattern=r"IBM Spectrum MPI\D*([\d.]+\d)",
     abi="openmpi",
     header_mark="OMPI_MAJOR_VERSION",
-    launcher="prrte",
+    launcher="orte",
     launcher_mark=r"Spectrum MPI",
     gpu=Settings(name="gpu", flags=["-gpu"]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI's mpirun: PRRTE since version 5, ORTE before, which differs in few words."""
+"""PRRTE: Open MPI's mpirun since version 5."""
 
 import os
 from collections import Counter
@@ -9,16 +9,21 @@ from nearpeak.libraries.library import Library
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpirun with one application context; with one for each host where hosts take turns."""
+    """As `mpirun`."""
+    return mpirun(library, job, ["--prtemca", "plm_ssh_agent"])
+
+
+def mpirun(library: Library, job: Job, remote_shell: list[str]) -> list[str]:
+    """mpirun with one application context; with one for each host where hosts take turns.
+
+    `remote_shell`: the words before the job's remote shell, if it has one.
+    """
     line = [str(library.launcher)]
     if os.geteuid() == 0:
         line.append("--allow-run-as-root")
     line += ["--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"]
     if job.remote_shell:
-        old = library.family == "spectrum"
-        old = old or library.version.startswith(("1.", "2.", "3.", "4."))
-        line += ["--mca", "plm_rsh_agent"] if old else ["--prtemca", "plm_ssh_agent"]
-        line.append(job.remote_shell)
+        line += [*remote_shell, job.remote_shell]
     for name in job.env:
         line += ["-x", name]
     line += job.flags

@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's srun, inside an allocation, for libraries that bring no launcher of their own."""
+"""Slurm's srun, inside a job, for libraries that bring no launcher of their own."""
+
+import os
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 
+IN_JOB_ALONE = "in a Slurm job alone, and this is none: start nearpeak in one (sbatch or salloc)"
+
+
+def in_job() -> bool:
+    """Whether this process is in one. Elsewhere srun would ask for a job, and wait for it."""
+    return "SLURM_JOB_ID" in os.environ
+
+
+def check(library: Library) -> None:
+    """UserError outside of a job, for a library that srun starts."""
+    if not in_job():
+        raise UserError(f"srun starts {library.name} {IN_JOB_ALONE}")
+
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """One srun; a task's number is its rank."""
+    """One srun; a task's number is its rank. UserError outside of a job."""
+    check(library)
     if job.remote_shell:
         raise UserError("srun takes no remote shell: leave --remote-shell out")
     line = [str(library.launcher), "--cpu-bind=none", "--export=ALL"]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from nearpeak.compare.compared import Change, Compared, CurveChange, PlaceChange
 from nearpeak.console import PlainConsole
-from nearpeak.numbers import count, extent, number, unit
+from nearpeak.numbers import extent, number, unit
 from nearpeak.report.compared import words
 from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
@@ -98,7 +98,7 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
         if rest := len(place.curves) - len(shown[:_SHOWN]):
             others = [one for one in place.curves if one not in shown[:_SHOWN]]
             table.add_row(
-                f"  {count(rest, 'other curve')}",
+                f"  {words.portion(rest, len(place.curves), 'curve')}",
                 "",
                 "",
                 _verdicts(others),

@@ -30,6 +30,7 @@ DISTANCES = (
     " estimated, and figures are compared at equal distance. Where no session has several"
     " distances, nothing is judged:"
 )
+_NONE_IN_COMMON = "the sides have no figure in common"
 ENDS = 3  # ways of failing that are told in one sentence
 NAMED = 6  # of what is not measured any more, in one sentence
 _LACKS = {"control": "no control", "session": "one session"}
@@ -67,7 +68,7 @@ def conclusion(compared: Compared) -> str:
     if gone and not compared.allow_missing:
         accept = "Measure it, or accept it with --allow-missing."
         return f"Not measured now: {gone}. {accept} {_proven(compared)}{failed}"
-    nothing = "" if _nothing_judged(compared) else "Nothing regressed. "
+    nothing = "Nothing regressed. " if compared.judged else ""
     more = f" Not measured now, which is allowed: {gone}." if gone else ""
     return f"{nothing}{_proven(compared)}{more}{failed}"
 
@@ -77,18 +78,19 @@ def _owners(found: Iterable[Failing]) -> str:
 
 
 def _proven(compared: Compared) -> str:
-    if _nothing_judged(compared):
+    if not compared.places:
+        return f"Nothing can be judged: {_NONE_IN_COMMON}."
+    if not compared.judged and single(compared):
         return (
             "Nothing can be judged: with one session on each side, a change cannot be told from the"
             f" scatter of sessions. Measure {ENOUGH} sessions of each side."
         )
+    if not compared.judged:
+        return (
+            "Nothing can be judged: no change can be told from the scatter of launches and"
+            " sessions. Measure more sessions of each side."
+        )
     return f"No slowdown by more than {tolerance(compared)} was proven. {judged(compared)}"
-
-
-def _nothing_judged(compared: Compared) -> bool:
-    """Whether all is undecided, as sessions are too few for anything else."""
-    changes = (change for one in compared.places for change in one.changes)
-    return single(compared) and all(change.verdict == UNDECIDED for change in changes)
 
 
 def single(compared: Compared) -> bool:
@@ -133,13 +135,22 @@ def judged(compared: Compared) -> str:
     """How many curves have a verdict, and what is not compared at all."""
     curves = [curve.change for one in compared.places for curve in one.curves]
     sure = sum(change.verdict != UNDECIDED for change in curves)
-    words = f"{sure} of {count(len(curves), 'curve')} could be judged."
+    told = portion(sure, len(curves), "curve")
+    words = f"{told[0].upper()}{told[1:]} could be judged."
     if missing := sum(one.cases for one in compared.unmatched):
         words += (
             f" Not compared: {count(missing, 'case')} that only one side has, or that both measured"
             " differently."
         )
     return words
+
+
+def portion(part: int, whole: int, thing: str) -> str:
+    """`none of 3 curves`, `2 of 3 curves`, `all 3 curves`, `both curves`, `the only curve`."""
+    if part == whole and part:
+        every = {1: "the only", 2: "both"}.get(part, f"all {part}")
+        return f"{every} {count(part, thing).partition(' ')[2]}"
+    return f"{part or 'none'} of {count(whole, thing)}" if whole > 1 else f"no {thing}"
 
 
 def tolerance(compared: Compared) -> str:
@@ -172,6 +183,8 @@ def sessions(compared: Compared) -> str:
     """What so many sessions can tell, and what they cannot."""
     old, new = compared.count("old"), compared.count("new")
     told = sure_from(compared)
+    if not compared.places:
+        return f"Nothing is judged: {_NONE_IN_COMMON}."
     if told is None:
         return (
             "Nothing is judged: one launch of each does not show how launches and sessions scatter."
@@ -236,9 +249,11 @@ def _unexplained(compared: Compared) -> str:
     ]
     if not open_ones:
         return ""
+    told = portion(len(open_ones), len(curves), "curve")
+    differ, are = ("differs", "is") if len(open_ones) == 1 else ("differ", "are")
     return (
-        f"{len(open_ones)} of {count(len(curves), 'curve')} differ by more than launches scatter,"
-        " but are undecided: the scatter of sessions may explain the difference."
+        f"{told[0].upper()}{told[1:]} {differ} by more than launches scatter, but {are} undecided:"
+        " the scatter of sessions may explain the difference."
     )
 
 

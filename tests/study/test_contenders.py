@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which libraries a study measures."""
+
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.library import Library
+from nearpeak.study import contenders
+from nearpeak.study.contenders import choose_contenders
+from nearpeak.study.options import LibraryChoice
+
+
+def made(name: str, family: str, launcher: str) -> Library:
+    return Library(
+        name=name,
+        family=family,
+        version="8.1",
+        version_text="",
+        abi="mpich",
+        prefix=Path("/opt/mpi"),
+        origin="prefix",
+        launcher=Path(launcher),
+    )
+
+
+CRAY, MPICH = made("cray-8.1", "cray", "/bin/srun"), made("mpich-8.1", "mpich", "/bin/mpiexec")
+
+
+def test_what_srun_starts_is_left_out_outside_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contenders, "find_libraries", lambda: [CRAY, MPICH])
+    monkeypatch.setattr(contenders, "resolve", lambda _: CRAY)
+    said: list[str] = []
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert [one.library for one in choose_contenders([], said.append)] == [CRAY, MPICH]
+    assert not said
+    monkeypatch.delenv("SLURM_JOB_ID")
+    assert [one.library for one in choose_contenders([], said.append)] == [MPICH]
+    [line] = said
+    assert line.startswith("srun starts cray-8.1 in a Slurm job alone, and this is none: start ")
+    assert line.endswith("; it is left out")
+    with pytest.raises(UserError, match=r"srun starts cray-8\.1 in a Slurm job alone"):
+        choose_contenders([LibraryChoice(mpi="cray-8.1")], said.append)
