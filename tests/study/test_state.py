@@ -40,25 +40,21 @@ def feed(
     state: State, planned: PlannedLaunch, status: Any, value: float, wrong: int | None = None
 ) -> None:
     """A launch of both sizes, one of which may have brought wrong data after all."""
-    state.feed(launch_record(state.plan, planned, "line", "now"))
+    state.feed(launch_record(state.plan, planned, 0, "line", "now"))
     for size in state.plan.sizes:
         state.feed(
             SamplesRecord(
-                launch=planned.launch, metric="latency", size_bytes=size, unit="us",
+                launch=0, metric="latency", size_bytes=size, unit="us",
                 better="lower", samples=[value], batch=1, kept_every=1, iterations=1,
                 warmup_iterations=1, first_use_us=1.0, window=1, seconds=0.1, **CASE,
             )
         )  # fmt: skip
     if wrong is not None:
         state.feed(
-            ProblemRecord(
-                launch=planned.launch, size_bytes=wrong, status="wrong data", message="", **CASE
-            )
+            ProblemRecord(launch=0, size_bytes=wrong, status="wrong data", message="", **CASE)
         )
     state.feed(
-        LaunchEndRecord(
-            launch=planned.launch, status=status, exit_status=0, seconds=1.0, message="", log=None
-        )
+        LaunchEndRecord(launch=0, status=status, exit_status=0, seconds=1.0, message="", log=None)
     )
 
 
@@ -108,13 +104,13 @@ def feed_some(
     values: Mapping[str, float] = {},
 ) -> None:
     """A launch that ends with the first case of a benchmark, or well."""
-    state.feed(launch_record(state.plan, planned, "line", "now"))
+    state.feed(launch_record(state.plan, planned, 0, "line", "now"))
     status: Any = "ok"
     for number in planned.variants:
         benchmark = state.plan.benchmark(state.plan.variants[number])
         case = {**CASE, "benchmark": benchmark.name}
         plain = {name: case[name] for name in ("benchmark", "buffers", "axes")}
-        state.feed(CaseRecord(launch=planned.launch, size_bytes=8, **plain))
+        state.feed(CaseRecord(launch=0, size_bytes=8, **plain))
         if benchmark.name == crashes_in:
             status = "crashed"
             break
@@ -122,16 +118,14 @@ def feed_some(
         for size in state.plan.sizes:
             state.feed(
                 SamplesRecord(
-                    launch=planned.launch, metric=benchmark.main.name, size_bytes=size,
+                    launch=0, metric=benchmark.main.name, size_bytes=size,
                     unit=benchmark.main.unit, better=benchmark.main.better, samples=[value],
                     batch=1, kept_every=1, iterations=1, warmup_iterations=1, first_use_us=1.0,
                     window=1, seconds=0.1, **case,
                 )
             )  # fmt: skip
     state.feed(
-        LaunchEndRecord(
-            launch=planned.launch, status=status, exit_status=0, seconds=1.0, message="", log=None
-        )
+        LaunchEndRecord(launch=0, status=status, exit_status=0, seconds=1.0, message="", log=None)
     )
 
 
