@@ -27,15 +27,19 @@ def test_blocks_are_added_to_a_study_that_ended(study: Any, standins: ModuleType
     ended = study.run(plan)
     made = amend(History(study.folder, plan).state, ended.message, None, 4)
     assert made == AmendmentRecord(
-        reason="all 2 blocks were run", budget_seconds=None, looks=[4], every=True
+        reason="all 2 blocks were run",
+        budget_seconds=None,
+        looks=[4],
+        every=True,
+        asked="--resume --launches 4",
     )
-    assert words(made) == "until each case has 4 launches"
+    assert words(made) == "blocks until each case has 4 launches"
     end = study.run(plan, amendment=made)
     assert (end.status, end.message) == ("complete", "all 4 blocks were run")
     assert launched(study) == [(0, 0), (0, 1), (1, 2), (1, 3)]
     # In the order that one study of so many blocks would have had.
-    order = [one.launch for one in study.records() if isinstance(one, LaunchRecord)]
-    assert order == [one.launch for block in range(4) for one in plan.block(block)]
+    numbers = [one.launch for one in study.records() if isinstance(one, LaunchRecord)]
+    assert numbers == list(range(8))
     roles = [one.role for one in study.records() if isinstance(one, LaunchRecord)]
     assert roles == [one.role for block in range(4) for one in plan.block(block)]
     # It stands behind its session, and a third run finds nothing left.
@@ -54,7 +58,7 @@ def test_time_is_added_for_what_is_not_precise(study: Any, standins: ModuleType)
     made = amend(History(study.folder, plan).state, "so", 1000.0, None)
     assert made.looks[:3] == [12, 18, 24]
     assert not made.every
-    assert words(made) == "for 16m40s"
+    assert words(made) == "blocks for 16m40s"
     made.looks = [12]
     study.run(plan, amendment=made)
     assert [one for one in launched(study) if one[0] == 1] == [
