@@ -97,14 +97,19 @@ def prepare_addition(
 def _asked_for(plan: Plan, known: Awarenesses) -> Iterator[Variant]:
     """The variants of a plan but those that stand in it for what a contender refuses."""
     measured = {(one.contender, number) for one in plan.launches for number in one.variants}
+    direct = [_direct(one) for one in plan.variants if staging(one.axes) is None]
     for number, variant in enumerate(plan.variants):
-        direct = msgspec.structs.replace(variant, axes={**variant.axes, STAGING: DIRECT})
         if (
             staging(variant.axes) is None
-            or direct not in plan.variants
+            or _direct(variant) not in direct
             or any(
                 (index, number) in measured and known.takes(contender, variant)
                 for index, contender in enumerate(plan.contenders)
             )
         ):
             yield variant
+
+
+def _direct(variant: Variant) -> Variant:
+    """The same without staging."""
+    return msgspec.structs.replace(variant, axes={**variant.axes, STAGING: DIRECT})

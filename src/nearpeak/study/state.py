@@ -313,9 +313,22 @@ class State:
         self.budget_seconds = None if more is None else self.seconds + more
         if record.adds.launches:
             self._least_blocks = first + LEAST_LAUNCHES
-        if record.every:
-            for unit in [one for one in self._done if not self._is_given_up(one)]:
-                self._passed[unit].append(range(self._done.pop(unit), first))
+        for unit in self._precise_ones() if record.every else ():
+            self._passed[unit].append(range(self._done.pop(unit), first))
+
+    def _precise_ones(self) -> list[Unit]:
+        """What is done because it was judged precise, and neither given up nor left out; with the
+        ceilings of any of it."""
+        spared = [self.plan.spare[number] for number in self._spared]
+        found = [
+            unit
+            for unit in self._of("mpi")
+            if unit in self._done
+            and not self._is_given_up(unit)
+            and not any(self._is_part(unit, spare) for spare in spared)
+        ]
+        ceilings = [unit for unit in self._of("ceiling") if unit in self._done]
+        return found + [one for one in ceilings if {*found} & {*self._users(one.template)}]
 
     def _leave_out(self, spare: Spare, block: int) -> None:
         """And the ceilings of what is not measured any more."""
