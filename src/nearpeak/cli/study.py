@@ -406,8 +406,8 @@ def _extend(
 ) -> None:
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
+    from nearpeak.study.additions import choose_new, prepare_addition
     from nearpeak.study.amendments import extend, what_follows
-    from nearpeak.study.extend import choose_new, prepare_addition
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.programs import TOOLS

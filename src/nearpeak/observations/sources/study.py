@@ -162,7 +162,7 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         left_out=[*plan.left_out],
         sessions=[],
     )
-    tries: list[_Recorded] = []
+    tries: dict[int, _Recorded] = {}
     answers = Answers(plan)
     for record in journal.read_records(folder, answers.take):
         if isinstance(record, records.StudyRecord):
@@ -179,15 +179,16 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             found.complete = record.status != "interrupted"
             found.ended = record.message
         elif isinstance(record, records.LaunchRecord):
-            tries.append(_Recorded(answers.id, record))
+            tries.pop(record.launch, None)  # of schema 4, where a later one has the same number
+            tries[record.launch] = _Recorded(answers.id, record)
             found.complete, found.ended = False, ""
         else:
-            _add(tries[-1], record, answers)
+            _add(tries[record.launch], record, answers)
     if study is None or not tries:
         raise UserError(f"{folder}: no launch was recorded there; run `{resume_study(folder)}`")
     found.started, found.nearpeak = study.started, study.nearpeak
-    counting = _counting(tries)
-    for one in tries:
+    counting = _counting(tries.values())
+    for one in tries.values():
         counts = counting[one.id] is one
         if counts or one.failed:
             launch = _launch(plan, places[one.begin.path], one)

@@ -11,8 +11,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.machine.discover import discover
-from nearpeak.study import contenders, extend, gate, programs, sessions
-from nearpeak.study.extend import choose_new, prepare_addition
+from nearpeak.study import additions, contenders, gate, programs, sessions
+from nearpeak.study.additions import choose_new, prepare_addition
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.plan import Addition, Plan
 from nearpeak.terms.awareness import Awareness
@@ -50,8 +50,8 @@ def add(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     """Adds a library, whose messages with the buffers of GPUs end so, to a plan."""
     for user in (programs, sessions):
         monkeypatch.setattr(user, "environment", lambda _library: {})
-    monkeypatch.setattr(extend, "gpu_path", lambda _: standins.gpu_path())
-    monkeypatch.setattr(extend, "cache", lambda: tmp_path)
+    monkeypatch.setattr(additions, "gpu_path", lambda _: standins.gpu_path())
+    monkeypatch.setattr(additions, "cache", lambda: tmp_path)
 
     def run(plan: Plan, status: str = "ok", name: str = "new") -> Addition:
         def tried(contender: Any, cases: Any, *_: Any) -> list[Awareness]:
