@@ -25,6 +25,7 @@ from nearpeak.study.records import (
     Record,
     SamplesRecord,
     SessionRecord,
+    StudyEndRecord,
     case_of,
 )
 from nearpeak.study.stages import (
@@ -81,6 +82,8 @@ class State:
         self.begun_blocks = 0  # of which a launch began
         self.next_launch = 0  # the number that the next one has
         self._over: dict[LaunchId, int] = {}  # launches -> the session that they ended in
+        self._closed = 0  # so many first blocks have all launches that they were to have
+        self._not_wanted: set[LaunchId] = set()  # those that these have not
         self._linked = linked(plan.paths)
         self._templates = Templates(plan)
         self._begun: LaunchRecord | None = None
@@ -109,6 +112,7 @@ class State:
             self.begin_session()
         elif isinstance(record, LaunchRecord):
             self._begun, self._open, self._problems, self._case = record, [], [], None
+            self._close(record.block)
             self.begun_blocks = max(self.begun_blocks, record.block + 1)
             self.next_launch = max(self.next_launch, record.launch + 1)
         elif isinstance(record, SamplesRecord):
@@ -124,6 +128,16 @@ class State:
         elif isinstance(record, LeftOutRecord):
             self._leave_out(self.plan.spare[record.spare], record.block)
             self._spared.add(record.spare)
+        elif isinstance(record, StudyEndRecord) and record.status != "interrupted":
+            self._close(self.begun_blocks)
+
+    def _close(self, blocks: int) -> None:
+        """So many first blocks are followed by another one, or by the end of the study: what was
+        launched of them is what was to be, even where today it would be judged otherwise."""
+        for number in range(self._closed, blocks):
+            planned = self.plan.block(number)
+            self._not_wanted |= {one.id for one in planned if one.id not in self._over}
+        self._closed = max(self._closed, blocks)
 
     def begin_session(self) -> None:
         """What is compared was measured in one session of one block. So where a block was cut off
@@ -453,9 +467,13 @@ class State:
         return self._whole >= blocks
 
     def _is_left(self, planned: PlannedLaunch) -> bool:
-        return planned.id not in self._over and not all(
-            self._is_done(unit, planned.block)
-            for unit in _units(planned.template, planned.variants)
+        return (
+            planned.id not in self._over
+            and planned.id not in self._not_wanted
+            and not all(
+                self._is_done(unit, planned.block)
+                for unit in _units(planned.template, planned.variants)
+            )
         )
 
     def _rivals(self) -> list[list[Unit]]:
