@@ -418,8 +418,10 @@ def test_a_block_that_was_interrupted_counts_once_it_is_complete(
         patch.setattr(progress, "make_progress", interrupted_at(number))
         code, _, _ = nearpeak("study", *words, "--launches", "6", "--seed", "5")
         assert code == 130
+    _, left, _ = nearpeak("study", "--resume", "--dry-run")
     code, out, err = nearpeak("study", "--resume")
     assert (code, err) == (0, "")
+    assert out.count(": ok (") == len(left.splitlines())
     assert "Verdicts lack" not in out
     results = json.loads((tmp_path / "study" / "results.json").read_text())
     assert {one["session"] for one in results["sessions"]} == {0, 1}

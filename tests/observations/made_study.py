@@ -186,9 +186,11 @@ class Study:
         self.sessions = 0
         self.session()
 
-    def session(self, host: str = "invented") -> None:
+    def session(self, host: str = "invented", library: dict[str, str] | None = None) -> None:
         """A run of the study begins."""
-        fingerprint = records.Fingerprint(machine={"host": host}, driver={}, library={}, build={})
+        fingerprint = records.Fingerprint(
+            machine={"host": host}, driver={}, library=library or {}, build={}
+        )
         self.records.append(
             records.SessionRecord(
                 session=self.sessions,

@@ -193,7 +193,7 @@ class StudyRun:
         of its launches would have been in vain. Before it is over, what is guessed of one block
         must be well beyond the budget."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
-        if self._amendment or budget is None or not 0 < block <= PILOT_BLOCKS:
+        if self._state.amended or budget is None or not 0 < block <= PILOT_BLOCKS:
             return
         spent = self._spent()
         most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent

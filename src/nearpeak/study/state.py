@@ -79,6 +79,7 @@ class State:
         self.looks = plan.looks  # and, as the next one, what was added to the plan
         self.budget_seconds = plan.budget_seconds  # for `seconds`
         self.seconds = plan.trial_seconds  # of trials, and of all launches that ended
+        self.amended = False  # whether the plan has grown
         self.begun_blocks = 0  # of which a launch began
         self.next_launch = 0  # the number that the next one has
         self._over: dict[LaunchId, int] = {}  # launches -> the session that they ended in
@@ -319,6 +320,7 @@ class State:
 
     def _amend(self, record: AmendmentRecord) -> None:
         """What was judged precise before is launched again, if at all, from the next block on."""
+        self.amended = True
         first = self.begun_blocks
         self._look(first)
         self._whole = min(self._whole, first)
