@@ -164,8 +164,8 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
 
     begins = {one.launch: one for one in command.records(LaunchRecord)}
     statuses = Counter(
-        (begins[launch].role, begins[launch].settings, end.status)
-        for launch, end in command.ends().items()
+        (begins[end.launch].role, begins[end.launch].settings, end.status)
+        for end in command.ends().values()
     )
     assert statuses == {
         ("ceiling", "", "ok"): 2,
