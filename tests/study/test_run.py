@@ -500,6 +500,20 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
     ]
 
 
+def test_a_block_that_is_completed_leaves_nothing_out(study: Any, standins: ModuleType) -> None:
+    """What it was to have was decided before it began, whatever it took since."""
+    plan = standins.small_plan(standins.contender(), launches=4, benchmarks=("latency", "bw"))
+    plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
+    plan.budget_seconds = 1000.0
+    assert study.run(plan, InterruptAt(3)).status == "interrupted"
+    plan.budget_seconds = 0.001
+    study.run(plan)
+    found = {one.block for one in study.records() if isinstance(one, LeftOutRecord)}
+    assert found == {2}
+    later = [one for one in recorded(study) if (one.session, one.role) == (1, "mpi")]
+    assert [(one.block, sorted(names_of(one))) for one in later] == [(1, ["bw", "latency"])]
+
+
 def test_what_holds_six_blocks_stays(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(standins.contender(), launches=2, benchmarks=("latency", "bw"))
     plan.budget_seconds = 1000.0

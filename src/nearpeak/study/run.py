@@ -191,9 +191,10 @@ class StudyRun:
     def _leave_out(self, block: int) -> None:
         """Leaves out what the budget does not hold six launches of. Behind the pilot nothing: most
         of its launches would have been in vain. Before it is over, what is guessed of one block
-        must be well beyond the budget."""
+        must be well beyond the budget. Of a block that was begun it was decided then."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
-        if self._state.amended or budget is None or not 0 < block <= PILOT_BLOCKS:
+        first = max(1, self._state.begun_blocks)
+        if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
         spent = self._spent()
         most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent
