@@ -18,7 +18,8 @@ from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import contenders, paths, prepare, progress
 from nearpeak.study.journal import read_records
-from nearpeak.study.records import SessionRecord
+from nearpeak.study.plan import PlannedLaunch
+from nearpeak.study.records import LaunchRecord, SessionRecord
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -125,12 +126,12 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--paths", "host-host cross-numa"), "host-host cross-numa: the machine has one NUMA"),
         (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),
         (("missing.toml",), "cannot read the study file missing.toml"),
-        (("--resume",), "no study to resume in study"),
+        (("--resume",), "there is no study in study"),
         (("--resume", "--retry"), "--retry is for a new study"),
-        (("--force",), "--force needs --resume"),
+        (("--force",), "--force needs --resume or --extend"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the study"),
         (("--resume", "--launches", "4", "--sizes", "8"), "--budget or --launches to add to it"),
-        (("--resume", "--launches", "4"), "no study to resume in study"),
+        (("--resume", "--launches", "4"), "there is no study in study"),
         (("--require", "bw>=0.9"), "--require: 'bw>=0.9' is not a requirement: write"),
         (
             ("--require", "host-host same-nuam:bw>=0.9"),
@@ -209,7 +210,7 @@ def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Pa
     )
     assert "Measured in 2 sessions, on the same machine and software." in lines
     assert "Verdicts rest on 2 sessions (1 and 2), which have 6 blocks." in lines
-    assert "added blocks to a study that had ended like this: all 4 blocks were run." in lines
+    assert "added blocks to a study that had ended like this: all 4 blocks were run; asked" in lines
     assert "Verdicts lack" not in out
     results = json.loads((tmp_path / "a b" / "results.json").read_text())
     assert {one["blocks"] for one in results["comparisons"]} == {6}
@@ -410,3 +411,174 @@ def test_what_doctor_found_is_kept_and_shown(
     page = (tmp_path / "there" / "report.html").read_text()
     assert "load: too much load" in page
     assert "all is well" not in page
+
+
+def interrupted_at(number: int) -> type[progress.PlainProgress]:
+    """Progress that interrupts a study when its `number`-th launch runs."""
+
+    class Interrupting(progress.PlainProgress):
+        begun = 0
+
+        def begin(self, planned: PlannedLaunch, left: float) -> None:
+            super().begin(planned, left)
+            self.begun += 1
+
+        def tick(self) -> None:
+            if self.begun == number:
+                self.begun += 1
+                os.kill(os.getpid(), signal.SIGINT)
+
+    return Interrupting
+
+
+@pytest.mark.parametrize("number", [2, 9])
+def test_a_block_that_was_interrupted_counts_once_it_is_complete(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    words = ("--mpi", "one", "--mpi", "two", "--benchmarks", "latency,bw", "--sizes", "8,100")
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "make_progress", interrupted_at(number))
+        code, _, _ = nearpeak("study", *words, "--launches", "6", "--seed", "5")
+        assert code == 130
+    _, left, _ = nearpeak("study", "--resume", "--dry-run")
+    code, out, err = nearpeak("study", "--resume")
+    assert (code, err) == (0, "")
+    assert out.count(": ok (") == len(left.splitlines())
+    assert "Verdicts lack" not in out
+    results = json.loads((tmp_path / "study" / "results.json").read_text())
+    assert {one["session"] for one in results["sessions"]} == {0, 1}
+    assert {one["blocks"] for one in results["comparisons"]} == {6}
+    assert {len(one["launch_medians"]) for one in results["cells"]} == {6}
+    assert {one["fraction_blocks"] for one in results["cells"]} == {6}
+    assert results["judging"]["blocks"] == 6
+
+
+def launched(folder: Path) -> list[tuple[int, int, str]]:
+    """Session, block and library of each launch of a library."""
+    return [
+        (one.session, one.block, one.library)
+        for one in read_records(folder)
+        if isinstance(one, LaunchRecord) and one.library
+    ]
+
+
+def test_a_library_is_added_to_a_study(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    folder = tmp_path / "a b"
+    assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2", "-o", "a b")[0] == 0
+    plan = (folder / "plan.json").read_bytes()
+    before = (folder / "records.jsonl").read_bytes()
+    words = ("study", "--extend", "a b", "--mpi", "two")
+    code, out, err = nearpeak(*words, "--dry-run")
+    assert (code, len(out.splitlines())) == (0, 6 * 3)
+    assert "launches:   3 in each block (1 of them for ceilings), 6 blocks" in err
+    assert (folder / "records.jsonl").read_bytes() == before
+    code, out, err = nearpeak(*words)
+    assert (code, err) == (0, "")
+    assert "session:    2 of this study, after 2 blocks; adds two and blocks until each new" in out
+    assert "complete: all 8 blocks were run" in out
+    assert "Verdicts lack" not in out
+    assert (folder / "plan.json").read_bytes() == plan
+    assert (folder / "records.jsonl").read_bytes().startswith(before)
+    assert launched(folder)[:2] == [(0, 0, "one"), (0, 1, "one")]
+    assert sorted(launched(folder)[2:]) == [
+        (1, block, name) for block in range(2, 8) for name in ("one", "two")
+    ]
+    lines = " ".join(out.split())
+    assert "Measured in 2 sessions, on the same machine and software." in lines
+    assert (
+        "Session 2 added blocks to a study that had ended like this: all 2 blocks were run"
+        "; asked for: --extend --mpi two." in lines
+    )
+    results = json.loads((folder / "results.json").read_text())
+    counts = {one["who"]["library"]: one["launches"] for one in results["cells"]}
+    assert counts == {"one": 8, "two": 6}
+    assert {one["fraction_blocks"] for one in results["cells"]} == {8, 6}
+    assert {one["blocks"] for one in results["comparisons"]} == {6}
+    assert [one["name"] for one in results["libraries"]] == ["one", "two"]
+    # It is a study like any other.
+    shown = (folder / "results.json").read_bytes()
+    assert nearpeak("report", "a b")[0] == 0
+    assert (folder / "results.json").read_bytes() == shown
+    code, out, _ = nearpeak("study", "--resume", "-o", "a b", "--dry-run")
+    assert (code, out) == (0, "")
+    code, out, _ = nearpeak("study", "--resume", "-o", "a b", "--launches", "9")
+    assert code == 0
+    assert sorted(launched(folder)[-2:]) == [(2, 8, "one"), (2, 8, "two")]
+
+
+def test_an_extension_that_was_interrupted_is_completed(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    words = ("--mpi", "one", *SMALL, "--seed", "5")
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "make_progress", interrupted_at(4))
+        assert nearpeak("study", *words, "--launches", "2")[0] == 130
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "make_progress", interrupted_at(6))
+        assert nearpeak("study", "--extend", "study", "--mpi", "two", "--launches", "6")[0] == 130
+    code, out, err = nearpeak("study", "--resume")
+    assert (code, err) == (0, "")
+    assert "Verdicts lack" not in out
+    # What was begun before is completed as it was planned then.
+    assert {name for _, block, name in launched(folder) if block < 2} == {"one"}
+    results = json.loads((folder / "results.json").read_text())
+    counts = {one["who"]["library"]: one["launches"] for one in results["cells"]}
+    assert counts == {"one": 8, "two": 6}
+    assert all(one["fraction_blocks"] == one["launches"] for one in results["cells"])
+    assert {one["blocks"] for one in results["comparisons"]} == {6}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--mpi", "one"), "one is in the study already: name another library, or other settings"),
+        (("--mpi", "two", "--mpi", "two"), "two is in the study already"),
+        (("--mpi", "three"), "unknown MPI library 'three'"),
+        ((), "--extend needs --mpi: name the libraries that are added"),
+        (("--mpi", "two", "--sizes", "8"), "--extend takes every option from the study that"),
+        (("--mpi", "two", "--resume"), "--extend takes every option from the study that"),
+        (("--mpi", "two", "-o", "there"), "--extend takes every option from the study that"),
+        (("--mpi", "two", "--launches", "1"), "1 is too few launches"),
+    ],
+)
+def test_what_cannot_be_added_is_one_line_and_changes_nothing(
+    nearpeak: Nearpeak, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
+    before = (tmp_path / "study" / "records.jsonl").read_bytes()
+    code, out, err = nearpeak("study", "--extend", "study", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert (tmp_path / "study" / "records.jsonl").read_bytes() == before
+
+
+def test_a_folder_without_a_study_cannot_be_extended(nearpeak: Nearpeak) -> None:
+    code, _, err = nearpeak("study", "--extend", "nowhere", "--mpi", "two")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "there is no study in nowhere (plan.json: No such file or directory): give the" in err
+
+
+def test_what_measures_nothing_of_a_study_is_not_added(nearpeak: Nearpeak) -> None:
+    words = ("--mpi", "one", "--benchmarks", "allreduce", "--sizes", "8", "--launches", "2")
+    assert nearpeak("study", *words)[0] == 0
+    code, _, err = nearpeak("study", "--extend", "study", "--mpi", "ceiling")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "ceiling cannot measure anything of what was asked for" in err
+
+
+def test_a_study_grows_on_the_same_machine_unless_forced(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
+    here = discover()
+    there = msgspec.structs.replace(here, hostname="elsewhere")
+    monkeypatch.setattr("nearpeak.machine.discover.discover", lambda: there)
+    words = ("study", "--extend", "study", "--mpi", "two", "--launches", "2")
+    code, out, err = nearpeak(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"measured on something else (machine host: {here.hostname} -> elsewhere): " in err
+    code, _, err = nearpeak(*words, "--force")
+    assert (code, err) == (0, "")
+    sessions = [one for one in read_records(tmp_path / "study") if isinstance(one, SessionRecord)]
+    assert [(one.session, one.forced) for one in sessions] == [(0, False), (1, True)]

@@ -24,7 +24,6 @@ UNITS = {
     "mr": ("M/s", "higher"),
     "ibcast": ("ratio", "lower"),
 }
-BLOCK = 30  # launches of a block
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
     Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured"),
@@ -187,9 +186,11 @@ class Study:
         self.sessions = 0
         self.session()
 
-    def session(self, host: str = "invented") -> None:
+    def session(self, host: str = "invented", library: dict[str, str] | None = None) -> None:
         """A run of the study begins."""
-        fingerprint = records.Fingerprint(machine={"host": host}, driver={}, library={}, build={})
+        fingerprint = records.Fingerprint(
+            machine={"host": host}, driver={}, library=library or {}, build={}
+        )
         self.records.append(
             records.SessionRecord(
                 session=self.sessions,
@@ -220,26 +221,24 @@ class Study:
         `cases`: the median of each size; an MPI launch without an end has status None.
         """
         place = len(self.planned)
-        before = sum(one.block == block for one in self.planned)
-        number = BLOCK * block + before if number is None else number
+        number = place if number is None else number
         role = "mpi" if library else "ceiling"
         benchmarks = [benchmark, *then] if library else []
         variants = [[v.benchmark for v in self.variants].index(name) for name in benchmarks]
         self.planned.append(
             PlannedLaunch(
-                launch=number,
                 block=block,
                 role=role,
                 path=path,
                 contender=self.libraries.index(library) if library else None,
                 groups=(Group(variants=tuple(variants)),),
                 seed=number,
-                template=before,
+                template=0,
                 slot_ms=100,
             )
         )
         command = f"run {library or 'ceiling'} {benchmark} #{place}"
-        begin = launch_record(self.plan(), self.planned[-1], command, "2026-01-01")
+        begin = launch_record(self.plan(), self.planned[-1], number, command, "2026-01-01")
         begin.session = self.sessions - 1
         self.records.append(begin)
         self.records.append(
@@ -385,11 +384,10 @@ class Study:
         )
 
     def templates(self) -> list[Template]:
-        """Those of everything that was launched, as often as makes a block of all tests alike."""
+        """Those of everything that was launched."""
         names = Template.__struct_fields__
         found = [Template(**{name: getattr(one, name) for name in names}) for one in self.planned]
-        different = list(dict.fromkeys(found))
-        return (different * BLOCK)[:BLOCK] if different else []
+        return list(dict.fromkeys(found))
 
     def write(self, *, complete: bool = True) -> Path:
         """The folder, with all that was gathered so far."""

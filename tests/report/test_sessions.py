@@ -8,11 +8,19 @@ from nearpeak.results.results import Results
 
 
 def test_what_differs_is_named_with_both_values() -> None:
-    earlier = {"driver": {"nvidia": "550.1"}, "build": {"nearpeak": "a"}}
-    later = {"driver": {"nvidia": "560.2"}, "build": {"nearpeak": "a"}, "library": {"mpich": "4"}}
+    earlier = {
+        "driver": {"nvidia": "550.1"},
+        "build": {"nearpeak": "a"},
+        "library": {"mpich version": "4"},
+    }
+    later = {
+        "driver": {"nvidia": "560.2"},
+        "build": {"nearpeak": "a", "nearpeak-mpi openmpi": "b"},
+        "library": {"mpich version": "5", "openmpi version": "6", "openmpi@default settings": "c"},
+    }
     assert sessions.differences(earlier, later) == [
         "driver nvidia: 550.1 -> 560.2",
-        "library mpich: none -> 4",
+        "library mpich version: 4 -> 5",
     ]
 
 

@@ -133,15 +133,32 @@ def test_verdicts_rest_on_sessions_of_one_machine(
     assert [one.verdicts for one in results.sessions] == rests_on
 
 
+def test_a_library_that_was_added_changes_nothing_of_the_others(make_study: MakeStudy) -> None:
+    """But one that is there must stay as it is."""
+    study = make_study("alpha", "beta")
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    for version, blocks in (("1", (1, 2)), ("2", (3,))):
+        study.session(library={"beta version": version})
+        for block in blocks:
+            study.launch(block, "alpha", "bw", {8: 1.0})
+            study.launch(block, "beta", "bw", {8: 2.0})
+    results = study.results()
+    assert [one.verdicts for one in results.sessions] == [True, True, False]
+    assert [one.blocks for one in results.comparisons] == [2]
+
+
 def test_a_session_that_added_blocks_says_to_what(make_study: MakeStudy) -> None:
     study = make_study("alpha")
     study.launch(0, "alpha", "bw", {8: 1.0})
     study.session()
     study.records.append(
-        AmendmentRecord(reason="ended by SIGINT", budget_seconds=60.0, looks=[6], every=False)
+        AmendmentRecord(
+            reason="ended by SIGINT", budget_seconds=60.0, looks=[6], every=False, asked="--so"
+        )
     )
     study.launch(1, "alpha", "bw", {8: 1.0})
-    assert [one.added for one in study.results().sessions] == ["", "ended by SIGINT"]
+    added = [one.added for one in study.results().sessions]
+    assert added == ["", "ended by SIGINT; asked for: --so"]
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.1])

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.amendments import CUT_OFF, amend, words
+from nearpeak.study.amendments import CUT_OFF, amend, extend, words
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, read_records
+from nearpeak.study.plan import Plan, Spare
+from nearpeak.study.planning import Suits, added
 from nearpeak.study.records import AmendmentRecord, LaunchRecord, SessionRecord
 
 
@@ -27,15 +29,19 @@ def test_blocks_are_added_to_a_study_that_ended(study: Any, standins: ModuleType
     ended = study.run(plan)
     made = amend(History(study.folder, plan).state, ended.message, None, 4)
     assert made == AmendmentRecord(
-        reason="all 2 blocks were run", budget_seconds=None, looks=[4], every=True
+        reason="all 2 blocks were run",
+        budget_seconds=None,
+        looks=[4],
+        every=True,
+        asked="--resume --launches 4",
     )
-    assert words(made) == "until each case has 4 launches"
+    assert words(made) == "blocks until each case has 4 launches"
     end = study.run(plan, amendment=made)
     assert (end.status, end.message) == ("complete", "all 4 blocks were run")
     assert launched(study) == [(0, 0), (0, 1), (1, 2), (1, 3)]
     # In the order that one study of so many blocks would have had.
-    order = [one.launch for one in study.records() if isinstance(one, LaunchRecord)]
-    assert order == [one.launch for block in range(4) for one in plan.block(block)]
+    numbers = [one.launch for one in study.records() if isinstance(one, LaunchRecord)]
+    assert numbers == list(range(8))
     roles = [one.role for one in study.records() if isinstance(one, LaunchRecord)]
     assert roles == [one.role for block in range(4) for one in plan.block(block)]
     # It stands behind its session, and a third run finds nothing left.
@@ -54,7 +60,7 @@ def test_time_is_added_for_what_is_not_precise(study: Any, standins: ModuleType)
     made = amend(History(study.folder, plan).state, "so", 1000.0, None)
     assert made.looks[:3] == [12, 18, 24]
     assert not made.every
-    assert words(made) == "for 16m40s"
+    assert words(made) == "blocks for 16m40s"
     made.looks = [12]
     study.run(plan, amendment=made)
     assert [one for one in launched(study) if one[0] == 1] == [
@@ -128,3 +134,66 @@ def test_an_amendment_that_cannot_be_is_refused(
     bad = AmendmentRecord(reason="so", budget_seconds=None, looks=looks, every=False)
     with pytest.raises(ValueError, match="looks"):
         study.run(plan, amendment=bad)
+
+
+def test_what_was_left_out_stays_so(study: Any, standins: ModuleType) -> None:
+    paths = (standins.data_path(), standins.data_path("host-host two", "memory"))
+    plan = standins.small_plan(launches=3, paths=paths)
+    plan.budget_seconds = 0.001
+    plan.spare = [Spare(kind="path", name="host-host two", why="so", paths=["host-host two"])]
+    study.run(plan)
+    study.run(plan, amendment=amend(History(study.folder, plan).state, "so", None, 4))
+    later = [one for one in study.records() if isinstance(one, LaunchRecord) and one.block > 0]
+    assert [(one.block, one.path) for one in later if one.role == "mpi"] == [
+        (block, "host-host same-numa") for block in (1, 2, 3)
+    ]
+    assert {one.path for one in later} == {"host-host same-numa"}
+
+
+def extended(study: Any, standins: ModuleType, plan: Plan, *how: Any) -> AmendmentRecord:
+    """Adds a library to a study."""
+    before = History(study.folder, plan)
+    new = [standins.contender("new")]
+    adds = added(plan, new, [], Suits(), before.state.begun_blocks)
+    made = extend(before.state, before.ended, adds, *how)
+    study.run(plan.grown(adds), amendment=made)
+    return made
+
+
+def test_a_library_is_measured_with_all_that_are_there(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender("good"), standins.contender("bad", "crash"))
+    plan.looks = [6, 9]
+    study.run(plan)
+    made = extended(study, standins, plan, None, None)
+    # What was given up stays so; three contenders are judged by 7 blocks.
+    assert (made.looks, made.every) == ([13], True)
+    assert made.asked == "--extend --mpi new"
+    assert words(made) == "new and blocks until each new case has 7 launches"
+    found = [
+        (one.block, one.library or one.role)
+        for one in study.records()
+        if isinstance(one, LaunchRecord) and one.session == 1
+    ]
+    assert sorted(found) == [
+        (block, name) for block in range(6, 13) for name in ("ceiling", "good", "new")
+    ]
+
+
+def test_two_blocks_with_a_library_are_measured_whatever_the_budget(
+    study: Any, standins: ModuleType
+) -> None:
+    plan = standins.small_plan(standins.contender("bad", "noisy"), launches=3)
+    study.run(plan)
+    made = extended(study, standins, plan, 0.001, None)
+    assert made.looks[:4] == [9, 12, 15, 21]
+    assert words(made) == "new and blocks for 0.0 s"
+    assert [one for one in launched(study) if one[0] == 1] == [(1, block) for block in (3, 3, 4, 4)]
+
+
+def test_launches_are_added_to_blocks_that_were_not_begun(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
+    adds = added(plan, [standins.contender("new")], [], Suits(), 1)
+    made = extend(History(study.folder, plan).state, "so", adds, None, 2)
+    with pytest.raises(ValueError, match="it adds launches to the first 2 blocks"):
+        study.run(plan.grown(adds), amendment=made)

@@ -93,7 +93,7 @@ def plan(standins: ModuleType) -> Any:
 
 def record(plan: Any, block: int = 0) -> LaunchRecord:
     """How the first launch of a block begins."""
-    return launch_record(plan, plan.block(block)[0], "run", "now")
+    return launch_record(plan, plan.block(block)[0], 0, "run", "now")
 
 
 def begun(plan: Any) -> Answers:
@@ -115,7 +115,7 @@ def test_everything_is_owed_until_it_is_answered(plan: Any) -> None:
     assert answers.lacking() == ""
     # The next launch owes all of it again.
     answers.take(record(plan, 1))
-    answers.take(environment([0], [1], launch=1))
+    answers.take(environment([0], [1]))
     assert answers.lacking().startswith("2 of the 2 cases")
 
 
@@ -215,9 +215,8 @@ def test_which_library_a_launch_ran_with(plan: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"launch": 99}, "launch 99 is not of block 0"),
         ({"launch": -1}, "launch -1 is not of block 0"),
-        ({"block": 1}, "launch 0 is not of block 1"),
+        ({"block": -1}, "launch 0 is not of block -1"),
         ({"library": "other"}, "launch 0 is none of the plan's: other on host-host same-numa"),
         ({"path": "nowhere"}, "launch 0 is none of the plan's"),
         ({"role": "ceiling"}, "launch 0 is none of the plan's"),
@@ -239,12 +238,21 @@ def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
         Answers(plan).take(msgspec.structs.replace(record(plan), **changes))
 
 
+def test_what_was_added_is_of_no_block_before(plan: Any) -> None:
+    begin = record(plan)
+    plan.launches = [msgspec.structs.replace(one, since=1) for one in plan.launches]
+    with pytest.raises(ValueError, match="launch 0 is not of block 0"):
+        Answers(plan).take(begin)
+    begin.block = 1
+    Answers(plan).take(begin)
+
+
 def test_a_launch_is_known_by_what_it_measures_in_any_order(standins: ModuleType) -> None:
     plan = standins.small_plan(benchmarks=("latency", "bw", "bibw"))
     find = Templates(plan).find
     for block in range(4):
         for planned in plan.block(block):
-            begin = launch_record(plan, planned, "run", "now")
+            begin = launch_record(plan, planned, 0, "run", "now")
             assert find(begin) == planned.template
             [group] = begin.groups
             begin.groups = [_with(group, group.benchmarks[::-1])]
@@ -273,17 +281,17 @@ def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -
     )
     planned = next(one for one in plan.block(0) if one.role == "mpi")
     answers = Answers(plan)
-    answers.take(launch_record(plan, planned, "run", "now"))
+    answers.take(launch_record(plan, planned, 0, "run", "now"))
     for group in planned.groups:
         wanted = wanted_place(plan, planned, group)
-        place = environment(*wanted.cpus, launch=planned.launch, devices=wanted.devices)
+        place = environment(*wanted.cpus, launch=0, devices=wanted.devices)
         answers.take(place)
         assert answers.misplaced == ""
         shape = {"benchmark": "bw", "metric": "bw", "unit": "GB/s", "better": "higher"}
         other = {"H,D": "D,H", "D,H": "H,D"}[group.buffers]
         with pytest.raises(ValueError, match="was not asked for"):
-            answers.take(samples(launch=planned.launch, buffers=other, **shape))
-        answers.take(samples(launch=planned.launch, buffers=group.buffers, **shape))
+            answers.take(samples(launch=0, buffers=other, **shape))
+        answers.take(samples(launch=0, buffers=group.buffers, **shape))
     assert answers.lacking() == ""
     with pytest.raises(ValueError, match="it said too often where it ran"):
         answers.take(place)
@@ -300,10 +308,10 @@ def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> Non
     made.plateaus = {"host-host same-numa": 4096}
     for planned in made.block(0):
         answers = Answers(made)
-        answers.take(launch_record(made, planned, "run", "now"))
+        answers.take(launch_record(made, planned, 0, "run", "now"))
         ceiling = planned.role == "ceiling"
         record = samples(
-            launch=planned.launch,
+            launch=0,
             size_bytes=4096,
             axes={"reuse": "fixed"} if ceiling else AXES,
             method="ring" if ceiling else None,

@@ -18,7 +18,10 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.study.answers import Templates
+from nearpeak.study.folder import read_plan
 from nearpeak.study.journal import read_records
+from nearpeak.study.plan import LaunchId
 from nearpeak.study.records import (
     LaunchEndRecord,
     LaunchRecord,
@@ -119,12 +122,15 @@ class Command:
     def records(self, kind: type) -> list[Any]:
         return [one for one in read_records(self.folder) if isinstance(one, kind)]
 
-    def ends(self) -> "dict[int, LaunchEndRecord]":
-        return {one.launch: one for one in self.records(LaunchEndRecord)}
+    def ends(self) -> "dict[LaunchId, LaunchEndRecord]":
+        """How the last try of each launch ended."""
+        find = Templates(read_plan(self.folder)).find
+        tries = {one.launch: LaunchId(one.block, find(one)) for one in self.records(LaunchRecord)}
+        return {tries[one.launch]: one for one in self.records(LaunchEndRecord)}
 
-    def planned(self) -> set[int]:
-        plan = json.loads((self.folder / "plan.json").read_text())
-        return set(range(len(plan["launches"]) * plan["looks"][-1]))
+    def planned(self) -> set[LaunchId]:
+        plan = read_plan(self.folder)
+        return {one.id for block in range(plan.looks[-1]) for one in plan.block(block)}
 
 
 @pytest.fixture
@@ -158,8 +164,8 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
 
     begins = {one.launch: one for one in command.records(LaunchRecord)}
     statuses = Counter(
-        (begins[launch].role, begins[launch].settings, end.status)
-        for launch, end in command.ends().items()
+        (begins[end.launch].role, begins[end.launch].settings, end.status)
+        for end in command.ends().values()
     )
     assert statuses == {
         ("ceiling", "", "ok"): 2,

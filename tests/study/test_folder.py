@@ -41,7 +41,7 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType, schema: i
     create(study.folder, discover(), standins.small_plan()).close()
     records = study.folder / "records.jsonl"
     records.write_text(f'{{"record":"study","schema":{schema}}}\n')
-    with pytest.raises(UserError, match=f"has schema {schema}, this nearpeak reads schema 4"):
+    with pytest.raises(UserError, match=f"has schema {schema}, this nearpeak reads schema 4 and 5"):
         reopen(study.folder)
     file = study.folder / "plan.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "schema": schema}))
@@ -50,5 +50,5 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType, schema: i
 
 
 def test_a_folder_without_a_study_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no study to resume"):
+    with pytest.raises(UserError, match="there is no study in"):
         read_plan(tmp_path)

@@ -13,14 +13,15 @@ import pytest
 from nearpeak.journal import CannotWriteError
 from nearpeak.libraries.families import natives
 from nearpeak.study import mps, process
-from nearpeak.study.plan import Spare
+from nearpeak.study.answers import Templates
+from nearpeak.study.plan import LaunchId, Spare
 from nearpeak.study.records import (
     EnvironmentRecord,
     LaunchRecord,
     LeftOutRecord,
     SamplesRecord,
 )
-from nearpeak.study.state import State
+from nearpeak.study.state import State, linked
 
 
 def samples_of(study: Any, launch: int) -> list[SamplesRecord]:
@@ -225,15 +226,53 @@ def test_a_resumed_study_goes_on_as_it_would_have(
     plan.slot_ms, plan.slot_fixed = 40.0, False
     assert study.run(plan, InterruptAt(number)).status == "interrupted"
     assert study.run(plan).status == "complete"
-    found = {one.launch: one for one in recorded(study)}  # the last beginning of each
-    assert sorted(found) == list(range(8))
-    for block in range(4):
-        for planned in plan.block(block):
-            one = found[planned.launch]
-            assert one.slot_ms == (40.0 if block < 2 else 20.0)
-            assert one.role == planned.role
-            if planned.variants:
-                assert names_of(one) == plan.order(block)
+    find = Templates(plan).find
+    found = {LaunchId(one.block, find(one)): one for one in recorded(study)}  # the last try of each
+    planned = [one for block in range(4) for one in plan.block(block)]
+    assert [*found] == [one.id for one in planned]
+    for one in planned:
+        launch = found[one.id]
+        assert launch.slot_ms == (40.0 if one.block < 2 else 20.0)
+        if one.variants:
+            assert names_of(launch) == plan.order(one.block)
+
+
+@pytest.mark.parametrize("number", [1, 4, 6, 9, 30])
+def test_a_path_that_was_cut_off_is_measured_in_one_session(
+    study: Any, standins: ModuleType, number: int
+) -> None:
+    """In whichever launch; what was whole stays, and every try has a number and a log."""
+    paths = (standins.data_path(), standins.data_path("host-host two", "memory"))
+    plan = standins.small_plan(
+        standins.contender("alpha"), standins.contender("beta"), launches=2, paths=paths
+    )
+    assert len(plan.launches) == 6
+    study.run(plan, InterruptAt(number))
+    before = [(one.block, one.path) for one in recorded(study)]
+    study.run(plan)
+    launches = recorded(study)
+    assert [one.launch for one in launches] == list(range(len(launches)))
+    logs = [one.log for one in study.ends()]
+    assert len(set(logs)) == len(logs) == len(launches)
+    ended = {end.launch: end.status for end in study.ends()}
+    for block in range(2):
+        for path in paths:
+            mine = [one for one in launches if (one.block, one.path) == (block, path.id)]
+            last = [one for one in mine if one.session == mine[-1].session]
+            assert len(last) == 3
+            assert {ended[one.launch] for one in last} == {"ok"}
+            again = len(mine) - len(last)
+            assert again == (before.count((block, path.id)) if len(mine) > 3 else 0)
+    # Nothing is left, and nothing is repeated once more.
+    study.run(plan)
+    assert len(recorded(study)) == len(launches)
+
+
+def test_paths_that_rest_on_one_another_are_measured_together(standins: ModuleType) -> None:
+    pair, wide = standins.data_path(), standins.wide_path(4)
+    network = standins.data_path("host-host tcp-loopback", "network")
+    assert linked([network, pair, wide]) == [{network.id}, {pair.id, wide.id}]
+    assert linked([wide, network, pair]) == [{network.id}, {pair.id, wide.id}]
 
 
 def names_of(launch: LaunchRecord) -> list[str]:
@@ -260,7 +299,7 @@ class InterruptAt:
 
 def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(standins.contender("slow", "hang"), limit=1.5)
-    first = next(one.launch for one in plan.block(0) if one.role == "mpi")
+    first = [one.role for one in plan.block(0)].index("mpi")
     before = signal.getsignal(signal.SIGINT)
     end = study.run(plan, InterruptAt(first + 1))
     assert (end.status, end.message) == ("interrupted", "ended by SIGINT")
@@ -268,9 +307,8 @@ def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: 
     assert study.ends()[-1].launch == first
     assert signal.getsignal(signal.SIGINT) is before
     assert study.run(plan).status == "complete"
-    launches = [end.launch for end in study.ends()]
-    assert sorted(set(launches)) == [0, 1, 2, 3]
-    assert launches.count(first) == 2
+    mine = [one for one in recorded(study) if one.role == "mpi"]
+    assert [one.block for one in mine] == [0, 0, 1]
 
 
 def test_a_study_that_was_killed_loses_its_half_line_alone(
@@ -284,7 +322,11 @@ def test_a_study_that_was_killed_loses_its_half_line_alone(
     file.write_bytes(b"".join(whole[: third + 2]) + whole[third + 2][:20])
     study.run(plan)
     assert file.read_bytes().startswith(b"".join(whole[: third + 2]) + b"{")
-    assert sorted(end.launch for end in study.ends()) == [0, 1, 2, 3]
+    assert [end.launch for end in study.ends()] == [0, 1, 3, 4]
+    assert [(one.launch, one.block) for one in recorded(study)] == [
+        *((0, 0), (1, 0), (2, 1)),
+        *((3, 1), (4, 1)),
+    ]
 
 
 def test_what_goes_wrong_beside_the_folder_costs_its_launch_alone(
@@ -456,6 +498,20 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
         "bibw",
         "host-host two",
     ]
+
+
+def test_a_block_that_is_completed_leaves_nothing_out(study: Any, standins: ModuleType) -> None:
+    """What it was to have was decided before it began, whatever it took since."""
+    plan = standins.small_plan(standins.contender(), launches=4, benchmarks=("latency", "bw"))
+    plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
+    plan.budget_seconds = 1000.0
+    assert study.run(plan, InterruptAt(3)).status == "interrupted"
+    plan.budget_seconds = 0.001
+    study.run(plan)
+    found = {one.block for one in study.records() if isinstance(one, LeftOutRecord)}
+    assert found == {2}
+    later = [one for one in recorded(study) if (one.session, one.role) == (1, "mpi")]
+    assert [(one.block, sorted(names_of(one))) for one in later] == [(1, ["bw", "latency"])]
 
 
 def test_what_holds_six_blocks_stays(study: Any, standins: ModuleType) -> None:

@@ -15,6 +15,7 @@ from nearpeak.study.records import (
     LeftOutRecord,
     ProblemRecord,
     SamplesRecord,
+    StudyEndRecord,
 )
 from nearpeak.study.state import State
 
@@ -37,28 +38,31 @@ def library(plan: Plan, block: int) -> PlannedLaunch:
 
 
 def feed(
-    state: State, planned: PlannedLaunch, status: Any, value: float, wrong: int | None = None
+    state: State,
+    planned: PlannedLaunch,
+    status: Any,
+    value: float,
+    wrong: int | None = None,
+    session: int = 0,
 ) -> None:
     """A launch of both sizes, one of which may have brought wrong data after all."""
-    state.feed(launch_record(state.plan, planned, "line", "now"))
+    begin = launch_record(state.plan, planned, 0, "line", "now")
+    begin.session = session
+    state.feed(begin)
     for size in state.plan.sizes:
         state.feed(
             SamplesRecord(
-                launch=planned.launch, metric="latency", size_bytes=size, unit="us",
+                launch=0, metric="latency", size_bytes=size, unit="us",
                 better="lower", samples=[value], batch=1, kept_every=1, iterations=1,
                 warmup_iterations=1, first_use_us=1.0, window=1, seconds=0.1, **CASE,
             )
         )  # fmt: skip
     if wrong is not None:
         state.feed(
-            ProblemRecord(
-                launch=planned.launch, size_bytes=wrong, status="wrong data", message="", **CASE
-            )
+            ProblemRecord(launch=0, size_bytes=wrong, status="wrong data", message="", **CASE)
         )
     state.feed(
-        LaunchEndRecord(
-            launch=planned.launch, status=status, exit_status=0, seconds=1.0, message="", log=None
-        )
+        LaunchEndRecord(launch=0, status=status, exit_status=0, seconds=1.0, message="", log=None)
     )
 
 
@@ -108,13 +112,13 @@ def feed_some(
     values: Mapping[str, float] = {},
 ) -> None:
     """A launch that ends with the first case of a benchmark, or well."""
-    state.feed(launch_record(state.plan, planned, "line", "now"))
+    state.feed(launch_record(state.plan, planned, 0, "line", "now"))
     status: Any = "ok"
     for number in planned.variants:
         benchmark = state.plan.benchmark(state.plan.variants[number])
         case = {**CASE, "benchmark": benchmark.name}
         plain = {name: case[name] for name in ("benchmark", "buffers", "axes")}
-        state.feed(CaseRecord(launch=planned.launch, size_bytes=8, **plain))
+        state.feed(CaseRecord(launch=0, size_bytes=8, **plain))
         if benchmark.name == crashes_in:
             status = "crashed"
             break
@@ -122,16 +126,14 @@ def feed_some(
         for size in state.plan.sizes:
             state.feed(
                 SamplesRecord(
-                    launch=planned.launch, metric=benchmark.main.name, size_bytes=size,
+                    launch=0, metric=benchmark.main.name, size_bytes=size,
                     unit=benchmark.main.unit, better=benchmark.main.better, samples=[value],
                     batch=1, kept_every=1, iterations=1, warmup_iterations=1, first_use_us=1.0,
                     window=1, seconds=0.1, **case,
                 )
             )  # fmt: skip
     state.feed(
-        LaunchEndRecord(
-            launch=planned.launch, status=status, exit_status=0, seconds=1.0, message="", log=None
-        )
+        LaunchEndRecord(launch=0, status=status, exit_status=0, seconds=1.0, message="", log=None)
     )
 
 
@@ -257,3 +259,43 @@ def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> No
     measured = len(state.cells())
     state.feed(LeftOutRecord(block=1, spare=0, budget_seconds=100.0))
     assert 0 < len(state.cells()) < measured
+
+
+def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:
+    """What another nearpeak judged to be precise then may not be so today: it is not run later."""
+    plan = standins.small_plan(launches=6)
+    state = State(plan)
+    feed(state, library(plan, 0), "ok", 1.0)
+    assert [one.role for one in state.remaining(0)] == ["ceiling"]
+    feed(state, library(plan, 1), "ok", 1.0)
+    assert state.remaining(0) == []
+    assert state.whole_blocks == 1
+    # The end of a study follows its last block, but where it was interrupted.
+    for status, left in (("interrupted", ["ceiling"]), ("imprecise", [])):
+        state.feed(StudyEndRecord(status=status, message=""))
+        assert [one.role for one in state.remaining(1)] == left
+    state.begin_session()
+    assert state.remaining(0) == state.remaining(1) == []
+
+
+def test_a_block_of_two_sessions_is_measured_again(plan: Plan) -> None:
+    """As nearpeak left it that completed one in the next session; whatever the budget."""
+    plan.budget_seconds = 0.001
+    state = State(plan)
+    for planned in plan.block(0):
+        feed(state, planned, "ok", 1.0, session=0)
+    first, second = plan.block(1)
+    feed(state, first, "ok", 1.0, session=0)
+    feed(state, second, "ok", 1.0, session=1)
+    state.feed(StudyEndRecord(status="complete", message=""))
+    assert counted(state) == [2, 2]
+    state.begin_session()
+    assert state.remaining(0) == []
+    assert state.remaining(1) == plan.block(1)
+    assert state.may_run(1, 1e9)
+    for planned in plan.block(1):
+        feed(state, planned, "ok", 3.0, session=2)
+    assert counted(state) == [2, 2]
+    assert {cell.medians[-1].value for cell in state.cells()} == {3.0}
+    state.begin_session()
+    assert state.remaining(1) == []

@@ -17,7 +17,7 @@ from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
 from nearpeak.study.options import Options
 from nearpeak.study.plan import Plan, PlannedLaunch, Variant
-from nearpeak.study.planning import make_plan, summary
+from nearpeak.study.planning import Known, make_plan, summary
 from nearpeak.terms.path import DataPath, Endpoint
 
 
@@ -51,7 +51,12 @@ def plan_of(
 ) -> Plan:
     options = Options(launches=2, sizes=[8, 100], seed=5)
     return make_plan(
-        options, [standins.contender()], variants, paths, standins.BENCHMARKS, perftest=perftest
+        options,
+        [standins.contender()],
+        variants,
+        paths,
+        standins.BENCHMARKS,
+        Known(perftest=perftest),
     )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak study`: plans, runs and reports a whole study."""
 
+import contextlib
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -61,6 +62,8 @@ Examples:
     nearpeak study --resume -o study --budget 5m
 
     nearpeak study --resume -o study --launches 12
+
+    nearpeak study --extend study --mpi intel --mpi openmpi@rndv-1
 
     nearpeak study --resume --force -o study
 
@@ -157,7 +160,8 @@ def study(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit the study to this time, like 90s or 5m. With --resume: add this time.",
+            help="Fit the study to this time, like 90s or 5m. With --resume, --extend: add this"
+            " time.",
         ),
     ] = None,
     launches: Annotated[
@@ -165,7 +169,8 @@ def study(
         typer.Option(
             metavar="N",
             help="Launches of each case. Default: 6 to 12, until precise. With --resume: in all,"
-            " with those that the study has.",
+            " with those that the study has. With --extend: of each new case, by default"
+            " as many as verdicts need.",
         ),
     ] = None,
     slot_ms: Annotated[
@@ -200,10 +205,20 @@ def study(
             " it.",
         ),
     ] = False,
+    extend: Annotated[
+        str | None,
+        typer.Option(
+            "--extend",
+            metavar="DIR",
+            help="Add the libraries of --mpi to the study in DIR: they are measured together with"
+            " those that it has.",
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="With --resume: go on though the machine or software differs."
+            "--force",
+            help="With --resume, --extend: go on though the machine or software differs.",
         ),
     ] = False,
     retry: Annotated[
@@ -252,8 +267,19 @@ def study(
         seed=seed,
         remote_shell=remote_shell,
     )
+    more = Options(budget_seconds=line.budget_seconds, launches=line.launches)
+    if extend is not None:
+        more.libraries = line.libraries
+        if resume or file is not None or output is not None or line != more:
+            raise UserError(
+                "--extend takes every option from the study that it adds to: give only DIR, --mpi, "
+                "--budget or --launches, --require, --retry and --force"
+            )
+        if not more.libraries:
+            raise UserError("--extend needs --mpi: name the libraries that are added")
+        _extend(Path(extend), more, require or [], force=force, retry=retry, dry_run=dry_run)
+        return
     if resume:
-        more = Options(budget_seconds=line.budget_seconds, launches=line.launches)
         if file is not None or line != more:
             raise UserError(
                 "--resume takes every option from the study that it completes: give only -o DIR, "
@@ -267,7 +293,7 @@ def study(
         _resume(folder, more, require or [], force=force, dry_run=dry_run)
         return
     if force:
-        raise UserError("--force needs --resume: give both, or neither")
+        raise UserError("--force needs --resume or --extend: give one of them, or leave it out")
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
     _start(options, folder, require or options.require, retry, dry_run)
@@ -301,6 +327,7 @@ def _start(
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
+    from nearpeak.study.history import History
     from nearpeak.study.prepare import prepare
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
@@ -323,14 +350,16 @@ def _start(
     if dry_run:
         _print_lines(plan, State(plan), expected_blocks(plan))
         return
-    journal = create(folder, machine, plan)
-    if not options.libraries:
-        say(
-            "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
-            " list` shows them)."
-        )
-    warn(machine.diagnoses, sys.stdout)
-    _run(folder, plan, journal, machine, requirements)
+    with contextlib.closing(create(folder, machine, plan)) as journal:
+        if not options.libraries:
+            say(
+                "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
+                " list` shows them)."
+            )
+        warn(machine.diagnoses, sys.stdout)
+        history = History(folder, plan)
+        session = _session(folder, plan, machine, history)
+        _run(folder, plan, journal, requirements, history, session)
 
 
 def _resume(
@@ -352,12 +381,61 @@ def _resume(
     check(requirements, planned(plan))
     if dry_run:
         history = History(folder, plan)
-        if amendment := _amendment(history, more):
-            history.state.feed(amendment)
-        _print_lines(plan, history.state, history.state.expected_blocks())
+        _print_rest(plan, history, _amendment(history, more))
         return
     plan, journal = reopen(folder)
-    _run(folder, plan, journal, discover(), requirements, more=more, force=force)
+    with contextlib.closing(journal):
+        history = History(folder, plan)
+        amendment = _amendment(history, more)
+        session = _session(folder, plan, discover(), history, force=force)
+        _show(plan, dry_run=False)
+        print(_session_words(session, history, amendment), flush=True)
+        _run(folder, plan, journal, requirements, history, session, amendment)
+
+
+def _extend(
+    folder: Path,
+    more: "Options",
+    required: list[str],
+    *,
+    force: bool,
+    retry: bool,
+    dry_run: bool,
+) -> None:
+    from nearpeak.machine.discover import discover
+    from nearpeak.results.requirements import check
+    from nearpeak.study.additions import choose_new, prepare_addition
+    from nearpeak.study.amendments import extend, what_follows
+    from nearpeak.study.folder import read_plan, reopen
+    from nearpeak.study.history import History
+    from nearpeak.study.programs import TOOLS
+    from nearpeak.study.subjects import planned
+
+    with contextlib.ExitStack() as opened:
+        plan = read_plan(folder)
+        if not dry_run:
+            plan, journal = reopen(folder)
+            opened.enter_context(contextlib.closing(journal))
+        before = History(folder, plan)
+        contenders = choose_new(plan, more.libraries, say)
+        machine = discover()
+        _session(folder, plan, machine, before, force=force)  # refused before anything is tried
+        blocks = before.state.begun_blocks
+        adds = prepare_addition(
+            plan, contenders, blocks, machine, TOOLS, say, retry=retry, dry_run=dry_run
+        )
+        amendment = extend(before.state, before.ended, adds, more.budget_seconds, more.launches)
+        plan = plan.grown(adds)
+        requirements = _requirements(required or plan.requirements)
+        check(requirements, planned(plan))
+        history = History(folder, plan)
+        _show(what_follows(plan, amendment), dry_run)
+        if dry_run:
+            _print_rest(plan, history, amendment)
+            return
+        session = _session(folder, plan, machine, history, force=force)
+        print(_session_words(session, history, amendment), flush=True)
+        _run(folder, plan, journal, requirements, history, session, amendment)
 
 
 def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
@@ -377,6 +455,14 @@ def _show(plan: "Plan", dry_run: bool) -> None:
     print("\n".join(lines), file=sys.stderr if dry_run else sys.stdout, flush=True)
 
 
+def _print_rest(plan: "Plan", history: "History", amendment: "AmendmentRecord | None") -> None:
+    """What another session would run."""
+    history.state.begin_session()
+    if amendment:
+        history.state.feed(amendment)
+    _print_lines(plan, history.state, history.state.expected_blocks())
+
+
 def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
     """What is left of so many first blocks."""
     from nearpeak.libraries.launch import shell_line
@@ -388,57 +474,52 @@ def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
             print(shell_line(make_command(plan, planned, TOOLS)))
 
 
+def _session(
+    folder: Path, plan: "Plan", machine: "Machine", history: "History", *, force: bool = False
+) -> "SessionRecord":
+    """The session that begins; UserError where it would be of another machine or software."""
+    from nearpeak.study import sessions
+    from nearpeak.study.programs import TOOLS
+
+    fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
+    return sessions.begin(folder, fingerprint, history.session, force=force)
+
+
 def _run(
     folder: Path,
     plan: "Plan",
     journal: "StudyJournal",
-    machine: "Machine",
     requirements: "list[Requirement]",
-    *,
-    more: "Options | None" = None,
-    force: bool = False,
+    history: "History",
+    session: "SessionRecord",
+    amendment: "AmendmentRecord | None" = None,
 ) -> None:
-    """Runs the study and makes its report; exits with 1 when not all is well, or by a signal.
-
-    `more`: it is resumed, with what these options add to it.
-    """
+    """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
     from nearpeak.journal import resume_study
     from nearpeak.report.sessions import blocks_lacking
     from nearpeak.results.requirements import judge
-    from nearpeak.study import sessions
     from nearpeak.study.forecast import MORE_SECONDS, sentence
-    from nearpeak.study.history import History
     from nearpeak.study.journal import cannot_write
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
     from nearpeak.study.subjects import planned
 
+    with make_progress(plan) as progress:
+        study = StudyRun(folder, plan, journal, TOOLS, progress, session, history, amendment)
+        end = study.run()
+    ended = "interrupted" if end.status == "interrupted" else "complete"
+    print(f"{ended}: {end.message}", flush=True)
+    if end.status == "imprecise" and (found := study.forecast()):
+        command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
+        print(sentence(found, command), flush=True)
     try:
-        history = History(folder, plan)
-        amendment = _amendment(history, more) if more else None
-        fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
-        session = sessions.begin(folder, fingerprint, history.session, force=force)
-        if more:
-            _show(plan, dry_run=False)
-            print(_session_words(session, history, amendment), flush=True)
-        with make_progress(plan) as progress:
-            study = StudyRun(folder, plan, journal, TOOLS, progress, session, history, amendment)
-            end = study.run()
-        ended = "interrupted" if end.status == "interrupted" else "complete"
-        print(f"{ended}: {end.message}", flush=True)
-        if end.status == "imprecise" and (found := study.forecast()):
-            command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
-            print(sentence(found, command), flush=True)
-        try:
-            results = _report(folder)
-        except (OSError, UserError) as error:
-            cause = error if isinstance(error, OSError) else error.__cause__
-            if isinstance(cause, OSError):
-                raise cannot_write(folder, cause) from None
-            raise
-    finally:
-        journal.close()
+        results = _report(folder)
+    except (OSError, UserError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError):
+            raise cannot_write(folder, cause) from None
+        raise
     if study.signal is not None:
         print(f"nearpeak: interrupted; complete it with: {resume_study(folder)}")
         raise typer.Exit(128 + study.signal)
@@ -455,7 +536,7 @@ def _session_words(
 
     before = count(history.state.begun_blocks, "block")
     line = f"session:    {session.session + 1} of this study, after {before}"
-    return f"{line}; adds blocks {words(amendment)}" if amendment else line
+    return f"{line}; adds {words(amendment)}" if amendment else line
 
 
 def _report(folder: Path) -> "Results":

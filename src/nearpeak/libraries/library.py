@@ -25,8 +25,10 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     abi: str  # "openmpi" or "mpich": which build of nearpeak-mpi fits
     prefix: Path
     origin: str  # "installed" (by us), "path", "prefix", "module" or "given"
-    launcher: Path = Path("mpirun")  # what starts its ranks
-    libmpi: Path = Path("libmpi.so")  # the shared library itself, named by its SONAME
+    # What starts its ranks. (Made anew each time, as a JSON Schema cannot state a path.)
+    launcher: Path = msgspec.field(default_factory=lambda: Path("mpirun"))
+    # The shared library itself, named by its SONAME.
+    libmpi: Path = msgspec.field(default_factory=lambda: Path("libmpi.so"))
     # What it needs in the environment beyond its family's: its module's, its catalogue entry's.
     env: dict[str, str] = {}
     network_only: Settings | None = None  # in place of its family's

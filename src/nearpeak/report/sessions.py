@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from nearpeak.numbers import count
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.results import Results, SessionInfo
-from nearpeak.terms.fingerprints import Fingerprint, changes
+from nearpeak.terms.fingerprints import Fingerprint, changes, common
 
 
 def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]:
@@ -19,10 +19,11 @@ def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]
 
 
 def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
-    """`driver nvidia: 550.1 -> 560.2` of everything that is not the same."""
+    """`driver nvidia: 550.1 -> 560.2` of everything that is not the same, but for libraries that
+    were added."""
     return [
         f"{change.part} {change.name}: {change.before} -> {change.now}"
-        for change in changes(earlier, later)
+        for change in changes(*common(earlier, later))
     ]
 
 

@@ -13,6 +13,7 @@ from nearpeak.observations.observed import Block, Session
 from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
+from nearpeak.terms.fingerprints import alike
 from nearpeak.terms.identity import Curve, Place, Who
 
 
@@ -83,13 +84,20 @@ def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) ->
 
 
 def _alike(cells: Iterable[Cell], sessions: Sequence[Session]) -> frozenset[int]:
-    """The sessions with one fingerprint in which most was measured, the first of several."""
+    """The sessions with fingerprints alike in which most was measured, the first of several."""
     measured = Counter(block.session for cell in cells for block in cell.blocks)
-    groups = [
-        frozenset(one.number for one in sessions if one.fingerprint == first.fingerprint)
-        for first in sessions
-    ]
+    groups = [frozenset(_with(first, sessions)) for first in sessions]
     return max(groups, key=lambda group: sum(measured[one] for one in group), default=frozenset())
+
+
+def _with(first: Session, sessions: Iterable[Session]) -> list[int]:
+    """The numbers of a session and of all that are like it, and like one another: later ones may
+    have more libraries, each of which stays as it is."""
+    group = [first]
+    for one in sessions:
+        if one is not first and all(alike(one.fingerprint, it.fingerprint) for it in group):
+            group.append(one)
+    return [one.number for one in group]
 
 
 def _pair(first: list[Cell], second: list[Cell], sessions: Collection[int]) -> Pair | None:

@@ -420,7 +420,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     fingerprint: dict[str, dict[str, str]]
     blocks: int = 0  # in which libraries were measured
     verdicts: bool = False  # whether verdicts rest on its blocks
-    added: str = ""  # how the study stood that blocks were added to; empty: none were
+    added: str = ""  # how the study stood that blocks were added to, and what was asked for
 
 
 class Rule(msgspec.Struct, kw_only=True):

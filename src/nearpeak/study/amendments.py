@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks that are added to a study after its plan was sealed: `--resume --budget`, `--launches`."""
+"""What is added to a study after its plan was sealed: blocks (`--resume --budget`, `--launches`),
+and what is measured in them besides (`--extend`)."""
+
+import math
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.numbers import count
-from nearpeak.study.planning import BUDGET_LOOKS
+from nearpeak.statistics.flips import blocks_needed
+from nearpeak.study.plan import Addition, Plan
+from nearpeak.study.planning import BUDGET_LOOKS, LOOKS
 from nearpeak.study.records import AmendmentRecord
 from nearpeak.study.state import State
 from nearpeak.terms.sizes import format_seconds
@@ -34,15 +41,67 @@ def amend(
         if not looks:
             raise UserError(f"a study has {BUDGET_LOOKS[-1]} blocks at most: begin another one")
     return AmendmentRecord(
-        reason=ended or CUT_OFF, budget_seconds=budget_seconds, looks=looks, every=bool(launches)
+        reason=ended or CUT_OFF,
+        budget_seconds=budget_seconds,
+        looks=looks,
+        every=bool(launches),
+        asked=" ".join(["--resume", *_how_much(budget_seconds, launches)]),
     )
+
+
+def extend(
+    state: State, ended: str, adds: Addition, budget_seconds: float | None, launches: int | None
+) -> AmendmentRecord:
+    """As `amend`, with contenders that are measured together with all that are there.
+
+    `launches`: so many blocks more; `budget_seconds`: so much time. Without any, as many blocks as
+    judge every two contenders, and no fewer than a new study has.
+    """
+    contenders = len(state.plan.contenders) + len(adds.contenders)
+    least = max(LOOKS[0], blocks_needed(math.comb(contenders, 2)))
+    blocks = [launches or least]
+    if budget_seconds is not None and launches is None:
+        blocks = sorted({max(look, least) for look in BUDGET_LOOKS})
+    named = [word for one in adds.contenders for word in ("--mpi", one.label)]
+    return AmendmentRecord(
+        reason=ended or CUT_OFF,
+        budget_seconds=budget_seconds,
+        looks=[state.begun_blocks + number for number in blocks],
+        every=True,
+        asked=" ".join(["--extend", *named, *_how_much(budget_seconds, launches)]),
+        adds=adds,
+    )
+
+
+def what_follows(plan: Plan, made: AmendmentRecord) -> Plan:
+    """A plan that has grown as that of a study of its new blocks alone, for its summary."""
+    first = min(one.since for one in made.adds.launches)
+    return msgspec.structs.replace(
+        plan,
+        looks=[look - first for look in made.looks],
+        budget_seconds=made.budget_seconds,
+        trial_seconds=0.0,
+        left_out=[],
+    )
+
+
+def _how_much(budget_seconds: float | None, launches: int | None) -> list[str]:
+    return [
+        *(("--budget", format_seconds(budget_seconds)) if budget_seconds is not None else ()),
+        *(("--launches", str(launches)) if launches is not None else ()),
+    ]
 
 
 def words(made: AmendmentRecord) -> str:
     """What it adds, for people."""
+    names = [one.label for one in made.adds.contenders]
+    what = " and ".join(filter(None, [", ".join(names), "blocks"]))
     parts = []
-    if made.every:
+    if names and len(made.looks) == 1:
+        blocks = made.looks[0] - min(one.since for one in made.adds.launches)
+        parts.append(f"until each new case has {count(blocks, 'launch')}")
+    elif made.every and not names:
         parts.append(f"until each case has {count(made.looks[-1], 'launch')}")
     if made.budget_seconds is not None:
         parts.append(f"for {format_seconds(made.budget_seconds)}")
-    return " or ".join(parts)
+    return f"{what} {' or '.join(parts)}"

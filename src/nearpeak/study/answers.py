@@ -8,7 +8,7 @@ import msgspec
 
 from nearpeak.study.commands import wanted_place
 from nearpeak.study.places import NO_PLACE, misplaced
-from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
+from nearpeak.study.plan import Group, LaunchId, Plan, PlannedLaunch, Template
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
@@ -32,11 +32,13 @@ _OfCase = CaseRecord | SamplesRecord | ProblemRecord
 Name = tuple[int, str, int]  # variant (its index), metric, size in bytes
 
 
-def launch_record(plan: Plan, planned: PlannedLaunch, command: str, started: str) -> LaunchRecord:
-    """How a launch of the plan begins."""
+def launch_record(
+    plan: Plan, planned: PlannedLaunch, number: int, command: str, started: str
+) -> LaunchRecord:
+    """How a launch of the plan begins, with this number."""
     who = plan.who(planned)
     return LaunchRecord(
-        launch=planned.launch,
+        launch=number,
         block=planned.block,
         role=planned.role,
         library=who.library,
@@ -84,9 +86,10 @@ class Templates:
         found = [(index, whole) for index, whole in self._known.get(key, []) if whole >= {*mine}]
         if not found or len(mine) != len({*mine}) or not mine:
             raise ValueError(f"launch {record.launch} is none of the plan's: {_words(record)}")
-        if record.launch // len(self._plan.launches) != record.block:
+        index = min(found, key=lambda one: len(one[1]))[0]
+        if record.launch < 0 or record.block < self._plan.launches[index].since:
             raise ValueError(f"launch {record.launch} is not of block {record.block}")
-        return min(found, key=lambda one: len(one[1]))[0]
+        return index
 
 
 def _measured(groups: Iterable[GroupRecord]) -> list[Measured]:
@@ -115,11 +118,13 @@ class Answers:
         self._plan = plan
         self._metrics = {one.name: one for each in plan.benchmarks for one in each.metrics}
         self._sessions = 0  # that have begun
+        self._blocks = 0  # of which a launch has begun
         self._templates = Templates(plan)
         self._variants = {
             (one.benchmark, one.buffers, Axes(one.axes)): number
             for number, one in enumerate(plan.variants)
         }
+        self.id = LaunchId(-1, -1)  # of the last launch that began
         self._launch: Template | None = None
         self._number = -1
         self._places = 0  # groups that have said where they ran
@@ -146,6 +151,8 @@ class Answers:
                 raise ValueError("it is of no session")
             if not record.looks or sorted({0, *record.looks}) != [0, *record.looks]:
                 raise ValueError(f"looks {record.looks} are no numbers of blocks that grow")
+            if any(one.since < self._blocks for one in record.adds.launches):
+                raise ValueError(f"it adds launches to the first {self._blocks} blocks")
         elif isinstance(record, LeftOutRecord):
             if not 0 <= record.spare < len(self._plan.spare):
                 raise ValueError(f"the plan has no spare {record.spare}")
@@ -189,8 +196,10 @@ class Answers:
                 f"launch {record.launch} is of session {record.session}, "
                 f"which is not the one that began last"
             )
-        template = self._plan.launches[self._templates.find(record)]
+        self.id = LaunchId(record.block, self._templates.find(record))
+        self._blocks = max(self._blocks, record.block + 1)
         groups = tuple(self._group(group) for group in record.groups)
+        template = self._plan.launches[self.id.template]
         self._launch = msgspec.structs.replace(template, groups=groups)
         self._number = record.launch
         self._places = 0

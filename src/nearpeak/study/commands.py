@@ -235,7 +235,7 @@ def _ceiling(
     ends = group_ends(path, group)
     if path.two_hosts:
         # Two hosts need somebody to start the far end: the first library's launcher does.
-        port = FIRST_PORT + (plan.seed + planned.launch) % PORTS
+        port = FIRST_PORT + planned.seed % PORTS
         where = ["--peer", str(ends[0].host), "--port", str(port)]
         if planned.adapter:
             where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", group.buffers]

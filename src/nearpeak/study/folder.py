@@ -10,7 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import make_output, put_whole
 from nearpeak.machine.machine import Machine
 from nearpeak.study.answers import Answers
-from nearpeak.study.journal import NAME, StudyJournal, cannot_write, read_records
+from nearpeak.study.journal import NAME, StudyJournal, cannot_write, grown, read_records
 from nearpeak.study.plan import SCHEMA, Plan
 
 PLAN = "plan.json"  # what makes a folder a study's
@@ -61,7 +61,8 @@ def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
 
 
 def read_plan(folder: Path) -> Plan:
-    """The plan of the study in `folder`; UserError when there is none that can be read."""
+    """The plan of the study in `folder`, with all that was added to it; UserError when there is
+    none that can be read."""
     file = folder / PLAN
     try:
         data = file.read_bytes()
@@ -71,8 +72,12 @@ def read_plan(folder: Path) -> Plan:
                 f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
                 "use the nearpeak that wrote it, or start anew in another folder"
             )
-        return msgspec.json.decode(data, type=Plan, dec_hook=lambda kind, text: kind(text))
+        plan = msgspec.json.decode(data, type=Plan, dec_hook=lambda kind, text: kind(text))
     except OSError as error:
-        raise UserError(f"no study to resume in {folder} ({file.name}: {error.strerror})") from None
+        raise UserError(
+            f"there is no study in {folder} ({file.name}: {error.strerror}): give the folder that "
+            "`nearpeak study` wrote"
+        ) from None
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is not a plan ({error}): start anew in another folder") from None
+    return grown(plan, folder) if (folder / NAME).exists() else plan

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """records.jsonl, the truth of a study: sealed records, appended as they happen."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from nearpeak import journal
 from nearpeak.errors import UserError
 from nearpeak.journal import CannotWriteError, whole_lines
-from nearpeak.study.records import SCHEMA, Record, StudyRecord
+from nearpeak.study.plan import Plan
+from nearpeak.study.records import READABLE, AmendmentRecord, Record, StudyRecord
 from nearpeak.study.seal import Seal, check_files
 
 NAME = "records.jsonl"
+_AMENDMENT = f'{{"record":"{AmendmentRecord.__struct_config__.tag}"'.encode()
 
 
 def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
@@ -27,7 +31,7 @@ class StudyJournal:
         """Opens or creates the file; UserError when it cannot be, or when another study has it."""
         file = folder / NAME
         self._lines = journal.Journal(file, journal.resume_study(folder))
-        self._encode = msgspec.json.Encoder().encode
+        self._encode = msgspec.json.Encoder(enc_hook=str).encode
         self._seal = Seal(file.read_bytes())
 
     def append(self, record: Record, *, sync: bool = False) -> None:
@@ -52,24 +56,51 @@ def read_records(
     record, fails the check or is not as it was written (its number is named).
     """
     file = folder / NAME
-    decode = msgspec.json.Decoder(Record).decode
+    decode = msgspec.json.Decoder(Record, dec_hook=_decode_path).decode
     seal = Seal()
     for number, line in enumerate(_lines(file), start=1):
         if number == 1:
             _check_schema(file, line)
-        try:
+        with _believing(file, number):
             record = decode(line)
             check(record)
             seal.check(line, record)
             seal.take(line)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise UserError(
-                f"{file} line {number} cannot be believed ({error}): take the study's folder "
-                "from a copy made before, or start a new study in another folder"
-            ) from None
         if isinstance(record, StudyRecord):
             check_files(folder, record)
         yield record
+
+
+def grown(plan: Plan, folder: Path) -> Plan:
+    """A plan as it was written first, with all that was added to it since; UserError as of
+    `read_records`, which checks what is added, too."""
+    file = folder / NAME
+    decode = msgspec.json.Decoder(AmendmentRecord, dec_hook=_decode_path).decode
+    for number, line in enumerate(_lines(file), start=1):
+        if number == 1:
+            _check_schema(file, line)
+        if line.startswith(_AMENDMENT):
+            with _believing(file, number):
+                plan = plan.grown(decode(line).adds)
+    return plan
+
+
+@contextlib.contextmanager
+def _believing(file: Path, number: int) -> Iterator[None]:
+    """UserError for a line that cannot be."""
+    try:
+        yield
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UserError(
+            f"{file} line {number} cannot be believed ({error}): take the study's folder "
+            "from a copy made before, or start a new study in another folder"
+        ) from None
+
+
+def _decode_path(kind: type, value: Any) -> Any:
+    if kind is Path:
+        return Path(value)
+    raise NotImplementedError(kind)
 
 
 def _lines(file: Path) -> Iterator[bytes]:
@@ -82,7 +113,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _check_schema(file: Path, line: bytes) -> None:
-    """UserError where the first record is none of this schema."""
+    """UserError where the first record is of none of these schemas."""
     try:
         first = msgspec.json.decode(line)
         schema = first["schema"]
@@ -92,8 +123,9 @@ def _check_schema(file: Path, line: bytes) -> None:
         raise UserError(f"{file} does not start with a study record: choose a study folder") from (
             None
         )
-    if schema != SCHEMA:
+    if schema not in READABLE:
         raise UserError(
-            f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
+            f"{file} has schema {schema}, this nearpeak reads schema "
+            f"{' and '.join(map(str, READABLE))}: "
             "use the nearpeak that wrote it, or start anew in another folder"
         )

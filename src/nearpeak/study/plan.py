@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plan.json: what a study is going to run. Enough to resume it and to make its report."""
+"""plan.json: what a study is going to run. Enough to resume it and to make its report.
+
+A plan grows by additions, which are recorded (`AmendmentRecord`): contenders, variants and launches
+are appended, and none is ever renumbered.
+"""
 
 import random
 import uuid
 from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -88,6 +92,7 @@ class Template(msgspec.Struct, kw_only=True, frozen=True):
     contender: int | None = None  # index into Plan.contenders
     groups: tuple[Group, ...]
     adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
+    since: int = 0  # the first block that has it
 
     @property
     def variants(self) -> tuple[int, ...]:
@@ -106,16 +111,36 @@ class Template(msgspec.Struct, kw_only=True, frozen=True):
         return msgspec.structs.replace(self, groups=left) if left else None
 
 
+class LaunchId(NamedTuple):
+    """Which launch of a plan one is, however often it was tried."""
+
+    block: int
+    template: int  # index into Plan.launches
+
+
 class PlannedLaunch(Template, kw_only=True, frozen=True):
     """One launch of a template, or of a part of it, in the order of measurement."""
 
     template: int  # index into Plan.launches
-    launch: int  # counts through all blocks
     block: int
     seed: int
     slot_ms: float
     least_samples: int = LEAST_SAMPLES  # of a case, however long one takes
     methods: tuple[str, ...] = ()  # of a ceiling: these alone; empty: all that there are
+
+    @property
+    def id(self) -> LaunchId:
+        """Its identity."""
+        return LaunchId(self.block, self.template)
+
+
+class Addition(msgspec.Struct, kw_only=True, frozen=True):
+    """What a plan grows by: each list is appended to the one of its name."""
+
+    contenders: list[Contender] = []
+    variants: list[Variant] = []
+    launches: list[Template] = []
+    awareness: list[Awareness] = []
 
 
 class Plan(msgspec.Struct, kw_only=True):
@@ -168,6 +193,16 @@ class Plan(msgspec.Struct, kw_only=True):
                 raise ValueError(f"there is no contender {launch.contender}")
             if not all(0 <= number < len(self.variants) for number in launch.variants):
                 raise ValueError(f"there are no variants {launch.variants}")
+
+    def grown(self, by: Addition) -> "Plan":
+        """The plan with an addition; ValueError where that names what neither of them has."""
+        return msgspec.structs.replace(
+            self,
+            contenders=[*self.contenders, *by.contenders],
+            variants=[*self.variants, *by.variants],
+            launches=[*self.launches, *by.launches],
+            awareness=[*self.awareness, *by.awareness],
+        )
 
     def sizes_of(self, benchmark: Benchmark) -> list[int]:
         """Bytes of the messages that libraries are measured at; the problems of an application."""
@@ -240,12 +275,9 @@ class Plan(msgspec.Struct, kw_only=True):
     def block(self, number: int) -> list[PlannedLaunch]:
         """The launches of a block in an order of its own, which seed and number alone decide."""
         chance = random.Random(f"{self.seed} block {number}")
-        indexes = list(range(len(self.launches)))
+        indexes = [index for index, one in enumerate(self.launches) if one.since <= number]
         chance.shuffle(indexes)
-        return [
-            self.planned(index, number * len(indexes) + position, number, chance.getrandbits(31))
-            for position, index in enumerate(indexes)
-        ]
+        return [self.planned(LaunchId(number, index), chance.getrandbits(31)) for index in indexes]
 
     def _chance(self, block: int, group: Group) -> float:
         """What the groups of a launch are ordered by: the same in all launches of a block."""
@@ -253,8 +285,9 @@ class Plan(msgspec.Struct, kw_only=True):
         words = f"{self.seed} group {block} {group.buffers} {group.axes} {few}"
         return random.Random(words).random()
 
-    def planned(self, template: int, launch: int, block: int, seed: int) -> PlannedLaunch:
-        """A launch of a template, as it is measured where nothing else was decided."""
+    def planned(self, launch: LaunchId, seed: int) -> PlannedLaunch:
+        """A launch as it is measured where nothing else was decided."""
+        block, template = launch
         places = {name: place for place, name in enumerate(self.order(block))}
         made = self.launches[template]
         groups = [
@@ -272,8 +305,8 @@ class Plan(msgspec.Struct, kw_only=True):
             contender=made.contender,
             groups=tuple(sorted(groups, key=lambda group: self._chance(block, group))),
             adapter=made.adapter,
+            since=made.since,
             template=template,
-            launch=launch,
             block=block,
             seed=seed,
             slot_ms=self.slot_ms,

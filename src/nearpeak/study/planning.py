@@ -6,6 +6,9 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
@@ -32,6 +35,7 @@ from nearpeak.study.plan import (
     LEAST_SAMPLES,
     PILOT_BLOCKS,
     SCHEMA,
+    Addition,
     Contender,
     Group,
     Plan,
@@ -79,6 +83,7 @@ LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
 
 Runs = Callable[[Contender, Variant], bool]
+Numbered = tuple[int, Variant]  # with its index into Plan.variants
 
 
 def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
@@ -120,25 +125,35 @@ def none_alone(_contender: Contender, _variant: Variant) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Suits:
+    """Which contenders are measured in which variants."""
+
+    runs: Runs = all_run  # whether one is at all
+    alone: Runs = none_alone  # in launches of their own, as it is not safe behind others
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before a plan is made."""
+
+    suits: Suits = Suits()
+    perftest: bool = False  # its programs are there: without them no ceilings over RDMA adapters
+    deviation: float = DEVIATION  # of launch medians, relative, until some were measured
+    trial_seconds: float = 0.0  # of the budget, that are spent before the first launch
+
+
 def make_plan(
     options: Options,
     contenders: Sequence[Contender],
     variants: Sequence[Variant],
     paths: Sequence[DataPath],
     benchmarks: Sequence[Benchmark],
-    runs: Runs = all_run,
-    perftest: bool = False,
-    deviation: float = DEVIATION,
-    trial_seconds: float = 0.0,
-    alone: Runs = none_alone,
+    known: Known = Known(),
 ) -> Plan:
     """A plan for these options; with a budget, fitted to it (`fit`).
 
-    A variant is measured on the paths that it fits, with the contenders that `runs` says;
-    ceilings over RDMA adapters with `perftest` alone. `benchmarks`: those of the variants.
-    `deviation`: of launch medians, relative, taken for granted until some were measured.
-    `trial_seconds`: of the budget, that are spent before the first launch.
-    `alone`: what a contender has launches of their own for, as it is not safe behind others.
+    A variant is measured on the paths that it fits. `benchmarks`: those of the variants.
 
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
@@ -170,9 +185,9 @@ def make_plan(
         variants=[],
         paths=[],
         launches=[],
-        perftest=perftest,
-        deviation=deviation,
-        trial_seconds=trial_seconds,
+        perftest=known.perftest,
+        deviation=known.deviation,
+        trial_seconds=known.trial_seconds,
         problem_sizes=_problem_sizes(variants, benchmarks, options),
     )
 
@@ -185,7 +200,7 @@ def make_plan(
         plan.few_sizes = _few(plan, options)
         if sizes:
             plan.sizes = sorted({*sizes, KEPT_SIZE})
-        plan.launches = [one for path in paths for one in _launches(plan, runs, alone, path)]
+        plan.launches = [one for path in paths for one in _launches(plan, known.suits, path)]
         plan.plateaus = _plateaus(plan)
 
     hold(variants, paths, None)
@@ -255,6 +270,25 @@ def _looks(options: Options, contenders: int) -> list[int]:
     return sorted({max(look, least) for look in looks})
 
 
+def added(
+    plan: Plan,
+    contenders: Sequence[Contender],
+    variants: Sequence[Variant],
+    suits: Suits,
+    since: int,
+) -> Addition:
+    """What contenders add to a plan, with variants that it lacks: launches from a block on."""
+    whole = plan.grown(Addition(contenders=[*contenders], variants=[*variants]))
+    launches = [
+        msgspec.structs.replace(launch, since=since)
+        for path in whole.paths
+        for fitting in [_fitting(whole, path)]
+        for number in range(len(plan.contenders), len(whole.contenders))
+        for launch in _of_contender(whole, suits, path, number, fitting)
+    ]
+    return Addition(contenders=[*contenders], variants=[*variants], launches=launches)
+
+
 def _budget(options: Options) -> float | None:
     """Seconds; what was asked for in part takes as long as it does."""
     free = options.nothing_asked and not options.launches and not options.all_pairs
@@ -299,14 +333,25 @@ def _limit(plan: Plan) -> float:
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _launches(plan: Plan, runs: Runs, alone: Runs, path: DataPath) -> Iterator[Template]:
+def _launches(plan: Plan, suits: Suits, path: DataPath) -> Iterator[Template]:
     """What a block measures on a path: its ceilings, and every contender in every variant."""
-    fitting = [
+    fitting = _fitting(plan, path)
+    yield from _ceilings(plan, path, fitting)
+    for number in range(len(plan.contenders)):
+        yield from _of_contender(plan, suits, path, number, fitting)
+
+
+def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
+    """The variants that something is measured for on a path."""
+    return [
         (number, variant)
         for number, variant in enumerate(plan.variants)
         if _has_part(path, plan.benchmark(variant), variant.buffers)
         and (not plan.few_sizes or _is_wanted(path, plan.benchmark(variant), variant))
     ]
+
+
+def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterator[Template]:
     held = [
         (state_of(variant.axes), buffers)
         for _, variant in fitting
@@ -325,18 +370,25 @@ def _launches(plan: Plan, runs: Runs, alone: Runs, path: DataPath) -> Iterator[T
         for buffers in sorted({buffers for state, buffers in held if state == USUAL_STATE}):
             group = Group(axes=dict(USUAL_STATE), buffers=buffers)
             yield Template(role="ceiling", path=path.id, groups=(group,), adapter=path.adapter)
-    for number, contender in enumerate([] if path.ceilings_only else plan.contenders):
-        mine = [
-            (index, variant)
-            for index, variant in fitting
-            if runs(contender, variant)
-            and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
-            and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
-        ]
-        safe = [one for one in mine if not alone(contender, one[1])]
-        for together in [*_together(plan, path, safe), *([one] for one in mine if one not in safe)]:
-            groups = _groups(plan, together)
-            yield Template(role="mpi", path=path.id, contender=number, groups=tuple(groups))
+
+
+def _of_contender(
+    plan: Plan, suits: Suits, path: DataPath, number: int, fitting: Sequence[Numbered]
+) -> Iterator[Template]:
+    if path.ceilings_only:
+        return
+    contender = plan.contenders[number]
+    mine = [
+        (index, variant)
+        for index, variant in fitting
+        if suits.runs(contender, variant)
+        and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
+        and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
+    ]
+    safe = [one for one in mine if not suits.alone(contender, one[1])]
+    for together in [*_together(plan, path, safe), *([one] for one in mine if one not in safe)]:
+        groups = _groups(plan, together)
+        yield Template(role="mpi", path=path.id, contender=number, groups=tuple(groups))
 
 
 def _has_part(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
@@ -371,9 +423,6 @@ def between_gpus(path: DataPath, buffers: str) -> bool:
     """Whether ranks on a path have a GPU of this host each and buffers there, as NCCL asks."""
     own = len({end.gpu for end in path.ends}) == len(path.ends)
     return set(buffers.split(",")) == {"D"} and own and not path.two_hosts and not path.shares_gpu
-
-
-Numbered = tuple[int, Variant]  # with its index into Plan.variants
 
 
 def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:

@@ -19,8 +19,8 @@ from nearpeak.study.contenders import choose_contenders, found_beside_mpi
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import Options
 from nearpeak.study.paths import check_hosts, gpu_path, paths_within, select_paths
-from nearpeak.study.plan import Contender, Plan
-from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, make_plan
+from nearpeak.study.plan import Contender, Plan, Variant
+from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, make_plan
 from nearpeak.study.programs import Programs, build_programs
 from nearpeak.study.variants import Asked, Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
@@ -57,9 +57,25 @@ def prepare(
     gate = Gate(programs.described, machine, where, tools, folder, say, retry, not dry_run)
     plan = gate.settle(wish.plan)
     if not any(launch.role == "mpi" for launch in plan.launches):
-        names = ", ".join(contender.label for contender in contenders)
-        raise UserError(f"{names} cannot measure anything of what was asked for: choose others")
+        raise measures_nothing(contenders)
     return machine, plan
+
+
+def measures_nothing(contenders: Sequence[Contender]) -> UserError:
+    """That these were in vain."""
+    names = ", ".join(contender.label for contender in contenders)
+    return UserError(f"{names} cannot measure anything of what was asked for: choose others")
+
+
+def suits(known: Awarenesses, programs: Programs, asked: Sequence[Variant]) -> Suits:
+    """Who is measured in what, by what trials found and what programs have; `asked`: the variants
+    that the user asked for."""
+    return Suits(
+        lambda contender, variant: (
+            known.runs(contender, variant, asked) and programs.measure(contender, variant)
+        ),
+        known.alone,
+    )
 
 
 def look(options: Options, say: Callable[[str], None]) -> tuple[list[Contender], Machine]:
@@ -92,14 +108,12 @@ class Wish:
             known.with_staging(self.contenders, variants),
             self.asked.paths,
             self.programs.described.benchmarks,
-            lambda contender, variant: (
-                known.runs(contender, variant, variants)
-                and self.programs.measure(contender, variant)
+            Known(
+                suits=suits(known, self.programs, variants),
+                perftest=has_perftest(),
+                deviation=VIRTUAL_DEVIATION if self.virtual else DEVIATION,
+                trial_seconds=seconds,
             ),
-            has_perftest(),
-            VIRTUAL_DEVIATION if self.virtual else DEVIATION,
-            seconds,
-            known.alone,
         )
         plan.awareness = list(found)
         return plan

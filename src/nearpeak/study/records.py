@@ -7,12 +7,13 @@ from typing import Any, Literal
 import msgspec
 
 from nearpeak.machine.states import State
-from nearpeak.study.plan import Role
+from nearpeak.study.plan import Addition, Role
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case
 from nearpeak.terms.work import Work
 
-SCHEMA = 4
+SCHEMA = 5
+READABLE = (4, 5)  # in 4 the tries of a launch shared its number
 
 
 Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]
@@ -39,7 +40,7 @@ class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="session"):
-    """A run of the study begins: the first one, and every --resume."""
+    """A run of the study begins: the first one, and every --resume and --extend."""
 
     session: int  # 0, 1, ...
     started: str
@@ -49,12 +50,14 @@ class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sessi
 
 
 class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment"):
-    """Blocks are added to a study that ended or was cut off, by the session that began last."""
+    """The plan of a study that ended or was cut off grows, by the session that began last."""
 
-    reason: str  # how the study stood that they are added to
+    reason: str  # how the study stood that it is added to
     budget_seconds: float | None  # for all that follows; None: as long as it takes
     looks: list[int]  # Plan.looks from now on
     every: bool  # what was precise enough is launched again, too
+    asked: str = ""  # what was asked for: options of `nearpeak study`
+    adds: Addition = Addition()  # besides blocks
     digest: str = ""  # of all lines up to this one (study/seal.py)
 
 
@@ -82,9 +85,10 @@ class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
-    """A launch begins. When an id begins twice (after --resume), the last one counts."""
+    """A launch begins: a try of what its block launches once. Of several the last that was not cut
+    off counts."""
 
-    launch: int
+    launch: int  # counts the tries of a study
     block: int
     role: Role
     library: str  # "" for a ceiling

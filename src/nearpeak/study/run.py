@@ -191,9 +191,10 @@ class StudyRun:
     def _leave_out(self, block: int) -> None:
         """Leaves out what the budget does not hold six launches of. Behind the pilot nothing: most
         of its launches would have been in vain. Before it is over, what is guessed of one block
-        must be well beyond the budget."""
+        must be well beyond the budget. Of a block that was begun it was decided then."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
-        if self._amendment or budget is None or not 0 < block <= PILOT_BLOCKS:
+        first = max(1, self._state.begun_blocks)
+        if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
         spent = self._spent()
         most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent
@@ -223,17 +224,18 @@ class StudyRun:
         )
 
     def _run_launch(self, planned: PlannedLaunch) -> None:
-        log = Path("logs") / f"{planned.launch:04d}.log"
+        number = self._state.next_launch
+        log = Path("logs") / f"{number:04d}.log"
         jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
         self._progress.begin(planned, self._time_left(planned.block))
         plain = make_command(self._plan, planned, self._tools)
-        begin = launch_record(self._plan, planned, shell_line(plain), utc_now())
+        begin = launch_record(self._plan, planned, number, shell_line(plain), utc_now())
         begin.session = self._session.session
         begin.state = launch_state(self._states, self._plan, planned)
         self._answers.take(begin)
         self._record(begin)
         command = make_command(self._plan, planned, self._tools, jsonl)
-        reader = _Reader(planned.launch, self._answers, jsonl, self._record)
+        reader = _Reader(number, self._answers, jsonl, self._record)
         # What an earlier try left must not be taken for this one's.
         with self._writing():
             jsonl.unlink(missing_ok=True)
@@ -246,7 +248,7 @@ class StudyRun:
         if self._state.failures_with(planned, status) == GIVE_UP_AFTER and status != "interrupted":
             message += f"{GIVEN_UP} {GIVE_UP_AFTER} failures in a row without a sample"
         end = LaunchEndRecord(
-            launch=planned.launch,
+            launch=number,
             status=status,
             exit_status=outcome.exit_status,
             seconds=round(outcome.seconds, 3),

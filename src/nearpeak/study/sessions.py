@@ -28,7 +28,7 @@ from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_place
 from nearpeak.study.plan import Contender, Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
-from nearpeak.terms.fingerprints import PROGRAM, changes, shown
+from nearpeak.terms.fingerprints import PROGRAM, changes, common, shown
 
 PARTS = ("machine", "driver", "library", "build")
 
@@ -55,8 +55,9 @@ def begin(
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
-    """What is not the same, like `driver nvidia: 580.159 -> 590.1`."""
-    found = list(changes(*(msgspec.to_builtins(one) for one in (before, now))))
+    """What is not the same, like `driver nvidia: 580.159 -> 590.1`, but for libraries that are
+    added."""
+    found = list(changes(*common(*(msgspec.to_builtins(one) for one in (before, now)))))
     found.sort(key=lambda change: (PARTS.index(change.part), change.name))
     return [
         f"{change.part} {printable(change.name)}: " + " -> ".join(shown(change.before, change.now))

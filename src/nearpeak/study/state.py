@@ -14,7 +14,7 @@ from nearpeak.study.answers import Templates, believes
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.plan import PILOT_BLOCKS, Group, Plan, PlannedLaunch, Spare
+from nearpeak.study.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     AmendmentRecord,
     CaseRecord,
@@ -24,6 +24,8 @@ from nearpeak.study.records import (
     ProblemRecord,
     Record,
     SamplesRecord,
+    SessionRecord,
+    StudyEndRecord,
     case_of,
 )
 from nearpeak.study.stages import (
@@ -34,6 +36,7 @@ from nearpeak.study.stages import (
 )
 from nearpeak.terms.identity import Axes, Case
 from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.terms.path import DataPath
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
 
@@ -76,8 +79,13 @@ class State:
         self.looks = plan.looks  # and, as the next one, what was added to the plan
         self.budget_seconds = plan.budget_seconds  # for `seconds`
         self.seconds = plan.trial_seconds  # of trials, and of all launches that ended
+        self.amended = False  # whether the plan has grown
         self.begun_blocks = 0  # of which a launch began
-        self.ended: dict[int, str] = {}  # launch -> status
+        self.next_launch = 0  # the number that the next one has
+        self._over: dict[LaunchId, int] = {}  # launches -> the session that they ended in
+        self._closed = 0  # so many first blocks have all launches that they were to have
+        self._not_wanted: set[LaunchId] = set()  # those that these have not
+        self._linked = linked(plan.paths)
         self._templates = Templates(plan)
         self._begun: LaunchRecord | None = None
         self._open: list[SamplesRecord] = []
@@ -95,14 +103,19 @@ class State:
         self._passed: dict[Unit, list[range]] = defaultdict(list)  # blocks without it, before
         self._spared: set[int] = set()  # indices into Plan.spare: what was left out
         self._choice: Choice | None = None
-        self._over = 0  # so many first blocks are over
+        self._least_blocks = LEAST_LAUNCHES  # that are run whatever the budget
+        self._whole = 0  # so many first blocks are over
         self._looked: set[int] = set()
 
     def feed(self, record: Record) -> None:
         """Takes in one record."""
-        if isinstance(record, LaunchRecord):
+        if isinstance(record, SessionRecord):
+            self.begin_session()
+        elif isinstance(record, LaunchRecord):
             self._begun, self._open, self._problems, self._case = record, [], [], None
+            self._close(record.block)
             self.begun_blocks = max(self.begun_blocks, record.block + 1)
+            self.next_launch = max(self.next_launch, record.launch + 1)
         elif isinstance(record, SamplesRecord):
             self._open.append(record)
         elif isinstance(record, ProblemRecord):
@@ -116,13 +129,42 @@ class State:
         elif isinstance(record, LeftOutRecord):
             self._leave_out(self.plan.spare[record.spare], record.block)
             self._spared.add(record.spare)
+        elif isinstance(record, StudyEndRecord) and record.status != "interrupted":
+            self._close(self.begun_blocks)
+
+    def _close(self, blocks: int) -> None:
+        """So many first blocks are followed by another one, or by the end of the study: what was
+        launched of them is what was to be, even where today it would be judged otherwise."""
+        for number in range(self._closed, blocks):
+            planned = self.plan.block(number)
+            self._not_wanted |= {one.id for one in planned if one.id not in self._over}
+        self._closed = max(self._closed, blocks)
+
+    def begin_session(self) -> None:
+        """What is compared was measured in one session of one block. So where a block was cut off
+        in the middle of a path, what is over there is to be run again, with what is left."""
+        self._look(self.begun_blocks)
+        self._chosen()
+        for number in range(self.begun_blocks):
+            block = self.plan.block(number)
+            for paths in self._linked:
+                self._join([planned for planned in block if planned.path in paths])
+
+    def _join(self, block: Sequence[PlannedLaunch]) -> None:
+        """Forgets which of these launches are over, unless all are, in one session."""
+        over = [planned for planned in block if planned.id in self._over]
+        sessions = {self._over[planned.id] for planned in over}
+        if over and (len(sessions) > 1 or any(map(self._is_left, block))):
+            for planned in over:
+                del self._over[planned.id]
+                self._whole = min(self._whole, planned.block)
 
     @property
     def whole_blocks(self) -> int:
         """The first blocks of which nothing is left."""
         self._look(self.begun_blocks)
         self._is_over(self.begun_blocks)
-        return min(self._over, self.begun_blocks)
+        return min(self._whole, self.begun_blocks)
 
     def failures_with(self, planned: PlannedLaunch, status: str) -> int:
         """Failures in a row of what the running launch fails in without a sample, if it has ended
@@ -152,10 +194,10 @@ class State:
     def may_run(self, block: int, seconds: float) -> bool:
         """Whether the budget holds a block behind which so many seconds are spent.
 
-        The first two are run in any case; the six that the plan was fitted to may take longer than
-        guessed.
+        The first two are run in any case, as are the first two with what was added, and one that
+        was begun is completed; the six that the plan was fitted to may take longer than guessed.
         """
-        if self.budget_seconds is None or block < LEAST_LAUNCHES:
+        if self.budget_seconds is None or block < max(self._least_blocks, self.begun_blocks):
             return True
         fitted = block < LEAST_BLOCKS and self.budget_seconds == self.plan.budget_seconds
         return seconds <= self.budget_seconds * (OVERTIME if fitted else 1.0)
@@ -226,7 +268,7 @@ class State:
 
     def forecast(self) -> Forecast | None:
         """What was reached, and what more time would bring; None where nothing more is needed."""
-        block = self._over
+        block = self._whole
         while block < self.looks[-1] and not self.remaining(block):
             block += 1
         remaining = self.remaining(block)
@@ -278,15 +320,31 @@ class State:
 
     def _amend(self, record: AmendmentRecord) -> None:
         """What was judged precise before is launched again, if at all, from the next block on."""
+        self.amended = True
         first = self.begun_blocks
         self._look(first)
-        self._over = min(self._over, first)
+        self._whole = min(self._whole, first)
         self.looks = record.looks
         more = record.budget_seconds
         self.budget_seconds = None if more is None else self.seconds + more
-        if record.every:
-            for unit in [one for one in self._done if not self._is_given_up(one)]:
-                self._passed[unit].append(range(self._done.pop(unit), first))
+        if record.adds.launches:
+            self._least_blocks = first + LEAST_LAUNCHES
+        for unit in self._precise_ones() if record.every else ():
+            self._passed[unit].append(range(self._done.pop(unit), first))
+
+    def _precise_ones(self) -> list[Unit]:
+        """What is done because it was judged precise, and neither given up nor left out; with the
+        ceilings of any of it."""
+        spared = [self.plan.spare[number] for number in self._spared]
+        found = [
+            unit
+            for unit in self._of("mpi")
+            if unit in self._done
+            and not self._is_given_up(unit)
+            and not any(self._is_part(unit, spare) for spare in spared)
+        ]
+        ceilings = [unit for unit in self._of("ceiling") if unit in self._done]
+        return found + [one for one in ceilings if {*found} & {*self._users(one.template)}]
 
     def _leave_out(self, spare: Spare, block: int) -> None:
         """And the ceilings of what is not measured any more."""
@@ -313,7 +371,7 @@ class State:
     def _take_in(self, begun: LaunchRecord, record: LaunchEndRecord) -> None:
         samples = self._open
         template = self._templates.find(begun)
-        self.ended[record.launch] = record.status
+        self._over[LaunchId(begun.block, template)] = begun.session
         kind = kind_of(self.plan, self.plan.launches[template])
         least = least_samples(self.plan, kind, begun.block)
         slot_ms = begun.slot_ms or self.plan.slot_ms
@@ -365,6 +423,12 @@ class State:
     def _add_medians(
         self, template: int, begun: LaunchRecord, samples: Iterable[SamplesRecord]
     ) -> None:
+        """In the place of those of an earlier try."""
+        for unit in _units(template, self.plan.launches[template].variants):
+            for case, cell in list(self._cells[unit].items()):
+                cell.medians = [one for one in cell.medians if one.block != begun.block]
+                if not cell.medians:
+                    del self._cells[unit][case]
         for one in samples:
             unit = Unit(template, self._variant(one))
             cell = self._cells[unit].setdefault(case_of(one, one.metric), Cell(one.better))
@@ -400,14 +464,18 @@ class State:
 
     def _is_over(self, blocks: int) -> bool:
         """Whether nothing is left of so many first blocks."""
-        while self._over < blocks and not any(map(self._is_left, self.plan.block(self._over))):
-            self._over += 1
-        return self._over >= blocks
+        while self._whole < blocks and not any(map(self._is_left, self.plan.block(self._whole))):
+            self._whole += 1
+        return self._whole >= blocks
 
     def _is_left(self, planned: PlannedLaunch) -> bool:
-        return planned.launch not in self.ended and not all(
-            self._is_done(unit, planned.block)
-            for unit in _units(planned.template, planned.variants)
+        return (
+            planned.id not in self._over
+            and planned.id not in self._not_wanted
+            and not all(
+                self._is_done(unit, planned.block)
+                for unit in _units(planned.template, planned.variants)
+            )
         )
 
     def _rivals(self) -> list[list[Unit]]:
@@ -440,8 +508,10 @@ class State:
         ]
 
     def _is_done(self, unit: Unit, block: int) -> bool:
-        template, _ = unit
-        local = self.plan.find_path(self.plan.launches[template].path).transport == "local"
+        launch = self.plan.launches[unit.template]
+        if block < launch.since:
+            return True
+        local = self.plan.find_path(launch.path).transport == "local"
         if local and block >= LEAST_BLOCKS:
             return True
         if any(block in passed for passed in self._passed[unit]):
@@ -456,6 +526,19 @@ def _precise_together(cells: Sequence[Cell], look: int) -> bool:
     sessions = [known[0][block].session for block in blocks]
     values = [[one[block].value for block in blocks] for one in known]
     return all_precise(values, cells[0].better, sessions)
+
+
+def linked(paths: Sequence[DataPath]) -> list[set[str]]:
+    """The ids of paths, together where figures of the ones rest on what is measured on others: of
+    more than two ends on the paths between some of them."""
+    found: list[set[str]] = []
+    for path in paths:
+        own = {path.id, *(one.id for one in paths if path.holds(one))}
+        for others in [one for one in found if one & own]:
+            found.remove(others)
+            own |= others
+        found.append(own)
+    return found
 
 
 def _units(template: int, variants: Sequence[int]) -> list[Unit]:

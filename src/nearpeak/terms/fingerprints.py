@@ -32,6 +32,35 @@ def changes(before: Fingerprint, now: Fingerprint) -> Iterator[Change]:
                 yield Change(part, name, *values)
 
 
+def common(one: Fingerprint, other: Fingerprint) -> tuple[Fingerprint, Fingerprint]:
+    """Both without what is of libraries, or settings of them, that only one of them has: a library
+    that a study grows by changes nothing of the others."""
+    owners = [
+        {_owner(part, name) for part, values in each.items() for name in values}
+        for each in (one, other)
+    ]
+    first, second = (
+        {
+            part: {name: text for name, text in values.items() if _owner(part, name) in others}
+            for part, values in each.items()
+        }
+        for each, others in ((one, owners[1] | {None}), (other, owners[0] | {None}))
+    )
+    return first, second
+
+
+def alike(one: Fingerprint, other: Fingerprint) -> bool:
+    """Whether what is in both is the same."""
+    return not any(changes(*common(one, other)))
+
+
+def _owner(part: str, name: str) -> str | None:
+    """The library, or the library with settings, that a value is of; None: of neither."""
+    if part == "build" and name.startswith(PROGRAM):
+        return name.removeprefix(PROGRAM)
+    return name.rpartition(" ")[0] if part == "library" else None
+
+
 SHOWN = 60  # characters of a value in a message
 
 

@@ -119,13 +119,36 @@ def test_any_other_bad_line_is_named(make_study: MakeStudy) -> None:
         load(study.folder)
 
 
-def test_the_last_beginning_of_a_launch_counts(make_study: MakeStudy) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_last_try_of_a_launch_counts(make_study: MakeStudy, number: int) -> None:
+    """In schema 4 it had the number of the first."""
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0}, number=0, status=None)
-    study.launch(0, "alpha", "bw", {8: 3.0, 1024: 4.0}, number=0)
+    study.launch(0, "alpha", "bw", {8: 3.0, 1024: 4.0}, number=number)
     data = load(study.write())
-    assert len(data.launches) == 1
+    assert [one.number for one in data.launches] == [number]
     assert [one.summary.median for one in data.observed] == [3.0, 4.0]
+
+
+def test_a_try_that_was_cut_off_takes_no_place_of_a_whole_one(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
+    study.session()
+    study.launch(0, "alpha", "bw", {8: 3.0}, status="interrupted")
+    data = load(study.write(complete=False))
+    assert [one.summary.median for one in data.observed] == [1.0, 2.0]
+    assert [one.number for one in data.launches] == [0]
+
+
+def test_a_try_that_failed_stays_on_record(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0}, status="crashed")
+    study.session()
+    study.launch(0, "alpha", "bw", {8: 3.0, 1024: 4.0})
+    data = load(study.write())
+    assert [(one.number, one.status) for one in data.launches] == [(0, "crashed"), (1, "ok")]
+    assert [one.summary.median for one in data.observed] == [3.0, 4.0]
+    assert {gap.status for gap in data.gaps} == {"crashed"}
 
 
 def test_a_launch_without_an_end_keeps_what_it_measured(make_study: MakeStudy) -> None:
@@ -153,7 +176,7 @@ def test_a_resumed_study_is_complete_only_at_its_end(make_study: MakeStudy) -> N
     ("kind", "key", "value"),
     [
         ("launch", "role", "mpi2"),
-        ("launch", "launch", 77),
+        ("launch", "launch", -1),
         ("launch", "library", "beta"),
         ("launch end", "status", "fine"),
         ("samples", "benchmark", "lateness"),
@@ -272,8 +295,8 @@ def test_doubled_bandwidths_are_refused_whatever_the_schema_says(make_study: Mak
     for line in doubled:
         line["samples"] = [2 * one for one in line.get("samples", [])]
     changed = b"".join(json.dumps(line).encode() + b"\n" for line in doubled)
-    for schema in (2, 4):
-        file.write_bytes(first.replace(b'"schema":4', f'"schema":{schema}'.encode()) + changed)
+    for schema in (2, 4, 5):
+        file.write_bytes(first.replace(b'"schema":5', f'"schema":{schema}'.encode()) + changed)
         with pytest.raises(UserError, match="has schema 2" if schema == 2 else "was changed after"):
             load(study.folder)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study folder as a source: plan.json, machine.json and the truth, records.jsonl."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -33,7 +33,7 @@ from nearpeak.study import journal, records
 from nearpeak.study.answers import Answers, asked, believes
 from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
-from nearpeak.study.plan import Contender, Plan, Variant
+from nearpeak.study.plan import Contender, LaunchId, Plan, Variant
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.identity import Case, Curve, Place, Who
 
@@ -42,8 +42,9 @@ T = TypeVar("T")
 
 @dataclass
 class _Recorded:
-    """The records of one launch. Without an end it was cut off; its cases still count."""
+    """The records of one try of a launch. Without an end it was cut off; its cases still count."""
 
+    id: LaunchId
     begin: records.LaunchRecord
     environment: records.EnvironmentRecord | None = None
     samples: list[tuple[records.SamplesRecord, Floats]] = field(default_factory=list)
@@ -68,6 +69,16 @@ class _Recorded:
         return None if began in told else began
 
     @property
+    def over(self) -> bool:
+        """Whether it was not cut off."""
+        return self.end is not None and self.end.status != "interrupted"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it says something against who was measured."""
+        return self.status not in NO_FAILURE or bool(self.wrong)
+
+    @property
     def status(self) -> str:
         """How it ended; one that was cut off ended well as far as it came."""
         return self.end.status if self.end else "ok"
@@ -82,7 +93,8 @@ class _Recorded:
 def load(folder: Path) -> Observations:
     """The study in `folder`.
 
-    A launch that began twice counts from its last beginning. A last line that was cut off (the
+    Of a launch that was tried several times the last try counts that was not cut off, and of the
+    others what failed. A last line that was cut off (the
     study was killed, or the disk was full) is left out; any other bad line is an error.
 
     Raises:
@@ -96,7 +108,7 @@ def load(folder: Path) -> Observations:
                 f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
             )
     next(journal.read_records(folder), None)  # refuses other files that were changed
-    plan = _decode(folder / "plan.json", Plan, PLAN_SCHEMA)
+    plan = journal.grown(_decode(folder / "plan.json", Plan, PLAN_SCHEMA), folder)
     machine = _decode(folder / "machine.json", Machine, None)
     if machine.schema > MACHINE_SCHEMA:
         raise _unknown_schema(folder / "machine.json", machine.schema, MACHINE_SCHEMA)
@@ -150,7 +162,7 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         left_out=[*plan.left_out],
         sessions=[],
     )
-    launches: dict[int, _Recorded] = {}
+    tries: dict[int, _Recorded] = {}
     answers = Answers(plan)
     for record in journal.read_records(folder, answers.take):
         if isinstance(record, records.StudyRecord):
@@ -158,7 +170,8 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         elif isinstance(record, records.SessionRecord):
             found.sessions.append(_session(record))
         elif isinstance(record, records.AmendmentRecord):
-            found.sessions[-1] = replace(found.sessions[-1], added=record.reason)
+            added = "; asked for: ".join(filter(None, [record.reason, record.asked]))
+            found.sessions[-1] = replace(found.sessions[-1], added=added)
             found.complete, found.ended = False, ""
         elif isinstance(record, records.LeftOutRecord):
             found.left_out.append(
@@ -168,20 +181,32 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             found.complete = record.status != "interrupted"
             found.ended = record.message
         elif isinstance(record, records.LaunchRecord):
-            launches.pop(record.launch, None)
-            launches[record.launch] = _Recorded(record)
+            tries.pop(record.launch, None)  # of schema 4, where a later one has the same number
+            tries[record.launch] = _Recorded(answers.id, record)
             found.complete, found.ended = False, ""
         else:
-            _add(launches[record.launch], record, answers)
-    if study is None or not launches:
+            _add(tries[record.launch], record, answers)
+    if study is None or not tries:
         raise UserError(f"{folder}: no launch was recorded there; run `{resume_study(folder)}`")
     found.started, found.nearpeak = study.started, study.nearpeak
-    for one in launches.values():
-        launch = _launch(plan, places[one.begin.path], one)
-        found.launches.append(launch)
-        for record, samples in one.believable:
-            found.observed.append(_observation(launch, record, samples))
-        found.gaps += _gaps(plan, launch, one)
+    counting = _counting(tries.values())
+    for one in tries.values():
+        counts = counting[one.id] is one
+        if counts or one.failed:
+            launch = _launch(plan, places[one.begin.path], one)
+            found.launches.append(launch)
+            found.gaps += _gaps(plan, launch, one)
+            for record, samples in one.believable if counts else ():
+                found.observed.append(_observation(launch, record, samples))
+    return found
+
+
+def _counting(tries: Iterable[_Recorded]) -> dict[LaunchId, _Recorded]:
+    """Of each launch the try whose figures count."""
+    found: dict[LaunchId, _Recorded] = {}
+    for one in tries:
+        if one.over or one.id not in found or not found[one.id].over:
+            found[one.id] = one
     return found
 
 
