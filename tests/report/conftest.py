@@ -24,16 +24,21 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
 from nearpeak.results.results import (
     SCHEMA,
+    Alternative,
     CeilingPoint,
     CeilingValue,
     Cell,
+    Check,
     Comparison,
+    Cost,
     CurveComparison,
     Drift,
+    Evidence,
     Failure,
     Finding,
     Fit,
     LibraryInfo,
+    Remedy,
     Results,
     Rule,
     SessionInfo,
@@ -207,19 +212,25 @@ def make_session(number: int, driver: str, forced: bool = False) -> SessionInfo:
     )
 
 
-def make_finding(cell: Cell, sentence: str) -> Finding:
+def make_finding(cell: Cell) -> Finding:
     """Something that stands out in a cell."""
+    span = (1.9, 2.4)
     return Finding(
         kind="mps",
+        sure=True,
         who=cell.who,
         place=cell.place,
         case=cell.case,
-        loss=2.1,
-        ci95=(1.9, 2.4),
-        sure=True,
-        lost_us=12.34,
-        cases=5,
-        sentence=sentence,
+        alternative=Alternative(who=cell.who, place=cell.place, case=cell.case),
+        evidence=[
+            Evidence(of="own", value=2.1, unit="us", ci95=span, range=span),
+            Evidence(of="alternative", value=1.0, unit="us", ci95=(1.0, 1.0), range=(1.0, 1.0)),
+        ],
+        cost=Cost(
+            ratio=2.1, ci95=span, range=span, blocks=6, lost_us=12.34, share=1 - 1 / 2.1, cases=5
+        ),
+        remedy=Remedy(text="Do it the other way."),
+        check=[Check(of="own", command="by hand"), Check(of="alternative", command="by hand")],
     )
 
 
@@ -574,7 +585,7 @@ def gpu() -> Results:
 @pytest.fixture
 def finding(plain: Results) -> Finding:
     """Something that stands out."""
-    return make_finding(plain.cells[0], "Something stands out.")
+    return make_finding(plain.cells[0])
 
 
 @pytest.fixture

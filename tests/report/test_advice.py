@@ -9,6 +9,7 @@ import numpy as np
 
 from nearpeak.report import wording
 from nearpeak.report.advice import advice
+from nearpeak.report.findings import sentence
 from nearpeak.report.headlines import groups
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
@@ -36,9 +37,8 @@ def _more_launches(results: Results) -> None:
 
 
 def test_what_loses_most_comes_with_its_remedy(plain: Results, finding: Finding) -> None:
-    finding.remedy = "Do it the other way."
-    plain.findings = [finding, msgspec.structs.replace(finding, sentence="Less.")]
-    assert _advice(plain) == ["Largest loss: Something stands out. Do it the other way."]
+    plain.findings = [finding, msgspec.structs.replace(finding, who=Who("less"))]
+    assert _advice(plain) == [f"Largest loss: {sentence(finding)} Do it the other way."]
 
 
 def test_a_finding_of_few_launches_is_no_advice(plain: Results, finding: Finding) -> None:

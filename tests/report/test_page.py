@@ -21,7 +21,7 @@ from nearpeak.results.build import from_json
 from nearpeak.results.results import Attainable, Cell, Finding, Mode, Pace, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.terms.identity import Case
+from nearpeak.terms.identity import Case, Who
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -336,12 +336,12 @@ def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> Non
 
 def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results, finding: Finding) -> None:
     gpu.findings = [
-        msgspec.structs.replace(finding, sentence=f"Finding {number}.") for number in range(12)
+        msgspec.structs.replace(finding, who=Who(f"library{number}")) for number in range(12)
     ]
     page = render(gpu)
-    assert "Finding 0. <small>Each such operation loses 12.3 µs. 4 more cases" in page
-    assert page.index("Finding 9.") < page.index("<summary>2 more</summary>")
-    assert page.index("<summary>2 more</summary>") < page.index("Finding 11.")
+    assert "in 6 blocks). <small>Each such operation loses 12.3 µs. 4 more cases" in page
+    assert page.index("library9, ") < page.index("<summary>2 more</summary>")
+    assert page.index("<summary>2 more</summary>") < page.index("library11, ")
 
 
 def test_nothing_stands_beside_unless_asked_for(gpu: Results) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from nearpeak.numbers import size
 from nearpeak.report import headlines, summary, wording
 from nearpeak.results.names import case
-from nearpeak.results.results import Finding, Results, Skip
+from nearpeak.results.results import Results, Skip
 from nearpeak.terms.identity import CEILING, Place, Who
 
 
@@ -163,17 +163,6 @@ def test_how_precise_the_cells_are(results: Results) -> None:
     for cell in results.cells:
         cell.ci95 = None
     assert wording.precision(results) == ""
-
-
-def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
-    more = "4 more cases lose in the same way, by smaller factors."
-    assert wording.lost(finding) == f"Each such operation loses 12.3 µs. {more}"
-    finding.lost_us = 0.0
-    assert wording.lost(finding) == more
-    finding.cases = 2
-    assert wording.lost(finding) == "1 more case loses in the same way, by smaller factors."
-    finding.cases = 1
-    assert wording.lost(finding) == ""
 
 
 def test_methods_that_a_ceiling_does_without(gpu: Results) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from nearpeak.numbers import count, percent, size
+from nearpeak.report.findings import sentence
 from nearpeak.report.headlines import Figure, Group
 from nearpeak.report.summary import table_one
 from nearpeak.report.wording import best_words, health
@@ -36,8 +37,7 @@ def _best_remedy(results: Results) -> list[str]:
     """The finding that loses most of those that have an interval, and its remedy."""
     for finding in results.findings:
         if finding.sure:
-            words = ["Largest loss:", finding.sentence, finding.remedy]
-            return [" ".join(filter(None, words))]
+            return [f"Largest loss: {sentence(finding)} {finding.remedy.text}"]
     return []
 
 

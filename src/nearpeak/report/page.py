@@ -25,6 +25,7 @@ from nearpeak.report import (
     drift,
     failures,
     families,
+    findings,
     fits,
     headlines,
     left_out,
@@ -100,7 +101,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         "curve_detail": names.detail,
         "staged": names.staged,
         "staging": staging,
-        "lost": wording.lost,
+        "findings": findings,
         "drift": drift,
     }
     data = _Data(results)

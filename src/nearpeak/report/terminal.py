@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nearpeak.numbers import count, printable, size
 from nearpeak.picture.measured import summed
-from nearpeak.report import applications, left_out, pairs, tables, wording
+from nearpeak.report import applications, findings, left_out, pairs, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
@@ -240,7 +240,7 @@ def _findings(results: Results) -> Iterator[Text]:
         return
     yield _text("What stands out, the largest certain losses first:", "bold")
     for finding in found[:_FINDINGS]:
-        yield _text(f"  {finding.sentence} {wording.lost(finding)}".rstrip())
+        yield _text(f"  {findings.sentence(finding)} {findings.lost(finding)}".rstrip())
     yield from _more(len(found), _FINDINGS)
 
 

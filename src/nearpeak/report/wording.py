@@ -13,7 +13,7 @@ from nearpeak.report.overlap import share
 from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, in_cache, loses, reference, status
-from nearpeak.results.results import CeilingPoint, Cell, Finding, Headline, Results
+from nearpeak.results.results import CeilingPoint, Cell, Headline, Results
 from nearpeak.statistics.intervals import goal
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
@@ -154,23 +154,6 @@ def health(row: TheoryRow) -> str:
         f" of its theoretical {number(row.theoretical_gbs)} GB/s"
         + (f" ({row.convention})." if row.convention else ".")
     )
-
-
-def lost(finding: Finding) -> str:
-    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
-    factors.`"""
-    more = finding.cases - 1
-    words = [
-        ""
-        if finding.sure
-        else f"Not certain: in {count(finding.blocks, 'block')} this may be chance.",
-        f"Each such operation loses {number(finding.lost_us)} µs." if finding.lost_us else "",
-        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} in the same way, by"
-        " smaller factors."
-        if more
-        else "",
-    ]
-    return " ".join(filter(None, words))
 
 
 def ending(results: Results) -> str:

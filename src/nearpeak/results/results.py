@@ -15,7 +15,7 @@ from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
-SCHEMA = 4
+SCHEMA = 5
 
 
 # "measured" without MPI in the same case; a "bound" that follows from what was (bounds.py); or
@@ -378,24 +378,89 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
 
 
+# What stands out, each a file in nearpeak.findings.kinds.
+FindingKind = Literal[
+    "blocking", "directions", "guidelines", "mps", "reductions", "settings", "staged"
+]
+
+
+EvidenceOf = Literal["own", "alternative", "own ceiling", "alternative ceiling"]
+
+
+class Evidence(msgspec.Struct, kw_only=True):
+    """A figure that a finding rests on: of a library in the blocks that have the other one too, of
+    a ceiling in all of its own."""
+
+    of: EvidenceOf
+    value: float  # the median
+    unit: str
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    window: int | None = None  # messages in flight; null: of a ceiling
+    scaled: float = 1.0  # what was measured, times this: it moves so many times the bytes
+
+
+class Alternative(msgspec.Struct, kw_only=True):
+    """Who does better, where and in what."""
+
+    who: Who
+    place: Place
+    case: Case
+
+
+class Cost(msgspec.Struct, kw_only=True):
+    """What is lost against the alternative, in pairs of one block."""
+
+    ratio: float  # how many times better the alternative is, above 1
+    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
+    # blocks are too few for that many
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]  # smallest and largest of a block
+    blocks: int  # that have both figures
+    ceilings: float | None = None  # of the ratio, what their ceilings have too; null: not asked
+    lost_us: float  # by one operation; 0: nobody knows
+    share: float  # of its time, or of the better rate: 1 - 1 / ratio
+    cases: int  # that lose so on this path with these buffers
+
+
+class SettingChange(msgspec.Struct, kw_only=True):
+    """One difference of settings: a variable of the environment, or all flags of the launcher."""
+
+    kind: Literal["env", "flags"]
+    name: str = ""  # of a variable
+    value: str | None  # with the better settings; null: they leave it out
+    instead: str | None  # with the others
+
+
+class Remedy(msgspec.Struct, kw_only=True):
+    """What to do about a finding."""
+
+    text: str  # a sentence, the same for all of a kind
+    settings: Settings | None = None  # to run with, where these are the remedy,
+    changes: list[SettingChange] = []  # and how they differ from those that lose
+
+
+class Check(msgspec.Struct, kw_only=True):
+    """How to see one of the two figures."""
+
+    of: Literal["own", "alternative"]
+    command: str  # one launch of it
+
+
 class Finding(msgspec.Struct, kw_only=True):
     """Something that stands out on one path, told at the case where the ratio is greatest."""
 
-    kind: str  # the name of a file in nearpeak.findings
+    kind: FindingKind
+    sure: bool  # at most 5 % of studies have a false one among their sure ones
     who: Who  # that loses
     place: Place
     case: Case
-    loss: float  # how many times better the other figure is, above 1; of paired blocks
-    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
-    # blocks are too few for that many,
-    ci95: tuple[float, float] | None
-    range: tuple[float, float] | None = None  # which then have a smallest and a largest
-    sure: bool = False  # at most 5 % of studies have a false one among their sure ones
-    blocks: int = 0  # that have both figures
-    lost_us: float  # by one operation of `case`; 0: nobody knows
-    cases: int  # that lose so on this path with these buffers
-    sentence: str  # with the figures
-    remedy: str = ""  # what to do about it, a sentence
+    apart: dict[str, str] = {}  # axes of `case` that tell it from others of the study
+    alternative: Alternative
+    evidence: list[Evidence]
+    cost: Cost
+    remedy: Remedy
+    check: list[Check]
 
 
 class Drift(msgspec.Struct, kw_only=True):
