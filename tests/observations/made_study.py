@@ -321,7 +321,7 @@ class Study:
             )
         )
 
-    def end(self, launch: int, status: str) -> None:
+    def end(self, launch: int, status: str, message: str = "", given_up_after: int = 0) -> None:
         """The launch is over."""
         self.records.append(
             records.LaunchEndRecord(
@@ -329,7 +329,8 @@ class Study:
                 status=status,
                 exit_status=0 if status == "ok" else 1,
                 seconds=1.0,
-                message="" if status == "ok" else f"invented: {status}",
+                message=message or ("" if status == "ok" else f"invented: {status}"),
+                given_up_after=given_up_after,
                 log=f"logs/{launch}.txt",
             )
         )

@@ -19,7 +19,7 @@ import pytest
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.observed import Block
-from nearpeak.results import headlines
+from nearpeak.results import failures, headlines
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
 from nearpeak.results.results import (
@@ -421,6 +421,7 @@ def make_results() -> Results:
             for index in range(12)
         ],
     )
+    made.failure_kinds = failures.kinds(made.failures)
     compare(made.ceilings, made.paths, made.benchmarks)
     tell_headlines(made)
     return made
@@ -450,7 +451,7 @@ def make_plain() -> Results:
     ]
     full.comparisons = [item for item in full.comparisons if item.place.path in PATHS[:2]]
     full.curves = [item for item in full.curves if item.place.path in PATHS[:2]]
-    full.failures, full.drift = [], full.drift[1:2]
+    full.failures, full.failure_kinds, full.drift = [], [], full.drift[1:2]
     tell_headlines(full)
     return full
 

@@ -8,7 +8,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.compare import differences, failures
-from nearpeak.compare.compared import SCHEMA, Compared, Missing, Session, Side, Unmatched
+from nearpeak.compare.compared import SCHEMA, Compared, Lacks, Missing, Session, Side, Unmatched
 from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
@@ -168,7 +168,7 @@ def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
     return dict.fromkeys((who, place, case.curve) for who, place, case in keys)
 
 
-def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> str:
+def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
     who, place, curve = missing
     if all(place != one for _, one, _ in new):
         return "path"

@@ -5,10 +5,13 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import Failed
 
 SCHEMA = 2
 Side = Literal["old", "new"]
+Lacks = Literal["path", "library", "benchmark", "curve"]
 
 
 class Session(msgspec.Struct, kw_only=True):
@@ -43,7 +46,7 @@ class Change(Ratio, kw_only=True):
     """A ratio, and the verdict on it."""
 
     p_adjusted: float  # for all that is compared
-    verdict: str  # on the new side: "faster", "slower", "equivalent", "undecided", "mixed"
+    verdict: Word  # on the new side; never "two modes"
     # Without which there is no verdict, as a side has one session: a "control" (its ceiling,
     # measured beside it), or another "session"; "": nothing.
     lacks: Literal["", "control", "session"] = ""
@@ -107,7 +110,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
 class End(msgspec.Struct, kw_only=True):
     """How and where launches failed."""
 
-    status: str  # "crashed", "hung", "wrong data", "failed", "aborted: too slow"
+    status: Failed
     case: Case | None  # of no metric; null: not in a case, or it is not known in which
     x_unit: str = "B"  # what its `x` counts
     tries: int  # in so many of them
@@ -142,7 +145,7 @@ class Missing(msgspec.Struct, kw_only=True):
     who: Who
     place: Place
     curve: Curve
-    lacks: str  # the most that the new side lacks: "path", "library", "benchmark" or "curve"
+    lacks: Lacks  # the most that the new side lacks
     # Its launches failed on the new side, which is judged by their counts: Compared.failures.
     failed: bool = False
 

@@ -44,7 +44,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
 
 def _failed(results: Results) -> Iterator[Notice]:
     if found := results.failures:
-        items = tuple(failures.sentences(found))
+        items = tuple(failures.sentences(results))
         text = f"{count(len(found), 'launch')} failed."
         yield Notice(text, items, tone="bad", details="failures")
 

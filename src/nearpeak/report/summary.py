@@ -11,8 +11,15 @@ from dataclasses import dataclass, replace
 from nearpeak.libraries.families import all_families
 from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
-from nearpeak.results.results import CeilingPoint, Cell, CurveComparison, Results
-from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, TWO_MODES, UNDECIDED
+from nearpeak.results.results import CeilingPoint, Cell, CurveComparison, Flag, Results
+from nearpeak.statistics.verdicts import (
+    EQUIVALENT,
+    FASTER,
+    SLOWER,
+    TWO_MODES,
+    UNDECIDED,
+    Word,
+)
 from nearpeak.terms.axes import staging
 from nearpeak.terms.buffers import on_host
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
@@ -20,8 +27,8 @@ from nearpeak.terms.subjects import one_way
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
 JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or memory carries less
-VERDICTS = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
-FLAGS = {  # of cells: what each says
+VERDICTS: tuple[Word, ...] = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
+FLAGS: dict[Flag, str] = {  # of cells: what each says
     "few launches": "fewer than 6 launches: a range instead of an interval",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",
     "few samples": "a launch took fewer samples than were asked for",
@@ -66,7 +73,7 @@ class VerdictRow:
     """Two alternatives in one curve: judged as a whole, and the verdicts of its cases counted."""
 
     whole: CurveComparison
-    counts: dict[str, int]
+    counts: dict[Word, int]
 
 
 def contenders(results: Results) -> list[Who]:
@@ -179,7 +186,7 @@ def _judged(rows: list[TheoryRow]) -> list[TheoryRow]:
     return [replace(row, suspect=number_ in suspects) for number_, row in enumerate(rows)]
 
 
-def flags(results: Results) -> list[tuple[str, str]]:
+def flags(results: Results) -> list[tuple[Flag, str]]:
     """The flags that some cell has, and what each says."""
     raised = {flag for cell in results.cells for flag in cell.flags}
     return [(flag, words) for flag, words in FLAGS.items() if flag in raised]
@@ -187,7 +194,7 @@ def flags(results: Results) -> list[tuple[str, str]]:
 
 def verdict_rows(results: Results) -> list[VerdictRow]:
     """The curves that were compared, in the order of the tables."""
-    counts: dict[tuple[Who, Who, Place, Curve], Counter[str]] = defaultdict(Counter)
+    counts: dict[tuple[Who, Who, Place, Curve], Counter[Word]] = defaultdict(Counter)
     for item in results.comparisons:
         counts[item.first, item.second, item.place, item.case.curve][item.verdict] += 1
     order = {place: number for number, place in enumerate(places(results))}

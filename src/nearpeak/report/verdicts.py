@@ -86,7 +86,7 @@ def judged_words(judging: Judging) -> str:
 
 def _row(number: int, row: VerdictRow) -> Row:
     whole = row.whole
-    values = {
+    values: dict[str, Value] = {
         "benchmark": Value(whole.curve.figure, "text", detail=names.detail(whole.curve)),
         "verdict": Value(whole.verdict, "text", tone=_TONES.get(whole.verdict, "")),
         "p": Value(whole.p_adjusted, "probability"),

@@ -16,6 +16,7 @@ from nearpeak.results import (
     checklist,
     comparisons,
     drift,
+    failures,
     fits,
     headlines,
     locality,
@@ -67,7 +68,7 @@ def summarise(observations: Observations) -> Results:
     compared = comparisons.compare(
         (cell for cell in found if cell.who not in native), observations.sessions
     )
-    skipped = cells.skipped(observations)
+    failed, skipped = failures.failures(observations), failures.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
     return Results(
         schema=SCHEMA,
@@ -101,7 +102,8 @@ def summarise(observations: Observations) -> Results:
         curves=compared.curves,
         judging=compared.judging,
         headlines=headlines.find(found, compared.cases, native),
-        failures=cells.failures(observations),
+        failures=failed,
+        failure_kinds=failures.kinds(failed),
         skipped=skipped,
         awareness=observations.awareness,
         left_out=observations.left_out,

@@ -8,10 +8,12 @@ import msgspec
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import Block
+from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.outcomes import CellStatus, Failed
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
@@ -26,6 +28,19 @@ Kind = Literal["measured", "bound", "ideal"]
 # Where the bytes of a case lie while it is measured (locality.py): in caches of one core; in one
 # that cores share; in those of a GPU, or they may; or in memory.
 LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
+
+
+# What must be known of a cell.
+Flag = Literal[
+    "few launches",
+    "imprecise",
+    "few samples",
+    "bimodal",
+    "held down",
+    "drift",
+    "fewer blocks",
+    "above ceiling",
+]
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
@@ -115,9 +130,8 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
     of_plateau: OfPlateau | None = None  # of rates
     overlap: Overlap | None = None  # of communication beside computation
-    # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
-    status: str
-    flags: list[str]  # "few launches", "bimodal", "imprecise", "drift", ...
+    status: CellStatus  # "ok" also where nothing can be a ceiling
+    flags: list[Flag]
     command: str  # reproduces one launch of this cell
 
     @property
@@ -295,9 +309,9 @@ class Comparison(msgspec.Struct, kw_only=True):
     blocks: int  # that measured both
     p_value: float  # by flips of signs, of this case alone
     p_adjusted: float  # for all that the study compares
-    # The second is "faster", "slower" or "equivalent"; or "undecided"; or "two modes": launches of
-    # one of them fall into two groups that nothing recorded tells apart.
-    verdict: str
+    # On the second. "two modes": launches of one of them fall into two groups that nothing recorded
+    # tells apart.
+    verdict: Word
 
 
 class CurveComparison(msgspec.Struct, kw_only=True):
@@ -312,7 +326,7 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     p_value: float  # of that mean alone
     p_adjusted: float  # that they differ in any case, for all that the study compares
-    verdict: str  # as of a case, or "mixed": cases differ, but not one way as a whole
+    verdict: Word  # "mixed": cases differ, but not one way as a whole
 
 
 class Judging(msgspec.Struct, kw_only=True):
@@ -347,8 +361,35 @@ class Failure(msgspec.Struct, kw_only=True):
     benchmarks: list[str]  # that it was to measure, or the one it ended in; none for a ceiling
     x: int | None = None  # of the case that it ended in, where that is known
     x_unit: str = "B"
-    status: str
+    status: Failed
+    cause: str = ""  # what ended it; empty: its launcher names nothing but the end
     message: str
+    # Failures in a row, after which nothing like it was launched; 0: it was.
+    given_up_after: int = 0
+    command: str
+    log: str | None
+
+
+class EndedIn(msgspec.Struct, kw_only=True):
+    """A benchmark that launches were to measure, or the case of it that they ended in."""
+
+    benchmark: str
+    x: int | None = None  # where known
+    x_unit: str = "B"
+
+
+class FailureKind(msgspec.Struct, kw_only=True):
+    """Launches of one library in one place that ended alike."""
+
+    who: Who  # CEILING for those of a ceiling
+    place: Place
+    status: Failed
+    cause: str  # of the first; others may differ in its numbers
+    launches: list[int]
+    first: int  # of these, of which message, command and log are: the first that has a cause
+    ended_in: list[EndedIn]  # none for a ceiling
+    message: str
+    given_up_after: int  # as of a Failure: the most of one
     command: str
     log: str | None
 
@@ -486,12 +527,15 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     added: str = ""  # how the study stood that blocks were added to; empty: none were
 
 
+RuleState = Literal["met", "not met", "not applicable"]
+
+
 class Rule(msgspec.Struct, kw_only=True):
     """One of the twelve rules of Hoefler and Belli (SC15), and how this study stands to it."""
 
     number: int
     rule: str
-    state: str  # "met", "not met" or "not applicable"
+    state: RuleState
     how: str
 
 
@@ -518,6 +562,7 @@ class Results(msgspec.Struct, kw_only=True):
     judging: Judging = msgspec.field(default_factory=Judging)
     headlines: list[Headline] = []
     failures: list[Failure]
+    failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
     left_out: list[LeftOut] = []  # for want of time
