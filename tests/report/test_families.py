@@ -129,8 +129,7 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(of_family: Result
     (family,) = families(of_family)
     assert "at 8 B allgather of openmpi, 30.0 %; at 1 MiB" in family.sentences[0]
     of_family.libraries = [
-        msgspec.structs.replace(info, family="nccl" if info.name == "mpich" else info.family)
-        for info in of_family.libraries
+        msgspec.structs.replace(info, mpi=info.name != "mpich") for info in of_family.libraries
     ]
     assert "nccl-tests" not in " ".join(family.about)
     (family,) = families(of_family)

@@ -118,7 +118,6 @@ def test_what_is_no_mpi_library_has_rows_where_it_was_measured_alone(
 ) -> None:
     plain.cells = [cell for cell in plain.cells if cell.who == MPICH or cell.place.path != PATH]
     tell(plain)
-    families = {"openmpi": {OPENMPI, MPICH}, "nccl": {MPICH}, "ceiling": {MPICH}}
     (library,) = (one for one in plain.libraries if one.name == OPENMPI.library)
-    for library.family, known in families.items():
+    for library.mpi, known in {True: {OPENMPI, MPICH}, False: {MPICH}}.items():
         assert {row.who for row in _group(plain).rows} == known

@@ -7,8 +7,9 @@ from types import ModuleType
 import pytest
 
 from nearpeak.study import awareness
-from nearpeak.study.trials import Case, Job
+from nearpeak.study.trials import Job
 from nearpeak.terms.awareness import Awareness, sentences
+from nearpeak.terms.trials import Case
 
 
 def try_with(

@@ -54,6 +54,8 @@ class Library:
     given: Settings
     native: bool  # the ceiling in the place of a library, which is none
     lacks: str = ""  # what was left out of it, that its makers ship
+    mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
+    scope: str = ""  # what it is measured in, where that is not everything: a sentence
 
 
 @dataclass

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.journal import resume_study
-from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import lacking_words
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
@@ -105,8 +104,7 @@ def _sessions(results: Results) -> Iterator[Notice]:
 
 
 def _scopes(results: Results) -> Iterator[Notice]:
-    families = [all_families().get(library.family) for library in results.libraries]
-    for scope in dict.fromkeys(family.scope for family in families if family):
+    for scope in dict.fromkeys(library.scope for library in results.libraries):
         if scope:
             yield Notice(scope)
 

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from nearpeak.libraries.families import all_families
 from nearpeak.results.best import best_point
 from nearpeak.results.cells import is_defect
 from nearpeak.results.results import CeilingPoint, Cell, CurveComparison, Flag, Results
@@ -86,12 +85,7 @@ def contenders(results: Results) -> list[Who]:
 
 def no_mpi(results: Results) -> set[str]:
     """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
-    known = all_families()
-    return {
-        info.name
-        for info in results.libraries
-        if (family := known.get(info.family)) and (family.mode or family.native)
-    }
+    return {info.name for info in results.libraries if not info.mpi}
 
 
 def places(results: Results) -> list[Place]:

@@ -127,6 +127,8 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
                 settings=[],
                 native=library.native,
                 lacks=library.lacks,
+                mpi=library.mpi,
+                scope=library.scope,
             ),
         )
         info.settings.append(library.given)

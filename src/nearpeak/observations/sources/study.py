@@ -14,7 +14,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
-from nearpeak.libraries.families import is_ceiling
+from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.states import held_down
@@ -215,6 +215,7 @@ def _add(
 
 def _library(contender: Contender) -> Library:
     library = contender.library
+    family = all_families().get(library.family)
     return Library(
         who=Who(library.name, contender.settings.name),
         family=library.family,
@@ -224,6 +225,8 @@ def _library(contender: Contender) -> Library:
         given=contender.settings,
         native=is_ceiling(library),
         lacks=library.lacks,
+        mpi=not is_native(library),
+        scope=family.scope if family else "",
     )
 
 
