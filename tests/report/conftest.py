@@ -19,7 +19,7 @@ import pytest
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.observed import Block
-from nearpeak.results import failures, headlines
+from nearpeak.results import bandwidths, failures, headlines
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
 from nearpeak.results.results import (
@@ -482,6 +482,7 @@ def collective(plain: Results) -> Results:
                 cell = make_cell(who, place, held, efficiency=0.5, ceiling=point)
                 cell.case = make_case(name, size)
                 cell.ceiling = CeilingValue(value=us / 2, method=point.method, kind="bound")
+                bandwidths.tell(cell, plain.benchmarks[-1])
                 plain.cells.append(cell)
     tell_headlines(plain)
     return plain

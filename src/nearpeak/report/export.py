@@ -2,120 +2,58 @@
 """Results for other programs: CSV of every cell, and LaTeX of the tables."""
 
 import csv
+import functools
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
+
+from nearpeak.errors import UserError
 from nearpeak.report import applications, awareness, fits, summary, tables, verdicts
-from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.families import families
 from nearpeak.report.headlines import groups
 from nearpeak.report.sections import Row, Table, Value
-from nearpeak.results.results import (
-    Application,
-    Cell,
-    Estimated,
-    Headline,
-    OfPlateau,
-    Overlap,
-    Results,
-)
+from nearpeak.results.results import Application, Cell, Headline, Results
 from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Case, Place
 
-COLUMNS = (
-    "study",
-    "started",
-    "host",
-    "nearpeak",
-    "library",
-    "library_version",
-    "settings",
-    "path",
-    "ranks",
-    "family",
-    "benchmark",
-    "metric",
-    "buffers",
-    "axes",
-    "size_bytes",
-    "unit",
-    "better",
-    "window",
-    "lies_in",
-    "median",
-    "ci95_low",
-    "ci95_high",
-    "range_low",
-    "range_high",
-    "p05",
-    "p95",
-    "minimum",
-    "first_use_us",
-    "at_least",
-    "launches",
-    "ceiling",
-    "ceiling_method",
-    "ceiling_kind",
-    "fraction",
-    "fraction_ci95_low",
-    "fraction_ci95_high",
-    "fraction_range_low",
-    "fraction_range_high",
-    "fraction_blocks",
-    "attainable",
-    "attainable_method",
-    "fraction_attainable",
-    "fraction_attainable_ci95_low",
-    "fraction_attainable_ci95_high",
-    "fraction_attainable_range_low",
-    "fraction_attainable_range_high",
-    "plateau",
-    "plateau_size_bytes",
-    "fraction_plateau",
-    "fraction_plateau_ci95_low",
-    "fraction_plateau_ci95_high",
-    "fraction_plateau_range_low",
-    "fraction_plateau_range_high",
-    "standing",
-    "algbw_gbs",
-    "busbw_gbs",
-    "overlap",
-    "overlap_ci95_low",
-    "overlap_ci95_high",
-    "overlap_range_low",
-    "overlap_range_high",
-    "communicate_us",
-    "compute_us",
-    "both_us",
-    "device_slowdown",
-    "device_slowdown_ci95_low",
-    "device_slowdown_ci95_high",
-    "problem_size",
-    "problem_unit",
-    "rate",
-    "rate_unit",
-    "phases_us",
-    "messages_us",
-    "predicted_us",
-    "predicted_range_low",
-    "predicted_range_high",
-    "imbalance",
-    "scaling",
-    "efficiency",
-    "efficiency_ci95_low",
-    "efficiency_ci95_high",
-    "efficiency_range_low",
-    "efficiency_range_high",
-    "roofline",
-    "roofline_ci95_low",
-    "roofline_ci95_high",
-    "roofline_range_low",
-    "roofline_range_high",
-    "status",
-    "flags",
-    "command",
-)
-
+CELLS = "cells"
 Columns = dict[str, object]
+Getter = Callable[[Any], Any]
+# Where several studies come together: which one a row is of.
+STUDY: dict[str, Getter] = {
+    "study": lambda results: results.study,
+    "started": lambda results: results.started,
+    "host": lambda results: results.machine.hostname,
+    "nearpeak": lambda results: results.nearpeak,
+}
+BESIDE = ("library_version", "ranks", "family", "standing", "problem_size", "problem_unit")
+UNNAMED = ("who", "place", "case", "curve", "cell")  # their columns go without a prefix
+RENAMED = {  # columns that are not called as the field
+    "of_plateau": "plateau",
+    "of_plateau.x": "plateau_size_bytes",
+    "of_plateau.method": "plateau_method",
+    "of_plateau.fraction": "fraction_plateau",
+    "of_plateau.ci95": "fraction_plateau_ci95",
+    "of_plateau.range": "fraction_plateau_range",
+    "of_plateau.blocks": "fraction_plateau_blocks",
+    "overlap.hidden": "overlap",
+    "overlap.communicate_us": "communicate_us",
+    "overlap.compute_us": "compute_us",
+    "overlap.both_us": "both_us",
+    "overlap.device_slowdown": "device_slowdown",
+    "hidden": "overlap",
+    "phases": "phases_us",
+    "roofline.fraction": "roofline",
+    "scaled.scaling": "scaling",
+    "scaled.efficiency": "efficiency",
+}
+LISTS = {
+    name: item
+    for name, declared in get_type_hints(Results).items()
+    if get_origin(declared) is list and issubclass(item := get_args(declared)[0], msgspec.Struct)
+}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet would run
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -140,32 +78,119 @@ _LATEX = {
 }
 
 
-def to_csv(results: Results) -> str:
-    """One row for each cell, in the columns of `COLUMNS` (docs/report.md); empty where null."""
+def to_csv(results: Results, rows: str = CELLS) -> str:
+    """A row for each cell and application, or for each item of another list of the results, in the
+    columns of `columns` (docs/report.md); empty where null.
+
+    UserError: `rows` is no such list.
+    """
+    if rows not in LISTS:
+        raise UserError(f"results have no rows of {rows}: they have {', '.join(LISTS)}")
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(stream, columns(rows), lineterminator="\n")
     writer.writeheader()
-    study: Columns = {
-        "study": results.study,
-        "started": results.started,
-        "host": results.machine.hostname,
-        "nearpeak": results.nearpeak,
-    }
+    told = _cells(results) if rows == CELLS else map(_flat, getattr(results, rows))
+    study = {name: value(results) for name, value in STUDY.items()}
+    writer.writerows(_inert(study | row) for row in told)
+    return stream.getvalue()
+
+
+def columns(rows: str = CELLS) -> list[str]:
+    """What `to_csv` writes of a list of the results."""
+    kinds = (Cell, Application) if rows == CELLS else (LISTS[rows],)
+    found = [*STUDY, *(BESIDE if rows == CELLS else ())]
+    return list(dict.fromkeys([*found, *(name for kind in kinds for name in fields(kind))]))
+
+
+def _cells(results: Results) -> Iterator[Columns]:
+    """What one row needs of the rest of the results stands in the columns of `BESIDE`."""
     versions = {library.name: library.version for library in results.libraries}
-    rates = bandwidths(results)
     known = {one.name: one for one in results.benchmarks}
     headlines = {(one.place, one.case): one for one in results.headlines}
     for cell in results.cells:
-        row = _cell(cell, known[cell.case.benchmark], versions)
-        algbw, busbw = rates(cell) or (None, None)
-        size: Columns = {"size_bytes": cell.case.x, "algbw_gbs": algbw, "busbw_gbs": busbw}
-        first: Columns = {"standing": _standing(cell, headlines.get((cell.place, cell.case)))}
-        writer.writerow(_inert(study | row | size | first | _overlap(cell.overlap)))
+        yield {
+            **_beside(cell, versions, known),
+            **_flat(cell),
+            "standing": _standing(cell, headlines.get((cell.place, cell.case))),
+        }
     for one in results.applications:
-        benchmark = known[one.cell.case.benchmark]
-        row = _cell(one.cell, benchmark, versions)
-        writer.writerow(_inert(study | row | _application(one, benchmark.x.unit)))
-    return stream.getvalue()
+        size, unit = one.cell.case.x, known[one.cell.case.benchmark].x.unit
+        problem: Columns = {"size_bytes": None, "problem_size": size, "problem_unit": unit}
+        yield _beside(one.cell, versions, known) | _flat(one) | problem
+
+
+def _beside(cell: Cell, versions: Mapping[str, str], known: Mapping[str, Benchmark]) -> Columns:
+    return {
+        "library_version": versions.get(cell.who.library),
+        "ranks": len(cell.place.ends),
+        "family": known[cell.case.benchmark].family,
+    }
+
+
+def _flat(item: msgspec.Struct) -> Columns:
+    return {name: value(item) for name, value in fields(type(item)).items()}
+
+
+@functools.cache
+def fields(kind: type[msgspec.Struct], path: str = "", name: str = "") -> dict[str, Getter]:
+    """The columns of a struct, each with what gets its value.
+
+    A struct within it has its columns behind its name, and a `value` has that name; an interval has
+    two, texts and maps are joined by `;`. Other lists are left out. `path`: of the struct, in dots;
+    `name`: how its columns begin.
+    """
+    found: dict[str, Getter] = {}
+    for field, declared in get_type_hints(kind).items():
+        where = path if field in UNNAMED else f"{path}.{field}".strip(".")
+        if where in RENAMED:
+            called = RENAMED[where]
+        elif field == "value" or field in UNNAMED:
+            called = name or field * (field == "value")
+        else:
+            own = "size_bytes" if field == "x" and issubclass(kind, Case) else field
+            called = f"{name}_{own}".strip("_")
+        found |= _field_of(_some(declared), field, where, called)
+    return found
+
+
+def _field_of(declared: Any, field: str, where: str, name: str) -> dict[str, Getter]:
+    def attribute(item: Any) -> Any:
+        return None if item is None else getattr(item, field)
+
+    origin = get_origin(declared)
+    if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
+        inner = fields(declared, where, name)
+        wanted = {one for one in inner if not issubclass(declared, Place) or one.endswith("path")}
+        return {one: _then(attribute, value) for one, value in inner.items() if one in wanted}
+    if origin is tuple and name.endswith(("ci95", "range")):
+        return {
+            f"{name}_low": _then(attribute, lambda ends: ends and ends[0]),
+            f"{name}_high": _then(attribute, lambda ends: ends and ends[1]),
+        }
+    if origin is dict:
+        return {name: _then(attribute, _pairs)}
+    if origin is list and get_args(declared)[0] is not float:
+        whole = get_origin(get_args(declared)[0]) is Literal or get_args(declared)[0] in (str, int)
+        return {name: _then(attribute, _texts)} if whole else {}
+    return {} if origin in (list, tuple) else {name: attribute}
+
+
+def _some(declared: Any) -> Any:
+    """A type without its None."""
+    kinds = [one for one in get_args(declared) if one is not type(None)]
+    return kinds[0] if type(None) in get_args(declared) else declared
+
+
+def _then(first: Getter, second: Getter) -> Getter:
+    return lambda item: second(first(item))
+
+
+def _pairs(found: Mapping[str, object] | None) -> str:
+    return ";".join(f"{name}={value}" for name, value in (found or {}).items())
+
+
+def _texts(found: Iterable[object] | None) -> str:
+    return ";".join(map(str, found or ()))
 
 
 def _inert(row: Columns) -> Columns:
@@ -176,114 +201,11 @@ def _inert(row: Columns) -> Columns:
     }
 
 
-def _cell(cell: Cell, benchmark: Benchmark, versions: Mapping[str, str]) -> Columns:
-    return {
-        "library": cell.who.library,
-        "library_version": versions.get(cell.who.library),
-        "settings": cell.who.settings,
-        "path": cell.place.path,
-        "ranks": len(cell.place.ends),
-        "family": benchmark.family,
-        "benchmark": cell.case.benchmark,
-        "metric": cell.case.metric,
-        "buffers": cell.case.buffers,
-        "axes": ";".join(f"{name}={value}" for name, value in cell.case.axes.items()),
-        "unit": cell.unit,
-        "better": cell.better,
-        "window": cell.window,
-        "lies_in": cell.lies_in,
-        "median": cell.median,
-        **_within("", cell.ci95, cell.range),
-        "p05": cell.p05,
-        "p95": cell.p95,
-        "minimum": cell.minimum,
-        "first_use_us": cell.first_use_us,
-        "at_least": cell.at_least,
-        "launches": cell.launches,
-        "ceiling": cell.ceiling.value if cell.ceiling else None,
-        "ceiling_method": cell.ceiling.method if cell.ceiling else None,
-        "ceiling_kind": cell.ceiling.kind if cell.ceiling else None,
-        "fraction": cell.fraction,
-        **_within("fraction_", cell.fraction_ci95, cell.fraction_range),
-        "fraction_blocks": cell.fraction_blocks,
-        "attainable": cell.attainable.value if cell.attainable else None,
-        "attainable_method": cell.attainable.method if cell.attainable else None,
-        "fraction_attainable": cell.fraction_attainable,
-        **_within(
-            "fraction_attainable_", cell.fraction_attainable_ci95, cell.fraction_attainable_range
-        ),
-        **_plateau(cell.of_plateau),
-        "status": cell.status,
-        "flags": ";".join(cell.flags),
-        "command": cell.command,
-    }
-
-
 def _standing(cell: Cell, headline: Headline | None) -> str:
     """Of the best one of a headline how sure that is, and of who ties with it; else empty."""
     if headline is None or cell.who not in (headline.best, *headline.tied):
         return ""
     return headline.standing
-
-
-def _plateau(part: OfPlateau | None) -> Columns:
-    if part is None:
-        return {}
-    return {
-        "plateau": part.value,
-        "plateau_size_bytes": part.x,
-        "fraction_plateau": part.fraction,
-        **_within("fraction_plateau_", part.ci95, part.range),
-    }
-
-
-def _application(one: Application, unit: str) -> Columns:
-    return {
-        "problem_size": one.cell.case.x,
-        "problem_unit": unit,
-        "rate": one.rate,
-        "rate_unit": one.rate_unit,
-        "phases_us": ";".join(f"{name}={us}" for name, us in one.phases.items()),
-        "messages_us": one.messages_us,
-        "predicted_us": one.predicted_us,
-        "predicted_range_low": one.predicted_range[0] if one.predicted_range else None,
-        "predicted_range_high": one.predicted_range[1] if one.predicted_range else None,
-        **_estimated("overlap", one.hidden),
-        "imbalance": one.imbalance.value if one.imbalance else None,
-        "scaling": one.scaled.scaling if one.scaled else None,
-        **_estimated("efficiency", one.scaled.efficiency if one.scaled else None),
-        **_estimated("roofline", one.roofline.fraction if one.roofline else None),
-    }
-
-
-def _estimated(name: str, found: Estimated | None) -> Columns:
-    if found is None:
-        return {}
-    return {name: found.value, **_within(f"{name}_", found.ci95, found.range)}
-
-
-def _within(
-    prefix: str, ci95: tuple[float, float] | None, span: tuple[float, float] | None
-) -> Columns:
-    found: Columns = {}
-    for name, ends in (("ci95", ci95), ("range", span)):
-        if ends is not None:
-            found[f"{prefix}{name}_low"], found[f"{prefix}{name}_high"] = ends
-    return found
-
-
-def _overlap(overlap: Overlap | None) -> Columns:
-    if overlap is None:
-        return {}
-    slower = overlap.device_slowdown
-    return {
-        **_estimated("overlap", overlap.hidden),
-        "communicate_us": overlap.communicate_us,
-        "compute_us": overlap.compute_us,
-        "both_us": overlap.both_us,
-        "device_slowdown": slower.value if slower else None,
-        **_within("device_slowdown_", slower.ci95 if slower else None, None),
-    }
 
 
 def to_latex(results: Results) -> str:

@@ -8,12 +8,11 @@ it has others too.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report import summary
-from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import axes_words, loses, reference, status
@@ -178,8 +177,7 @@ def _table(
     who = [one for one in summary.contenders(results) if any(cell.who == one for cell in cells)]
     by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
-    bus = _bus(results)
-    told = any(bus(cell) for cell in cells)
+    told = any(map(_bus, cells))
     held = any(cell.fraction is not None for cell in cells)
     who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
     kinds = {curve.buffers for curve in curves}
@@ -193,7 +191,7 @@ def _table(
                 if curve.buffers == buffers
                 and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
             ]
-            rows = [_row(place, curve, who, sizes, by_case, refused, bus, common) for curve in here]
+            rows = [_row(place, curve, who, sizes, by_case, refused, common) for curve in here]
             if rows:
                 groups.append(Rows(_where(place, buffers, kinds), rows))
     groups += _never_measured(refused, curves, who, sizes)
@@ -230,7 +228,6 @@ def _row(
     sizes: Sequence[int],
     cells: dict[tuple[Who, Place, Case], Cell],
     refused: dict[tuple[Who, str, str], Awareness],
-    bus: Callable[[Cell], str],
     common: Mapping[str, str],
 ) -> Row:
     """Of one operation; `common`: the axes that are told of all at once."""
@@ -243,7 +240,7 @@ def _row(
             mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
         for x, cell in mine.items():
             if cell is not None:
-                values[_key(one, x)] = _value(cell, bus(cell) if x == sizes[-1] else "")
+                values[_key(one, x)] = _value(cell, _bus(cell) if x == sizes[-1] else "")
                 found.append(cell)
         if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
             values[_key(one, sizes[0])] = _refusal(tried, len(sizes))
@@ -252,15 +249,9 @@ def _row(
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
 
 
-def _bus(results: Results) -> Callable[[Cell], str]:
-    """Tells the bus bandwidth of a cell; empty of what has none."""
-    rates = bandwidths(results)
-
-    def words(cell: Cell) -> str:
-        found = rates(cell)
-        return f"bus {number(found.bus)} GB/s" if found else ""
-
-    return words
+def _bus(cell: Cell) -> str:
+    """Its bus bandwidth; empty of what has none."""
+    return "" if cell.busbw_gbs is None else f"bus {number(cell.busbw_gbs)} GB/s"
 
 
 def _value(cell: Cell, bus: str) -> Value:

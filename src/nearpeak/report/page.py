@@ -40,7 +40,6 @@ from nearpeak.report import (
     wording,
 )
 from nearpeak.report.advice import advice
-from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
@@ -438,9 +437,11 @@ class _Data:
 
     def _bandwidths(self) -> dict[int, tuple[float | None, float | None]]:
         """Algorithm and bus bandwidth of the cells that have them, by number."""
-        rates = bandwidths(self._results)
-        found = ((number, rates(cell)) for number, cell in enumerate(self._results.cells))
-        return {number: (_short(one.algorithm), _short(one.bus)) for number, one in found if one}
+        return {
+            number: (_short(cell.algbw_gbs), _short(cell.busbw_gbs))
+            for number, cell in enumerate(self._results.cells)
+            if cell.busbw_gbs is not None
+        }
 
     def _overlaps(self) -> dict[int, str]:
         """What is said of the cells of communication beside computation, by number."""

@@ -10,6 +10,7 @@ from nearpeak.files import write_whole
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results import (
     applications,
+    bandwidths,
     bounds,
     ceilings,
     cells,
@@ -59,6 +60,7 @@ def summarise(observations: Observations) -> Results:
     problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
     for cell in found:
         benchmark = known[cell.case.benchmark]
+        bandwidths.tell(cell, benchmark)
         moved = benchmark.ceiling == "measured" or benchmark.one_sided
         if cell.window is not None and moved:
             cell.lies_in = locality.lies_in(

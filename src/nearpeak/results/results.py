@@ -116,6 +116,8 @@ class Cell(msgspec.Struct, kw_only=True):
     modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
     at_least: float | None = None  # in its unit, where launches gave it up as too slow
+    algbw_gbs: float | None = None  # of a collective operation, as nccl-tests tells them
+    busbw_gbs: float | None = None
     launches: int
     failed: int = 0  # launches that ended in it as `status` says, of a status that counts as a loss
     ceiling: CeilingValue | None
