@@ -13,6 +13,7 @@ import numpy as np
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.cells import operation_us
 from nearpeak.results.results import (
     Cell,
     Evidence,
@@ -81,18 +82,13 @@ class View:
         return (point.attainable or point).readings[0]
 
     def lost_us(self, seen: "Seen") -> float:
-        """Time that one operation of a cell loses; 0: nobody knows. Of a rate that counts both
-        ways, or all pairs, all messages are the operation."""
+        """Time that one operation of a cell loses; 0: nobody knows."""
         cell, loss = seen.cell, seen.loss
-        size_bytes = cell.case.x
-        if cell.unit == "us":
-            rate = seen.other.unit != "us"
-            return loss.own - (message_us(size_bytes, loss.better) if rate else loss.better)
-        if cell.unit == "GB/s":
-            pairs = len(cell.place.ends) // 2
-            size_bytes *= self.benchmarks[cell.case.benchmark].moves.ways * pairs
-            return message_us(size_bytes, loss.own) - message_us(size_bytes, loss.better)
-        return 0.0
+        if cell.unit == "us" != seen.other.unit:
+            return loss.own - message_us(cell.case.x, loss.better)
+        benchmark = self.benchmarks[cell.case.benchmark]
+        own, better = (operation_us(cell, value, benchmark) for value in (loss.own, loss.better))
+        return own - better if own and better else 0.0
 
     def apart(self, cell: Cell) -> dict[str, str]:
         """The axes that tell it from all other cells of its path."""

@@ -274,6 +274,16 @@ def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction |
     return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]))
 
 
+def operation_us(cell: Cell, value: float, benchmark: Benchmark) -> float | None:
+    """How long an operation takes at a value in the cell's unit; None: that does not tell. Of a
+    rate that counts both ways, or all pairs, all messages are the operation."""
+    if cell.unit == "us":
+        return value
+    if cell.unit != "GB/s" or not value:
+        return None
+    return cell.case.x * benchmark.moves.ways * (len(cell.place.ends) // 2) / value / 1e3
+
+
 def is_defect(cell: Cell) -> bool:
     """Above the ceiling by more than noise explains: the ceiling is wrong there."""
     span = cell.fraction_ci95 or cell.fraction_range
