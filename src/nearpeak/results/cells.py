@@ -168,6 +168,7 @@ def _cell(
             # Not every bound can be told from what was measured: then nothing is missing.
             wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
             cell.of_plateau = of_plateau(cell, ceilings.plateau(place, case.curve, cell.better))
+            cell.lost_us = _lost_us(cell, benchmark)
     cell.status = min(wrong, key=WORST_FIRST.index, default="ok")
     cell.failed = gathered.ended(cell.status) if cell.status in FAILED else 0
     return cell
@@ -233,6 +234,12 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")
     return {"above ceiling"} if is_defect(cell) else set()
+
+
+def _lost_us(cell: Cell, benchmark: Benchmark) -> float | None:
+    share = cell.fraction if cell.fraction_attainable is None else cell.fraction_attainable
+    took_us = operation_us(cell, cell.median or 0.0, benchmark)
+    return None if share is None or took_us is None else max(0.0, took_us * (1 - share))
 
 
 def of_plateau(cell: Cell, plateau: CeilingPoint | None) -> OfPlateau | None:

@@ -131,6 +131,8 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_attainable_range: tuple[float, float] | None = None
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
     of_plateau: OfPlateau | None = None  # of rates
+    # By one operation against what a library can attain, else the ceiling; null: it has neither.
+    lost_us: float | None = None
     overlap: Overlap | None = None  # of communication beside computation
     status: CellStatus  # "ok" also where nothing can be a ceiling
     flags: list[Flag]
