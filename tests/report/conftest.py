@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from nearpeak.findings.advice import advise
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.observed import Block
-from nearpeak.results import bandwidths, failures, headlines
+from nearpeak.results import bandwidths, failures, headlines, peaks
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
 from nearpeak.results.results import (
@@ -234,7 +235,7 @@ def make_finding(cell: Cell) -> Finding:
     )
 
 
-def tell_headlines(results: Results) -> None:
+def tell_anew(results: Results) -> None:
     """What results say first, made from their cells, ceilings and verdicts as they are now."""
     ceilings = Ceilings(results.ceilings)
     for cell in results.cells:
@@ -246,7 +247,9 @@ def tell_headlines(results: Results) -> None:
         if info.native
         for given in info.settings
     }
-    results.headlines = headlines.find(results.cells, results.comparisons, native)
+    results.headlines = headlines.find(results.cells, results.comparisons, native, ceilings)
+    results.peaks = peaks.find(results)
+    results.advice = advise(results)
 
 
 def make_results() -> Results:
@@ -368,6 +371,7 @@ def make_results() -> Results:
                 p_value=0.001,
                 p_adjusted=0.0123,
                 verdict="slower",
+                counts=dict.fromkeys(("slower", "faster", "equivalent", "undecided"), 4),
             )
             for place in mpi_places
             for benchmark in ("latency", "bw", "bibw")
@@ -423,7 +427,7 @@ def make_results() -> Results:
     )
     made.failure_kinds = failures.kinds(made.failures)
     compare(made.ceilings, made.paths, made.benchmarks)
-    tell_headlines(made)
+    tell_anew(made)
     return made
 
 
@@ -452,7 +456,7 @@ def make_plain() -> Results:
     full.comparisons = [item for item in full.comparisons if item.place.path in PATHS[:2]]
     full.curves = [item for item in full.curves if item.place.path in PATHS[:2]]
     full.failures, full.failure_kinds, full.drift = [], [], full.drift[1:2]
-    tell_headlines(full)
+    tell_anew(full)
     return full
 
 
@@ -484,7 +488,7 @@ def collective(plain: Results) -> Results:
                 cell.ceiling = CeilingValue(value=us / 2, method=point.method, kind="bound")
                 bandwidths.tell(cell, plain.benchmarks[-1])
                 plain.cells.append(cell)
-    tell_headlines(plain)
+    tell_anew(plain)
     return plain
 
 
@@ -555,7 +559,7 @@ def make_gpu() -> Results:
         for operation in ("send", "isend")
     ]
     compare(study.ceilings, study.paths, study.benchmarks)
-    tell_headlines(study)
+    tell_anew(study)
     return study
 
 
@@ -574,8 +578,8 @@ def _add_gpu_cells(study: Results, place: Place, case: Case, rate: float) -> Non
 
 @pytest.fixture
 def tell() -> Callable[[Results], None]:
-    """Tells headlines anew, of results that a test has changed."""
-    return tell_headlines
+    """Tells anew what follows from the rest, of results that a test has changed."""
+    return tell_anew
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
+from nearpeak.results import failures
 from nearpeak.results.results import Finding, Results, Skip
 from nearpeak.terms.identity import Who
 
@@ -95,6 +96,7 @@ def test_launches_that_failed_alike_are_told_once(results: Results) -> None:
         msgspec.structs.replace(first, launch=90 + number, log=f"logs/{90 + number}.txt")
         for number in range(20)
     ]
+    results.failure_kinds = failures.kinds(results.failures)
     text = " ".join(_printed(results).split())
     assert "; 22 launches failed" in text
     assert f"launch {first.launch} and 20 more alike, " in text

@@ -10,10 +10,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.report import applications, awareness, fits, summary, tables, verdicts
+from nearpeak.report import applications, awareness, fits, tables, verdicts
 from nearpeak.report.families import families
 from nearpeak.report.headlines import groups
 from nearpeak.report.sections import Row, Table, Value
+from nearpeak.results import order
 from nearpeak.results.results import Application, Cell, Headline, Results
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Case, Place
@@ -214,13 +215,13 @@ def to_latex(results: Results) -> str:
 
     For a document that loads the package booktabs.
     """
-    theory = (row for row in summary.table_one(results) if not row.best.fact)
+    theory = (peak for peak in results.peaks if not peak.fact)
     others = [one.table for one in applications.sections(results)]
     others += [one.table for one in families(results)]
     others += [awareness.table(results), *verdicts.main(results), fits.table(results)]
     shown = [
-        tables.table_one(theory),
-        tables.table_two(groups(results), summary.figures(results)),
+        tables.table_one(results, theory),
+        tables.table_two(groups(results), order.figures(results)),
         *(table for table in others if table.groups),
     ]
     return "\n".join(map(_latex, shown))

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearpeak.numbers import number, percent, size, unit
-from nearpeak.report import summary
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.results import order
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import axes_words, loses, reference, status
 from nearpeak.results.results import Cell, Results
@@ -88,13 +88,13 @@ def title(name: str) -> str:
 
 
 def _family(results: Results, name: str, cells: list[Cell]) -> Family:
-    rank = summary.ranking(results)
+    rank = order.ranking(results)
     curves = sorted({cell.case.curve for cell in cells}, key=lambda one: (rank(one), one))
     sizes = _sizes(cell.case.x for cell in cells)
-    shown = set(summary.first_sheet(results))
+    shown = set(order.first_sheet(results))
     charts: dict[tuple[Place, str], list[Curve]] = {}
     there = {(cell.place, cell.case.curve) for cell in cells}
-    for place in summary.places(results):
+    for place in order.places(results):
         for curve in curves:
             if (place, curve) in there and curve not in shown:
                 charts.setdefault((place, curve.buffers), []).append(curve)
@@ -143,7 +143,7 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
         for one in results.benchmarks
         if one.name in measured and one.traffic is not None and one.traffic.times_ranks
     ]
-    if of_blocks and any(cell.who.library in summary.no_mpi(results) for cell in cells):
+    if of_blocks and any(cell.who.library in order.no_mpi(results) for cell in cells):
         yield (
             f"The size of {', '.join(of_blocks)} is the size of one rank's block, with NCCL too."
             " nccl-tests has the size of the whole buffer: this size times the number of ranks."
@@ -174,7 +174,7 @@ Key = tuple[Place, str]  # and buffers
 def _table(
     results: Results, name: str, cells: list[Cell], curves: Sequence[Curve], sizes: Sequence[int]
 ) -> Table:
-    who = [one for one in summary.contenders(results) if any(cell.who == one for cell in cells)]
+    who = [one for one in order.contenders(results) if any(cell.who == one for cell in cells)]
     by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
     told = any(map(_bus, cells))
@@ -183,7 +183,7 @@ def _table(
     kinds = {curve.buffers for curve in curves}
     common = _common(curves)
     groups = []
-    for place in summary.places(results):
+    for place in order.places(results):
         for buffers in dict.fromkeys(curve.buffers for curve in curves):
             here = [
                 curve
@@ -312,7 +312,7 @@ def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
     """Of each place which operation of a library stays furthest from what it is held against, at
     the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
-    no_mpi = summary.no_mpi(results)
+    no_mpi = order.no_mpi(results)
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)

@@ -44,8 +44,7 @@ from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
 from nearpeak.report.sections import Table, Value
-from nearpeak.report.summary import TheoryRow
-from nearpeak.results import names
+from nearpeak.results import names, order
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
@@ -56,13 +55,14 @@ from nearpeak.results.results import (
     Cell,
     Comparison,
     CurveComparison,
+    Peak,
     Results,
 )
 from nearpeak.terms.awareness import sentences
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place, Who
 
-P = TypeVar("P", TheoryRow, Group)
+P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 FEWEST_SMALL = 3  # sizes for which that is worth a chart of its own
 
@@ -108,7 +108,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
     return environment.get_template("report.html.j2").render(
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
-        advice=advice(results, groups),
+        advice=advice(results),
         headlines=wording.headlines(results, groups),
         tables=list(_tables(results, groups)),
         beside=[_beside(results, machine) for machine in machines],
@@ -145,17 +145,17 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
 
 def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     """The two tables; those of all pairs, which are many, are folded under a summary."""
-    for of_pairs, rows in _by_pairs(summary.table_one(results)):
-        yield tables.table_one(rows, folded="Table 1 of all pairs" if of_pairs else "")
-    first = set(summary.first_sheet(results))
-    shown = [curve for curve in summary.default_curves(results) if curve in first]
+    for of_pairs, rows in _by_pairs(results.peaks):
+        yield tables.table_one(results, rows, folded="Table 1 of all pairs" if of_pairs else "")
+    first = set(order.first_sheet(results))
+    shown = [curve for curve in order.default_curves(results) if curve in first]
     measured = "; ".join(map(names.label, shown))
     about = wording.windows(results) + (f" Measured as: {measured}." if measured else "")
-    order = summary.figures(results)
+    figures = order.figures(results)
     for of_pairs, some in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
         low = wording.low_plateaus(some)
-        yield tables.table_two(some, order, f"{about} {low}".strip(), folded=folded)
+        yield tables.table_two(some, figures, f"{about} {low}".strip(), folded=folded)
 
 
 def _beside(results: Results, machine: Published) -> dict[str, Any]:
@@ -212,13 +212,13 @@ class _Data:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        who = summary.contenders(results)
+        who = order.contenders(results)
         self.contenders = [one.label for one in who]
         self.styles = _styles(who)
         self._who = {one: number for number, one in enumerate(who)}
-        self._places = {place: number for number, place in enumerate(summary.places(results))}
-        self._curves = {curve: number for number, curve in enumerate(summary.curves(results))}
-        self._defaults = set(summary.default_curves(results))
+        self._places = {place: number for number, place in enumerate(order.places(results))}
+        self._curves = {curve: number for number, curve in enumerate(order.curves(results))}
+        self._defaults = set(order.default_curves(results))
         self._bounded = {one.name for one in results.benchmarks if one.ceiling == "bound"}
         self._ideal = {one.name for one in results.benchmarks if one.bound is not None}
         kinds = dict.fromkeys(curve.buffers for curve in self._curves)
@@ -227,7 +227,7 @@ class _Data:
         self._cells: dict[tuple[Place, Curve], list[Cell]] = {}
         for cell in results.cells:
             self._cells.setdefault((cell.place, cell.case.curve), []).append(cell)
-        self._first = set(summary.first_sheet(results))
+        self._first = set(order.first_sheet(results))
         measured = {place for place, curve in self._cells if curve in self._first}
         self.sections = [self._section(place) for place in self._places if place in measured]
         self._scalings: list[dict[str, Any]] = []
@@ -466,8 +466,8 @@ class _Data:
             return item.first, item.second, item.place, curve
 
         rows = {
-            compared(row.whole, row.whole.curve): number
-            for number, row in enumerate(summary.verdict_rows(self._results))
+            compared(one, one.curve): number
+            for number, one in enumerate(summary.judged_curves(self._results))
         }
         return _by_column(
             {

@@ -22,7 +22,7 @@ from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.report.sections import PAIRED, Column, Notice, Tone, Value
 from nearpeak.report.sections import Table as Section
-from nearpeak.report.summary import figures
+from nearpeak.results.order import figures
 from nearpeak.results.results import Results
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
@@ -67,7 +67,7 @@ def print_summary(
     _print_links(results, console)
     console.print()
     found = groups(results)
-    for sentence in advice(results, found):
+    for sentence in advice(results):
         console.print(_text(sentence))
     for group in found:
         if group.place.pair:

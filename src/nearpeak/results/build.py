@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From observations to results: all of results.json but its findings."""
+"""From observations to results: all of results.json but its findings and advice."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +21,7 @@ from nearpeak.results import (
     fits,
     headlines,
     locality,
+    peaks,
     theoretical,
 )
 from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
@@ -54,7 +55,8 @@ def summarise(observations: Observations) -> Results:
     theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
     changed = {(one.place, block) for one in drifts for block in one.changed}
-    every = cells.summarise(observations, ceilings.Ceilings(points), changed)
+    limits = ceilings.Ceilings(points)
+    every = cells.summarise(observations, limits, changed)
     known = {one.name: one for one in observations.benchmarks}
     found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
     problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
@@ -72,7 +74,7 @@ def summarise(observations: Observations) -> Results:
     )
     failed, skipped = failures.failures(observations), failures.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
-    return Results(
+    results = Results(
         schema=SCHEMA,
         nearpeak=observations.nearpeak,
         study=observations.name,
@@ -103,7 +105,7 @@ def summarise(observations: Observations) -> Results:
         comparisons=compared.cases,
         curves=compared.curves,
         judging=compared.judging,
-        headlines=headlines.find(found, compared.cases, native),
+        headlines=headlines.find(found, compared.cases, native, limits),
         failures=failed,
         failure_kinds=failures.kinds(failed),
         skipped=skipped,
@@ -112,6 +114,8 @@ def summarise(observations: Observations) -> Results:
         drift=drifts,
         checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
     )
+    results.peaks = peaks.find(results)
+    return results
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:

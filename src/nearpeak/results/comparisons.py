@@ -67,7 +67,7 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     return Compared(
         alike,
         [case for pair, found in judged for case in _cases(pair, found)],
-        [_curve(pair, found.curve) for pair, found in judged],
+        [_curve(pair, found) for pair, found in judged],
         _judging(list(families), asked),
     )
 
@@ -134,8 +134,9 @@ def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:
     ]
 
 
-def _curve(pair: Pair, found: verdicts.Verdict) -> CurveComparison:
+def _curve(pair: Pair, judged: verdicts.Judged) -> CurveComparison:
     first, second = pair.cells[0]
+    found = judged.curve
     return CurveComparison(
         first=first.who,
         second=second.who,
@@ -146,4 +147,5 @@ def _curve(pair: Pair, found: verdicts.Verdict) -> CurveComparison:
         p_value=found.comparison.p_value,
         p_adjusted=found.p_adjusted,
         verdict=found.verdict,
+        counts=dict(Counter(size.verdict for size in judged.sizes)),
     )

@@ -331,6 +331,7 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     p_value: float  # of that mean alone
     p_adjusted: float  # that they differ in any case, for all that the study compares
     verdict: Word  # "mixed": cases differ, but not one way as a whole
+    counts: dict[Word, int] = {}  # of the verdicts on its cases
 
 
 class Judging(msgspec.Struct, kw_only=True):
@@ -342,17 +343,54 @@ class Judging(msgspec.Struct, kw_only=True):
     left_out: list[str] = []  # pairs that too few blocks leave undecided
 
 
+class Peak(msgspec.Struct, kw_only=True):
+    """The best that one path carries without MPI in one curve: the best of its ceiling."""
+
+    place: Place
+    case: Case  # of its CeilingPoint, which has the interval and all methods
+    value: float
+    unit: str
+    method: str
+    fact: bool  # as of the CeilingPoint
+    largest: int  # of the ceiling, as `x` of its case
+    one_way: bool  # whether the theoretical rate is of the same kind
+    theoretical_gbs: float | None  # of the path
+    of_theoretical: float | None  # as of the CeilingPoint
+    # Large messages, and even the best of its direction is far below the theoretical rate.
+    suspect: bool = False
+
+
+class Reference(msgspec.Struct, kw_only=True):
+    """What a headline is held against."""
+
+    value: float  # in the headline's unit
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    x: int  # where that is
+    method: str
+    kind: Kind
+    lies_in: LiesIn | None = None
+
+
 class Headline(msgspec.Struct, kw_only=True):
     """Who is best on one path in one curve, at the size at which all are told (headlines.py)."""
 
     place: Place
     case: Case  # that is told
+    unit: str
+    better: Better
     best: Who | None  # null: nobody has a figure that can be believed
     tied: list[Who]  # whom nothing sets apart from the best
     # "first": the best one is first beyond doubt; "tie": all in `tied` are equivalent to it;
     # "undecided": not all are, but nothing tells them apart; "alone": nobody else was measured
     # there; "unknown": there is too little to tell whether it is
     standing: Literal["first", "tie", "undecided", "alone", "unknown"]
+    value: float | None = None  # of the best one, and of the ceiling
+    fraction: float | None = None
+    ceiling: Reference | None = None  # of this case
+    attainable: Reference | None = None  # of it by a library; null: the same
+    plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
+    plateau_low: bool = False  # it came out below the ceiling beside it, as blocks scatter too much
 
 
 class Failure(msgspec.Struct, kw_only=True):
@@ -510,6 +548,21 @@ class Finding(msgspec.Struct, kw_only=True):
     check: list[Check]
 
 
+class Advice(msgspec.Struct, kw_only=True):
+    """What a reader should do. Fields that a kind has no use for are null."""
+
+    # Find out why launches of `who` failed; check this path, which carries less than it should; see
+    # to this finding; measure more; nothing, as the best one is near everywhere; or try others, as
+    # the best one is far from the ceiling here.
+    kind: Literal["failures", "path", "loss", "launches", "near", "far"]
+    who: Who | None = None  # of "near": who is best everywhere; null: nobody alone
+    place: Place | None = None
+    case: Case | None = None
+    fraction: float | None = None  # of the theoretical rate ("path"); of the ceiling, the furthest
+    launches: int | None = None  # that failed, or that it takes
+    finding: int | None = None  # its number in `findings`, from 0
+
+
 class Drift(msgspec.Struct, kw_only=True):
     """What one path carried without MPI in each block, against all blocks of the study."""
 
@@ -567,12 +620,14 @@ class Results(msgspec.Struct, kw_only=True):
     curves: list[CurveComparison]
     judging: Judging = msgspec.field(default_factory=Judging)
     headlines: list[Headline] = []
+    peaks: list[Peak] = []
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
     left_out: list[LeftOut] = []  # for want of time
     findings: list[Finding] = []  # the surely greatest ratio first
+    advice: list[Advice] = []  # the first things first
     drift: list[Drift]
     checklist: list[Rule]
 
