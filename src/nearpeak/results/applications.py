@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results import overlap
+from nearpeak.results import overlap, what_if
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes, lies_in
 from nearpeak.results.prediction import Messages
@@ -65,11 +65,13 @@ def summarise(
             observed[key].append(one)
     memories = _Memories(observations, ceilings, known)
     predicted = Messages(messages, known, observations.paths)
-    return [
+    found = [
         _application(key, mine, observed[key], memories, predicted, known[key[2].benchmark])
         for key in mine
         if key[2].metric == known[key[2].benchmark].main.name
     ]
+    what_if.tell(found, (cell.who for cell in messages), predicted)
+    return found
 
 
 def _application(

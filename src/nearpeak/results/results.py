@@ -182,6 +182,17 @@ class Roofline(msgspec.Struct, kw_only=True):
     fraction: Estimated  # of it that is reached: the least time over the measured one
 
 
+class WhatIf(msgspec.Struct, kw_only=True):
+    """An iteration with the messages of another library: with the difference of the times that
+    messages of both should take."""
+
+    who: Who  # the other one
+    value: float  # in the cell's unit
+    # What the least and the most of single blocks come to: no interval, as the model errs too.
+    range: tuple[float, float] | None
+    measured: float | None = None  # the same problem with that library
+
+
 class Application(msgspec.Struct, kw_only=True):
     """One problem of an application: the time of an iteration, and what follows from it."""
 
@@ -204,6 +215,7 @@ class Application(msgspec.Struct, kw_only=True):
     # The least and the most that a single block predicts: how far its messages scatter, and no
     # interval, as the model errs too.
     predicted_range: tuple[float, float] | None = None
+    what_if: list[WhatIf] = []  # where both can be predicted
 
 
 class Attainable(msgspec.Struct, kw_only=True):
