@@ -8,7 +8,8 @@ scripts of this page by their hash.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,6 +56,7 @@ from nearpeak.results.results import (
     Cell,
     Comparison,
     CurveComparison,
+    PairMatrix,
     Peak,
     Results,
 )
@@ -98,6 +100,8 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
     environment.globals |= {
         "curve_label": names.label,
         "curve_detail": names.detail,
+        "case_words": names.case,
+        "pair_source": pairs.name,
         "staged": names.staged,
         "staging": staging,
         "findings": findings,
@@ -114,8 +118,8 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         beside=[_beside(results, machine) for machine in machines],
         awareness=awareness.table(results),
         unaware=sentences(results.awareness),
-        matrices=data.matrices,
-        slowest=pairs.sentences(data.matrices),
+        matrices=results.pairs,
+        slowest=pairs.sentences(results),
         verdicts=verdicts.tables(results),
         fits=fits.table(results),
         ending=wording.ending(results),
@@ -233,7 +237,6 @@ class _Data:
         self._scalings: list[dict[str, Any]] = []
         self.families = [self._family(family) for family in families.families(results)]
         self.applications = applications.sections(results)
-        self.matrices = pairs.matrices(results)
         self.embedded = self._embedded()
 
     def _section(self, place: Place) -> dict[str, Any]:
@@ -398,7 +401,7 @@ class _Data:
                 for one in self.applications
             },
             "buffers": list(self._buffers),
-            "matrices": [_matrix(matrix) for matrix in self.matrices],
+            "matrices": [_matrix(matrix) for matrix in results.pairs],
             "methods": self._methods.texts,
             "commands": self._commands.texts,
         }
@@ -492,42 +495,25 @@ def _by_column(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
-def _matrix(matrix: pairs.Matrix) -> dict[str, Any]:
+def _matrix(matrix: PairMatrix) -> dict[str, Any]:
     """What report.js draws: of each source the values, and the fractions of the median pair."""
-    rows, columns = matrix.names
-
-    def grid(source: pairs.Source, value_of: Callable[[pairs.Pair], float]) -> list[list[Any]]:
-        return [
-            [
-                next((_short(value_of(p)) for p in _either(matrix, one, other, source)), None)
-                for other in columns
-            ]
-            for one in rows
-        ]
-
+    rows, columns = pairs.ends(matrix)
+    sources = []
+    for source in matrix.sources:
+        grid = pairs.grid(matrix, source)
+        values, fractions = (
+            [[one and _short(value_of(one)) for one in row] for row in grid]
+            for value_of in (attrgetter("value"), attrgetter("fraction"))
+        )
+        sources.append({"who": pairs.name(source), "values": values, "fractions": fractions})
     return {
         "kind": matrix.kind,
-        "case": matrix.case,
+        "case": names.case(matrix.case),
         "unit": numbers.unit(matrix.unit),
         "rows": rows,
         "columns": columns,
-        "sources": [
-            {
-                "who": source.who,
-                "values": grid(source, source.values.__getitem__),
-                "fractions": grid(source, source.fraction),
-            }
-            for source in matrix.sources
-        ],
+        "sources": sources,
     }
-
-
-def _either(
-    matrix: pairs.Matrix, one: str, other: str, source: pairs.Source
-) -> Iterator[pairs.Pair]:
-    """The pair by which the source knows these two ends, if it does."""
-    both = [(one, other), (other, one)] if matrix.symmetric else [(one, other)]
-    return (pair for pair in both if pair in source.values)
 
 
 def _percentages(ranks: int, value: Value) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         for text in [one.first] if one.place in with_cells else one.sentences:
             if text:
                 yield Text.assemble(_text(one.place.path, "bold"), ": ", _text(text))
-    slowest = pairs.sentences(pairs.matrices(results))
+    slowest = pairs.sentences(results)
     yield from map(_text, slowest[:_SHOWN])
     yield from _more(len(slowest))
     yield from _findings(results)

@@ -21,6 +21,7 @@ from nearpeak.results import (
     fits,
     headlines,
     locality,
+    pairs,
     peaks,
     theoretical,
 )
@@ -115,6 +116,7 @@ def summarise(observations: Observations) -> Results:
         checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
     )
     results.peaks = peaks.find(results)
+    results.pairs = pairs.find(results)
     return results
 
 

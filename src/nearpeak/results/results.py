@@ -405,6 +405,35 @@ class Headline(msgspec.Struct, kw_only=True):
     plateau_low: bool = False  # it came out below the ceiling beside it, as blocks scatter too much
 
 
+class PairFigure(msgspec.Struct, kw_only=True):
+    """One pair of a matrix."""
+
+    pair: tuple[str, ...]  # the names of both ends
+    value: float  # in the matrix's unit: the median
+    fraction: float  # of the median pair; below 1 is worse, whatever is better
+
+
+class PairSource(msgspec.Struct, kw_only=True):
+    """The figures of one contender, or of the ceiling, in one matrix."""
+
+    who: Who  # CEILING for that of a ceiling
+    figures: list[PairFigure]
+    median: float  # of the median pair
+    slowest: tuple[str, ...]  # the pair with the least fraction,
+    fraction: float  # and that
+    sure: bool  # that it is slower than each of the others
+
+
+class PairMatrix(msgspec.Struct, kw_only=True):
+    """One benchmark between all pairs of one kind, at the largest size that was measured."""
+
+    kind: str  # "gpu-gpu" or "host-gpu"
+    symmetric: bool  # whether either end of a pair may be called the first
+    case: Case
+    unit: str
+    sources: list[PairSource]
+
+
 class Failure(msgspec.Struct, kw_only=True):
     """A launch that did not end well."""
 
@@ -633,6 +662,7 @@ class Results(msgspec.Struct, kw_only=True):
     judging: Judging = msgspec.field(default_factory=Judging)
     headlines: list[Headline] = []
     peaks: list[Peak] = []
+    pairs: list[PairMatrix] = []  # of studies of all pairs
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
