@@ -45,7 +45,7 @@ from nearpeak.results.results import (
     SessionInfo,
 )
 from nearpeak.results.theoretical import compare
-from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.awareness import Awareness, unaware
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 from nearpeak.terms.path import DataPath, Endpoint
@@ -251,6 +251,7 @@ def tell_anew(results: Results) -> None:
     results.peaks = peaks.find(results)
     results.pairs = pairs.find(results)
     results.advice = advise(results)
+    results.unaware = unaware(results.awareness)
 
 
 def make_results() -> Results:

@@ -13,7 +13,7 @@ from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import case, reference
 from nearpeak.results.results import Cell, Results
-from nearpeak.terms import awareness
+from nearpeak.terms.awareness import words
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what
 # is said in any case.
@@ -80,12 +80,12 @@ def _lacking(results: Results) -> Iterator[Notice]:
 
 
 def _unaware(results: Results) -> Iterator[Notice]:
-    if found := awareness.sentences(results.awareness):
+    if found := results.unaware:
         text = (
             "Some operations with GPU buffers failed (alone, or after others in one job), or were"
             " not tried."
         )
-        yield Notice(text, tuple(found), tone="note", details="aware")
+        yield Notice(text, tuple(map(words, found)), tone="note", details="aware")
 
 
 def _drift(results: Results) -> Iterator[Notice]:

@@ -60,7 +60,7 @@ from nearpeak.results.results import (
     Peak,
     Results,
 )
-from nearpeak.terms.awareness import sentences
+from nearpeak.terms.awareness import words
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place, Who
 
@@ -117,7 +117,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         tables=list(_tables(results, groups)),
         beside=[_beside(results, machine) for machine in machines],
         awareness=awareness.table(results),
-        unaware=sentences(results.awareness),
+        unaware=list(map(words, results.unaware)),
         matrices=results.pairs,
         slowest=pairs.sentences(results),
         verdicts=verdicts.tables(results),

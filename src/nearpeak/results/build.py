@@ -27,6 +27,7 @@ from nearpeak.results import (
 )
 from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import once, whole
+from nearpeak.terms.awareness import unaware
 
 NAME = "results.json"
 
@@ -111,6 +112,7 @@ def summarise(observations: Observations) -> Results:
         failure_kinds=failures.kinds(failed),
         skipped=skipped,
         awareness=observations.awareness,
+        unaware=unaware(observations.awareness),
         left_out=observations.left_out,
         drift=drifts,
         checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),

@@ -9,7 +9,7 @@ from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import Block
 from nearpeak.statistics.verdicts import Word
-from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.awareness import Awareness, Unaware
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
@@ -667,6 +667,7 @@ class Results(msgspec.Struct, kw_only=True):
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
+    unaware: list[Unaware] = []
     left_out: list[LeftOut] = []  # for want of time
     findings: list[Finding] = []  # the surely greatest ratio first
     advice: list[Advice] = []  # the first things first

@@ -22,7 +22,7 @@ from nearpeak.study.plan import Contender, Plan
 from nearpeak.study.sessions import fingerprint
 from nearpeak.study.tried import Tried
 from nearpeak.study.variants import tried_as
-from nearpeak.terms.awareness import Awareness, sentences
+from nearpeak.terms.awareness import Awareness, unaware, words
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import in_gpu
@@ -72,7 +72,7 @@ class Gate:
             for one in lacking:
                 self._settle(one)
             plan = make(self.found, self.seconds)
-        for line in sentences(self.found):
+        for line in map(words, unaware(self.found)):
             self.say(line)
         return plan
 
