@@ -100,6 +100,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     curves: list[CurveChange]
     # Empty where they do not differ. Figures are as at the commonest one, if all are known.
     distances: list[Distance]
+    moved: bool = False  # most measurements of the new side are at another distance
 
     @property
     def changes(self) -> list[Change]:
@@ -175,6 +176,9 @@ class Compared(msgspec.Struct, kw_only=True):
     unmatched: list[Unmatched]
     # Whether anything is, or is missing though that is not allowed and no launch of it failed.
     regressed: bool
+    # A smaller change cannot be told, relative: the median over libraries and ceilings of how far
+    # their intervals reach, not adjusted for other comparisons; null: nothing can be told.
+    tells_from: float | None = None
 
     @property
     def places(self) -> list[PlaceChange]:
