@@ -150,7 +150,7 @@ def test_a_bound_is_said_to_be_one(collective: Results) -> None:
     )
 
 
-def test_how_precise_the_cells_are(results: Results) -> None:
+def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], None]) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
     aim = "The aim is +- 2 % for rates, +- 3 % for times:"
     assert wording.precision(results) == (
@@ -161,12 +161,14 @@ def test_how_precise_the_cells_are(results: Results) -> None:
         cell.flags = ["imprecise"]
     wide = next(cell for cell in results.cells[:3] if cell.median)
     wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
+    tell(results)
     assert wording.precision(results).endswith(
         f" {aim} 3 intervals are wider, at most +- 50.0 % ({wide.who.label},"
         f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)})."
     )
     for cell in results.cells:
         cell.ci95 = None
+    tell(results)
     assert wording.precision(results) == ""
 
 

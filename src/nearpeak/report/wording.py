@@ -5,7 +5,6 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 
 from nearpeak.numbers import count, number, percent, size, unit, within
 from nearpeak.report.headlines import Group
@@ -14,7 +13,6 @@ from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, in_cache, loses, reference, status
 from nearpeak.results.order import places
 from nearpeak.results.results import Cell, Headline, Peak, Reference, Results
-from nearpeak.statistics.intervals import goal
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
@@ -177,23 +175,20 @@ def ending(results: Results) -> str:
 
 def precision(results: Results) -> str:
     """How narrow the intervals are, and how many missed the aim; empty where there is none."""
-    known = [(cell.half_width, cell) for cell in results.cells if cell.half_width is not None]
-    if not known:
+    found = results.precision
+    if found is None:
         return ""
-    middle = median(width for width, _ in known)
-    aim = f"+- {100 * goal('higher'):g} % for rates, +- {100 * goal('lower'):g} % for times"
     text = (
-        f"Half of the {count(len(known), 'interval')} (95 %) are +- {percent(middle)} % or"
-        f" narrower. The aim is {aim}:"
+        f"Half of the {count(found.intervals, 'interval')} (95 %) are +- {percent(found.median)} %"
+        f" or narrower. The aim is +- {100 * found.aim_of_rates:g} % for rates,"
+        f" +- {100 * found.aim_of_times:g} % for times:"
     )
-    missed = sum("imprecise" in cell.flags for _, cell in known)
-    if not missed:
+    if not found.wider:
         return f"{text} all intervals reach it."
-    widest, cell = max(known, key=lambda one: one[0])
     return (
-        f"{text} {count(missed, 'interval')} {'is' if missed == 1 else 'are'} wider, at most"
-        f" +- {percent(widest)} % ({cell.who.label}, {cell.place.path},"
-        f" {case(cell.case)} at {size(cell.case.x)})."
+        f"{text} {count(found.wider, 'interval')} {'is' if found.wider == 1 else 'are'} wider, at"
+        f" most +- {percent(found.widest)} % ({found.who.label}, {found.place.path},"
+        f" {case(found.case)} at {size(found.case.x)})."
     )
 
 

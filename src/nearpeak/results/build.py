@@ -23,6 +23,7 @@ from nearpeak.results import (
     locality,
     pairs,
     peaks,
+    precision,
     theoretical,
 )
 from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
@@ -117,6 +118,7 @@ def summarise(observations: Observations) -> Results:
         drift=drifts,
         checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
     )
+    results.precision = precision.find(results.cells)
     results.peaks = peaks.find(results)
     results.pairs = pairs.find(results)
     return results

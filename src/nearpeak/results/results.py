@@ -193,6 +193,27 @@ class WhatIf(msgspec.Struct, kw_only=True):
     measured: float | None = None  # the same problem with that library
 
 
+class MessageTime(msgspec.Struct, kw_only=True):
+    """What a message of one size takes."""
+
+    size_bytes: int
+    us: float
+
+
+class Deviation(msgspec.Struct, kw_only=True):
+    """By how much the messages of a problem took another time than predicted, and what the model
+    does not know of."""
+
+    off: float  # of the predicted time; above 0: they took longer
+    far: bool  # so far that it is told
+    largest_bytes: int  # of its messages
+    # The sizes of the study around that, where their times are far from each other.
+    around: list[MessageTime] = []
+    own_bytes: int = 0  # that a rank also sends to itself
+    pause_us: float | None = None  # between its messages of GPU memory, if long
+    pushed_out: bool = False  # its cells push its messages out of the caches
+
+
 class Application(msgspec.Struct, kw_only=True):
     """One problem of an application: the time of an iteration, and what follows from it."""
 
@@ -200,6 +221,9 @@ class Application(msgspec.Struct, kw_only=True):
     rate: float | None  # the median of its second metric
     rate_unit: str
     phases: dict[str, float]  # us of an iteration on the rank that is slowest in each, medians
+    # The share of an iteration that is no computation; null: it has none, or kernels compute while
+    # the CPU does the rest.
+    not_computing: float | None = None
     # Of its messages on the rank that waits least for others.
     messages_us: float | None = None
     work: Work | None
@@ -216,6 +240,7 @@ class Application(msgspec.Struct, kw_only=True):
     # interval, as the model errs too.
     predicted_range: tuple[float, float] | None = None
     what_if: list[WhatIf] = []  # where both can be predicted
+    deviation: Deviation | None = None  # of `messages_us` from that
 
 
 class Attainable(msgspec.Struct, kw_only=True):
@@ -630,6 +655,20 @@ class SessionInfo(msgspec.Struct, kw_only=True):
 RuleState = Literal["met", "not met", "not applicable"]
 
 
+class Precision(msgspec.Struct, kw_only=True):
+    """How narrow the 95 % intervals of cells are: half of each, relative to its median."""
+
+    intervals: int
+    median: float  # half of them are as narrow, or narrower
+    aim_of_rates: float
+    aim_of_times: float
+    wider: int  # than the aim
+    widest: float
+    who: Who  # whose that is,
+    place: Place  # where
+    case: Case  # and in what
+
+
 class Rule(msgspec.Struct, kw_only=True):
     """One of the twelve rules of Hoefler and Belli (SC15), and how this study stands to it."""
 
@@ -671,6 +710,7 @@ class Results(msgspec.Struct, kw_only=True):
     left_out: list[LeftOut] = []  # for want of time
     findings: list[Finding] = []  # the surely greatest ratio first
     advice: list[Advice] = []  # the first things first
+    precision: Precision | None = None  # null: no cell has an interval
     drift: list[Drift]
     checklist: list[Rule]
 
