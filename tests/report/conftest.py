@@ -20,7 +20,7 @@ from nearpeak.findings.advice import advise
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.observed import Block
-from nearpeak.results import bandwidths, failures, headlines, pairs, peaks, precision
+from nearpeak.results import bandwidths, failures, furthest, headlines, pairs, peaks, precision
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
 from nearpeak.results.results import (
@@ -250,6 +250,7 @@ def tell_anew(results: Results) -> None:
     results.headlines = headlines.find(results.cells, results.comparisons, native, ceilings)
     results.peaks = peaks.find(results)
     results.pairs = pairs.find(results)
+    results.furthest = furthest.find(results)
     results.precision = precision.find(results.cells)
     results.advice = advise(results)
     results.unaware = unaware(results.awareness)

@@ -15,8 +15,8 @@ from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results import order
 from nearpeak.results.cells import is_defect
-from nearpeak.results.names import axes_words, loses, reference, status
-from nearpeak.results.results import Cell, Results
+from nearpeak.results.names import axes_words, loses, status
+from nearpeak.results.results import Cell, Furthest, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import Case, Curve, Place, Who
@@ -108,7 +108,7 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
             if one.summary and any(one.name == curve.benchmark for curve in curves)
         },
         table=_table(results, name, cells, curves, sizes),
-        sentences=list(_sentences(results, cells)),
+        sentences=list(_sentences(results, name, cells)),
         charts=charts,
         scalings=list(_scalings(results, cells, curves)),
     )
@@ -308,18 +308,19 @@ def _never_measured(
     ]
 
 
-def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
+def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
     """Of each place which operation of a library stays furthest from what it is held against, at
     the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
     no_mpi = order.no_mpi(results)
+    furthest = [one for one in results.furthest if one.family == name]
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)
     for (place, buffers), here in groups.items():
-        beside = [cell for cell in here if cell.who.library in no_mpi]
         mine = [cell for cell in here if cell.who.library not in no_mpi] or here
-        parts = [*_worst(mine, beside), *_figures(mine), *_failed(here)]
+        told = [one for one in furthest if (one.place, one.case.buffers) == (place, buffers)]
+        parts = [*_furthest(told), *_figures(mine), *_failed(here)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
 
 
@@ -352,37 +353,22 @@ def _figures(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"{len(found) - _TOLD} more in the table"
 
 
-def _worst(cells: Sequence[Cell], beside: Sequence[Cell]) -> Iterator[str]:
-    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size that is
-    told, and of those `beside` the same operation."""
-    held = [cell for cell in cells if cell.fraction is not None]
-    there = sorted({cell.case.x for cell in held if cell.case.x > 0})
+def _furthest(found: Iterable[Furthest]) -> Iterator[str]:
+    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size."""
     before = ""
-    for x in dict.fromkeys((there[0], there[-1]) if there else ()):
-        worst = min((cell for cell in held if cell.case.x == x), key=_share)
-        others = ", ".join(
-            f"{cell.who.label} {percent(_share(cell))} %"
-            for cell in beside
-            if cell.case == worst.case and cell is not worst and cell.fraction is not None
-        )
-        of = f"furthest from the {reference(worst.ceiling)}: "
-        if worst.overlap is not None:
-            of = "least overlap: "
+    for one in found:
+        others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in one.beside)
+        of = "least overlap: " if one.of == "overlap" else f"furthest from the {one.of}: "
         yield (
-            f"{'' if of == before else of}at {size(x)} {_whose(worst)}, {percent(_share(worst))} %"
-            + (f" ({others})" if others else "")
+            f"{'' if of == before else of}at {size(one.case.x)}"
+            f" {_whose(one)}, {percent(one.share)} %" + (f" ({others})" if others else "")
         )
         before = of
 
 
-def _whose(cell: Cell) -> str:
+def _whose(one: Cell | Furthest) -> str:
     """`bcast of intel`."""
-    return f"{cell.case.figure} of {cell.who.label}"
-
-
-def _share(cell: Cell) -> float:
-    """The overlap, or the fraction of what it is held against."""
-    return cell.overlap.hidden.value if cell.overlap is not None else cell.fraction or 0.0
+    return f"{one.case.figure} of {one.who.label}"
 
 
 def _scalings(

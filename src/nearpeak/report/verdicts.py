@@ -73,10 +73,11 @@ def judged_words(judging: Judging) -> str:
     """Which pairs too few blocks leave undecided, and how many blocks they need; none: empty."""
     if not judging.left_out:
         return ""
+    left_out = [f"{one.second.label} against {one.first.label}" for one in judging.left_out]
     return (
         f" {count(judging.blocks, 'block')} are too few to judge {count(judging.pairs, 'pair')} of"
         f" alternatives together: {judging.blocks_needed} are needed. Not judged:"
-        f" {', '.join(judging.left_out)}."
+        f" {', '.join(left_out)}."
     )
 
 

@@ -19,6 +19,7 @@ from nearpeak.results import (
     drift,
     failures,
     fits,
+    furthest,
     headlines,
     locality,
     pairs,
@@ -121,6 +122,7 @@ def summarise(observations: Observations) -> Results:
     results.precision = precision.find(results.cells)
     results.peaks = peaks.find(results)
     results.pairs = pairs.find(results)
+    results.furthest = furthest.find(results)
     return results
 
 

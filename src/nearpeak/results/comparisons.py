@@ -10,7 +10,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.observations.observed import Block, Session
-from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging
+from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging, Unjudged
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.identity import Curve, Place, Who
@@ -78,7 +78,7 @@ def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) ->
         blocks=verdicts.blocks_of(asked),
         blocks_needed=flips.blocks_needed(len(pairs)) if pairs else 0,
         pairs=len(pairs),
-        left_out=[f"{second.label} against {first.label}" for first, second in pairs[judged:]],
+        left_out=[Unjudged(first=first, second=second) for first, second in pairs[judged:]],
     )
 
 

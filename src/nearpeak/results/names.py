@@ -2,6 +2,7 @@
 """How the curves of a study are called, wherever people read of them."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from nearpeak.numbers import count, number, unit
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell, Reference
@@ -39,7 +40,7 @@ def loses(cell: Cell) -> str:
     return f"{cell.status} in {cell.failed} of {count(cell.failed + cell.launches, 'launch')}"
 
 
-def reference(ceiling: CeilingValue | Reference | None) -> str:
+def reference(ceiling: CeilingValue | Reference | None) -> Literal["ceiling", "bound"]:
     """`ceiling`, or `bound`: what a case is held against."""
     return "ceiling" if ceiling is None or ceiling.kind == "measured" else "bound"
 

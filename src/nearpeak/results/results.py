@@ -371,13 +371,20 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     counts: dict[Word, int] = {}  # of the verdicts on its cases
 
 
+class Unjudged(msgspec.Struct, kw_only=True):
+    """Two alternatives that too few blocks leave undecided."""
+
+    first: Who
+    second: Who
+
+
 class Judging(msgspec.Struct, kw_only=True):
     """How many questions the blocks of a study can answer together (statistics/flips.py)."""
 
     blocks: int = 0  # of the sessions that verdicts rest on
     blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared
     pairs: int = 0  # of alternatives that were compared
-    left_out: list[str] = []  # pairs that too few blocks leave undecided
+    left_out: list[Unjudged] = []
 
 
 class Peak(msgspec.Struct, kw_only=True):
@@ -428,6 +435,25 @@ class Headline(msgspec.Struct, kw_only=True):
     attainable: Reference | None = None  # of it by a library; null: the same
     plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
     plateau_low: bool = False  # it came out below the ceiling beside it, as blocks scatter too much
+
+
+class Share(msgspec.Struct, kw_only=True):
+    """What one reaches of what is held against it."""
+
+    who: Who
+    share: float
+
+
+class Furthest(msgspec.Struct, kw_only=True):
+    """What of a family stays furthest from what it is held against, on one path, at one size."""
+
+    family: str
+    who: Who
+    place: Place
+    case: Case
+    share: float
+    of: Literal["ceiling", "bound", "overlap"]  # what that is of; "overlap": it is the least hidden
+    beside: list[Share] = []  # of the same case, what is no MPI: NCCL, RCCL
 
 
 class PairFigure(msgspec.Struct, kw_only=True):
@@ -702,6 +728,7 @@ class Results(msgspec.Struct, kw_only=True):
     headlines: list[Headline] = []
     peaks: list[Peak] = []
     pairs: list[PairMatrix] = []  # of studies of all pairs
+    furthest: list[Furthest] = []  # of each family
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
