@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.identity import Case, Curve, Place, Who
-from nearpeak.terms.outcomes import Failed
+from nearpeak.terms.outcomes import Lost
 
 SCHEMA = 2
 Side = Literal["old", "new"]
@@ -111,7 +111,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
 class End(msgspec.Struct, kw_only=True):
     """How and where launches failed."""
 
-    status: Failed
+    status: Lost
     case: Case | None  # of no metric; null: not in a case, or it is not known in which
     x_unit: str = "B"  # what its `x` counts
     tries: int  # in so many of them

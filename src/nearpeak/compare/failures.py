@@ -17,7 +17,7 @@ from nearpeak.compare.compared import End, Failing, Tries
 from nearpeak.observations.observed import Observations
 from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
 from nearpeak.terms.identity import Case, Curve, Place, Who
-from nearpeak.terms.outcomes import Failed, failure
+from nearpeak.terms.outcomes import Lost, failure
 
 WRONG_DATA = "wrong data"  # no matter of chance: once is enough
 Owner = tuple[Who, Place]
@@ -34,7 +34,7 @@ class Launched:
     block: int
     asked: set[Case] = field(default_factory=set)
     reached: set[Case] = field(default_factory=set)  # measured, or failed in
-    failed: set[tuple[Failed, Case | None]] = field(default_factory=set)  # None: in no case
+    failed: set[tuple[Lost, Case | None]] = field(default_factory=set)  # None: in no case
 
 
 def launched(observations: Observations) -> list[Launched]:
@@ -99,7 +99,7 @@ class _Side(NamedTuple):
     tried: frozenset[Try]
     failed: frozenset[Try]
     wrong: frozenset[Try]  # of the failed ones, those with wrong data
-    ended: Counter[tuple[Failed, Case | None]]  # how and in what, in so many tries
+    ended: Counter[tuple[Lost, Case | None]]  # how and in what, in so many tries
 
 
 class _Question(NamedTuple):
@@ -154,7 +154,7 @@ def _side(launches: _Launches, cases: set[Case], *, whole: bool) -> _Side:
     """`cases`: those that count; `whole`: so does a failure in no case, but for a curve only
     where it came before all cases."""
     tried: set[Try] = set()
-    ended: dict[tuple[Failed, Case | None], set[Try]] = defaultdict(set)
+    ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
     for at, one in launches:
         concerned = not one.asked.isdisjoint(cases) or (whole and not one.asked)
         anywhere = concerned and (whole or not one.reached)
@@ -207,7 +207,7 @@ def _tries(side: _Side, units: Mapping[str, str]) -> Tries:
     )
 
 
-def _often(end: tuple[tuple[Failed, Case | None], int]) -> tuple[object, ...]:
+def _often(end: tuple[tuple[Lost, Case | None], int]) -> tuple[object, ...]:
     """The most frequent first."""
     (status, case), tries = end
     return -tries, status, [case] if case else []

@@ -7,8 +7,9 @@ GOOD: Final = "ok"
 NOT_TRIED: Final = "not tried"  # for want of a device or its memory: it says nothing of the library
 Status = Literal["ok", "wrong data", "crashed", "hung", "refused", "leaks", "failed", "not tried"]
 TOO_SLOW: Final = "aborted: too slow"  # the status of a case that was given up for its budget
-Failed = Literal["wrong data", "crashed", "hung", "failed", "aborted: too slow"]
-Missing = Literal[Failed, "skipped"]  # why a case has no figure
+Failed = Literal["wrong data", "crashed", "hung", "failed"]  # of a launch
+Lost = Literal[Failed, "aborted: too slow"]  # of a case: what counts against a library
+Missing = Literal[Lost, "skipped"]  # why a case has no figure
 CellStatus = Literal[Missing, "ok", "above ceiling", "no ceiling"]
 Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]  # of a launch
 
