@@ -2,26 +2,24 @@
 """Results for other programs: CSV of every cell, and LaTeX of the tables."""
 
 import csv
-import functools
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.report import applications, awareness, fits, tables, verdicts
+from nearpeak.report.columns import Getter, fields, flat
 from nearpeak.report.families import families
 from nearpeak.report.headlines import groups
 from nearpeak.report.sections import Row, Table, Value
 from nearpeak.results import order
 from nearpeak.results.results import Application, Cell, Headline, Results
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.identity import Case, Place
 
 CELLS = "cells"
 Columns = dict[str, object]
-Getter = Callable[[Any], Any]
 # Where several studies come together: which one a row is of.
 STUDY: dict[str, Getter] = {
     "study": lambda results: results.study,
@@ -30,26 +28,6 @@ STUDY: dict[str, Getter] = {
     "nearpeak": lambda results: results.nearpeak,
 }
 BESIDE = ("library_version", "ranks", "family", "standing", "problem_size", "problem_unit")
-UNNAMED = ("who", "place", "case", "curve", "cell")  # their columns go without a prefix
-RENAMED = {  # columns that are not called as the field
-    "of_plateau": "plateau",
-    "of_plateau.x": "plateau_size_bytes",
-    "of_plateau.method": "plateau_method",
-    "of_plateau.fraction": "fraction_plateau",
-    "of_plateau.ci95": "fraction_plateau_ci95",
-    "of_plateau.range": "fraction_plateau_range",
-    "of_plateau.blocks": "fraction_plateau_blocks",
-    "overlap.hidden": "overlap",
-    "overlap.communicate_us": "communicate_us",
-    "overlap.compute_us": "compute_us",
-    "overlap.both_us": "both_us",
-    "overlap.device_slowdown": "device_slowdown",
-    "hidden": "overlap",
-    "phases": "phases_us",
-    "roofline.fraction": "roofline",
-    "scaled.scaling": "scaling",
-    "scaled.efficiency": "efficiency",
-}
 LISTS = {
     name: item
     for name, declared in get_type_hints(Results).items()
@@ -90,7 +68,7 @@ def to_csv(results: Results, rows: str = CELLS) -> str:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns(rows), lineterminator="\n")
     writer.writeheader()
-    told = _cells(results) if rows == CELLS else map(_flat, getattr(results, rows))
+    told = _cells(results) if rows == CELLS else map(flat, getattr(results, rows))
     study = {name: value(results) for name, value in STUDY.items()}
     writer.writerows(_inert(study | row) for row in told)
     return stream.getvalue()
@@ -111,13 +89,13 @@ def _cells(results: Results) -> Iterator[Columns]:
     for cell in results.cells:
         yield {
             **_beside(cell, versions, known),
-            **_flat(cell),
+            **flat(cell),
             "standing": _standing(cell, headlines.get((cell.place, cell.case))),
         }
     for one in results.applications:
         size, unit = one.cell.case.x, known[one.cell.case.benchmark].x.unit
         problem: Columns = {"size_bytes": None, "problem_size": size, "problem_unit": unit}
-        yield _beside(one.cell, versions, known) | _flat(one) | problem
+        yield _beside(one.cell, versions, known) | flat(one) | problem
 
 
 def _beside(cell: Cell, versions: Mapping[str, str], known: Mapping[str, Benchmark]) -> Columns:
@@ -126,72 +104,6 @@ def _beside(cell: Cell, versions: Mapping[str, str], known: Mapping[str, Benchma
         "ranks": len(cell.place.ends),
         "family": known[cell.case.benchmark].family,
     }
-
-
-def _flat(item: msgspec.Struct) -> Columns:
-    return {name: value(item) for name, value in fields(type(item)).items()}
-
-
-@functools.cache
-def fields(kind: type[msgspec.Struct], path: str = "", name: str = "") -> dict[str, Getter]:
-    """The columns of a struct, each with what gets its value.
-
-    A struct within it has its columns behind its name, and a `value` has that name; an interval has
-    two, texts and maps are joined by `;`. Other lists are left out. `path`: of the struct, in dots;
-    `name`: how its columns begin.
-    """
-    found: dict[str, Getter] = {}
-    for field, declared in get_type_hints(kind).items():
-        where = path if field in UNNAMED else f"{path}.{field}".strip(".")
-        if where in RENAMED:
-            called = RENAMED[where]
-        elif field == "value" or field in UNNAMED:
-            called = name or field * (field == "value")
-        else:
-            own = "size_bytes" if field == "x" and issubclass(kind, Case) else field
-            called = f"{name}_{own}".strip("_")
-        found |= _field_of(_some(declared), field, where, called)
-    return found
-
-
-def _field_of(declared: Any, field: str, where: str, name: str) -> dict[str, Getter]:
-    def attribute(item: Any) -> Any:
-        return None if item is None else getattr(item, field)
-
-    origin = get_origin(declared)
-    if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
-        inner = fields(declared, where, name)
-        wanted = {one for one in inner if not issubclass(declared, Place) or one.endswith("path")}
-        return {one: _then(attribute, value) for one, value in inner.items() if one in wanted}
-    if origin is tuple and name.endswith(("ci95", "range")):
-        return {
-            f"{name}_low": _then(attribute, lambda ends: ends and ends[0]),
-            f"{name}_high": _then(attribute, lambda ends: ends and ends[1]),
-        }
-    if origin is dict:
-        return {name: _then(attribute, _pairs)}
-    if origin is list and get_args(declared)[0] is not float:
-        whole = get_origin(get_args(declared)[0]) is Literal or get_args(declared)[0] in (str, int)
-        return {name: _then(attribute, _texts)} if whole else {}
-    return {} if origin in (list, tuple) else {name: attribute}
-
-
-def _some(declared: Any) -> Any:
-    """A type without its None."""
-    kinds = [one for one in get_args(declared) if one is not type(None)]
-    return kinds[0] if type(None) in get_args(declared) else declared
-
-
-def _then(first: Getter, second: Getter) -> Getter:
-    return lambda item: second(first(item))
-
-
-def _pairs(found: Mapping[str, object] | None) -> str:
-    return ";".join(f"{name}={value}" for name, value in (found or {}).items())
-
-
-def _texts(found: Iterable[object] | None) -> str:
-    return ";".join(map(str, found or ()))
 
 
 def _inert(row: Columns) -> Columns:
