@@ -55,8 +55,7 @@ def figure(results: Results, words: str) -> str:
     sources: list[Any]
     if who == "ceiling":
         sources = [one for one in results.ceilings if at(one)]
-    elif name.startswith("loss"):
-        name = name.removeprefix("loss.")
+    elif name.startswith("cost"):
         sources = [one for one in results.findings if mine(one)]
     elif name.startswith("roofline"):
         sources = [one for one in results.applications if mine(one.cell)]
@@ -65,7 +64,7 @@ def figure(results: Results, words: str) -> str:
     assert sources, f"there is no {words}"
     value = operator.attrgetter(name)(sources[0])  # of the default axes: those stand first
     scale = 100.0 if "fraction" in name or "of_plateau" in name else 1.0
-    if name == "range":
+    if name == "cost.range":
         return f"{numbers.number(value[0])} to {numbers.number(value[1])}"
     if isinstance(value, tuple):
         return numbers.interval(value, scale)

@@ -9,8 +9,8 @@ import pytest
 from nearpeak.conform import plan
 from nearpeak.conform.plan import Chosen
 from nearpeak.study.describe import Allocator, Description, Operation
-from nearpeak.study.trials import LEAK, Case, Outcome
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule
+from nearpeak.terms.trials import LEAK, Case, Outcome
 
 
 def benchmark(name: str, default: bool, rule: str = "exactly") -> Benchmark:

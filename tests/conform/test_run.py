@@ -27,9 +27,9 @@ from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
 from nearpeak.study import trials
 from nearpeak.study.describe import Allocator, Description
-from nearpeak.study.trials import Case, Outcome
 from nearpeak.terms.outcomes import Status
 from nearpeak.terms.sizes import format_sizes
+from nearpeak.terms.trials import Case, Outcome
 
 CHOSEN = Chosen(operations=["latency", "bw", "put"], buffers=["D,D"], limit_seconds=5)
 SIZES_TEXT = format_sizes(CHOSEN.sizes)

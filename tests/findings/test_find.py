@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One finding for each kind, library and path; the surely greatest ratio first."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 from nearpeak.findings.evidence import View
-from nearpeak.findings.find import find_in
+from nearpeak.findings.find import changes, find_in
 from nearpeak.findings.kinds import all_kinds
+from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
-from nearpeak.terms.identity import Place
+from nearpeak.terms.identity import Place, Who
 
 
 def found(by_hand: Any, cells: list[Any]) -> list[Any]:
@@ -31,10 +33,12 @@ def shared(by_hand: Any, without: float, under: float, **how: Any) -> list[Any]:
 def test_it_is_told_where_the_ratio_is_greatest_and_counts_all_that_lose(by_hand: Any) -> None:
     cells = [*shared(by_hand, 100.0, 10.0), *shared(by_hand, 300.0, 100.0, x=1 << 20)]
     (finding,) = found(by_hand, cells)
-    assert (finding.kind, finding.case.x, finding.cases) == ("mps", 8, 2)
-    assert finding.lost_us == pytest.approx(90.0)  # of one message of 8 B, and of no other size
+    cost = finding.cost
+    assert (finding.kind, finding.case.x, cost.cases) == ("mps", 8, 2)
+    assert cost.lost_us == pytest.approx(90.0)  # of one message of 8 B, and of no other size
     assert finding.sure
-    assert finding.range[0] < finding.loss < finding.range[1]
+    assert cost.range[0] < cost.ratio < cost.range[1]
+    assert cost.share == pytest.approx(1 - 1 / cost.ratio)
 
 
 def rates(by_hand: Any, launches: int, medians: list[float] | None = None) -> list[Any]:
@@ -49,7 +53,7 @@ def rates(by_hand: Any, launches: int, medians: list[float] | None = None) -> li
 
 def test_few_blocks_are_not_sure(by_hand: Any) -> None:
     (finding,) = found(by_hand, rates(by_hand, 5))
-    assert (finding.sure, finding.ci95, finding.blocks) == (False, None, 5)
+    assert (finding.sure, finding.cost.ci95, finding.cost.blocks) == (False, None, 5)
     (finding,) = found(by_hand, rates(by_hand, 6))
     assert finding.sure
 
@@ -57,10 +61,9 @@ def test_few_blocks_are_not_sure(by_hand: Any) -> None:
 def test_the_interval_is_of_all_that_was_asked(by_hand: Any) -> None:
     """Two questions here, of each settings against the other: 6 blocks have no interval of 97.5 %,
     7 have."""
-    assert found(by_hand, rates(by_hand, 6))[0].ci95 is None
+    assert found(by_hand, rates(by_hand, 6))[0].cost.ci95 is None
     (finding,) = found(by_hand, rates(by_hand, 7))
-    assert finding.range is None
-    assert finding.ci95[0] < finding.loss < finding.ci95[1]
+    assert finding.cost.ci95[0] < finding.cost.ratio < finding.cost.ci95[1]
 
 
 def test_a_block_below_the_limit_leaves_doubt_where_blocks_are_few(by_hand: Any) -> None:
@@ -92,7 +95,7 @@ def test_a_rate_of_both_ways_loses_the_time_of_both_messages(by_hand: Any) -> No
         by_hand.make_cell("bibw", 20.0, x=1000, settings="tuned"),
     ]
     (finding,) = found(by_hand, cells)
-    assert finding.lost_us == pytest.approx(2 * 1000 / 10e3 - 2 * 1000 / 20e3)
+    assert finding.cost.lost_us == pytest.approx(2 * 1000 / 10e3 - 2 * 1000 / 20e3)
 
 
 def test_a_cell_that_loses_to_two_others_counts_once(by_hand: Any) -> None:
@@ -103,8 +106,8 @@ def test_a_cell_that_loses_to_two_others_counts_once(by_hand: Any) -> None:
         by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", reuse="single", **where),
     ]
     (finding,) = found(by_hand, cells)
-    assert finding.cases == 1
-    assert finding.lost_us == pytest.approx(1939.0 - by_hand.MIB / 53e3)
+    assert finding.cost.cases == 1
+    assert finding.cost.lost_us == pytest.approx(1939.0 - by_hand.MIB / 53e3)
 
 
 def test_what_surely_loses_most_comes_first(by_hand: Any) -> None:
@@ -116,9 +119,9 @@ def test_what_surely_loses_most_comes_first(by_hand: Any) -> None:
     ]
     first, second = found(by_hand, cells)
     assert (first.kind, second.kind) == ("mps", "staged")
-    assert first.loss < second.loss
-    assert first.lost_us < second.lost_us
-    assert first.range[0] > second.range[0]
+    assert first.cost.ratio < second.cost.ratio
+    assert first.cost.lost_us < second.cost.lost_us
+    assert first.cost.range[0] > second.cost.range[0]
 
 
 def test_what_has_an_interval_comes_first_and_what_was_only_tried_last(by_hand: Any) -> None:
@@ -148,10 +151,10 @@ def test_of_all_pairs_only_the_worst_is_told(by_hand: Any) -> None:
 
 def test_axes_with_one_value_go_without_saying(by_hand: Any) -> None:
     (finding,) = found(by_hand, shared(by_hand, 60.0, 20.0, calls="blocking"))
-    assert "latency D,D at 8 B:" in finding.sentence
+    assert finding.apart == {}
     both = shared(by_hand, 60.0, 20.0, calls="blocking")
     both += shared(by_hand, 60.0, 20.0, calls="nonblocking")
-    assert "latency D,D at 8 B (calls=" in found(by_hand, both)[0].sentence
+    assert found(by_hand, both)[0].apart.keys() == {"calls"}
 
 
 def test_cells_without_numbers_say_nothing(by_hand: Any) -> None:
@@ -171,7 +174,78 @@ def test_a_finding_is_what_results_json_holds(by_hand: Any) -> None:
 def test_every_finding_says_what_to_do(by_hand: Any) -> None:
     assert all(kind.remedy.endswith(".") for kind in all_kinds())
     (finding,) = found(by_hand, shared(by_hand, 100.0, 10.0))
-    assert finding.remedy == "Let ranks share a GPU in the faster of these two ways."
+    assert finding.remedy.text == "Let ranks share a GPU in the faster of these two ways."
+    assert finding.remedy.settings is None
+
+
+def test_the_evidence_is_of_the_blocks_that_both_ran_in(by_hand: Any) -> None:
+    """The worse one went on alone, on a machine that had become five times as fast."""
+    own = by_hand.make_cell("latency", 10.0, noise=0.0)
+    own.launch_medians += [2.0] * 8
+    own.blocks += [Block(0, 6 + n) for n in range(8)]
+    own.median = 2.0
+    better = by_hand.make_cell("latency", 5.0, settings="tuned", ceiling=1.0)
+    (finding,) = found(by_hand, [own, better])
+    mine, other, ceiling = finding.evidence
+    assert (mine.of, mine.value, mine.ci95, mine.range) == ("own", 10.0, (10.0, 10.0), (10.0, 10.0))
+    assert (other.of, other.value) == ("alternative", pytest.approx(5.0))
+    assert other.range[0] <= other.ci95[0] < 5.0 < other.ci95[1] <= other.range[1]
+    assert (ceiling.of, ceiling.value, ceiling.window) == ("alternative ceiling", 1.0, None)
+    assert finding.alternative.who.settings == "tuned"
+    assert [one.command for one in finding.check] == ["by hand"] * 2
+
+
+def test_a_time_beside_a_rate_is_told_as_a_rate_too(by_hand: Any) -> None:
+    where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
+    cells = [
+        by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
+        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", **where),
+    ]
+    (finding,) = found(by_hand, cells)
+    time, _, rate, *_ = finding.evidence
+    assert (time.of, time.unit, rate.of, rate.unit) == ("own", "us", "own", "GB/s")
+    assert rate.value == pytest.approx(by_hand.MIB / time.value / 1e3)
+    assert rate.range == pytest.approx([by_hand.MIB / us / 1e3 for us in reversed(time.range)])
+
+
+def test_what_is_compared_by_its_bytes_says_so(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("allreduce", 2500.0, x=by_hand.MIB, type="float", noise=0.0),
+        by_hand.make_cell("bcast", 100.0, x=by_hand.MIB, noise=0.0),
+    ]
+    cells[0].place = cells[1].place = Place(path="gpu x4", ends=("gpu",) * 4)
+    (finding,) = found(by_hand, cells)
+    (other,) = [one for one in finding.evidence if one.of == "alternative"]
+    assert (other.scaled, other.value) == pytest.approx((1.5, 150.0))  # 2 (n - 1) / n
+
+
+def given(env: dict[str, str], flags: Sequence[str] = ()) -> Settings:
+    return Settings(env=env, flags=list(flags))
+
+
+@pytest.mark.parametrize(
+    ("better", "own", "found"),
+    [
+        (given({"A": "1"}), given({}), [("env", "A", "1", None)]),
+        (given({}), given({"A": "1"}), [("env", "A", None, "1")]),
+        (given({"A": "1"}), given({"A": "2"}), [("env", "A", "1", "2")]),
+        (given({"A": "1"}), given({"A": "1"}), []),
+        (given({}, ["--mca", "pml"]), given({}), [("flags", "", "--mca pml", None)]),
+    ],
+)
+def test_settings_that_are_a_remedy_say_what_they_change(
+    better: Settings, own: Settings, found: Any
+) -> None:
+    told = [(one.kind, one.name, one.value, one.instead) for one in changes(better, own)]
+    assert told == found
+
+
+def test_the_faster_settings_are_the_remedy(by_hand: Any) -> None:
+    tuned = Settings(name="tuned", env={"B": "n"})
+    view = by_hand.view(rates(by_hand, 7), {Who("openmpi", "tuned"): tuned})
+    (finding,) = find_in(view)
+    assert finding.remedy.settings == tuned
+    assert [one.name for one in finding.remedy.changes] == ["B"]
 
 
 def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:
@@ -190,4 +264,4 @@ def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:
         ],
     )
     (finding,) = find_in(View.of(results))
-    assert (finding.blocks, finding.sure) == (6, True)
+    assert (finding.cost.blocks, finding.sure) == (6, True)

@@ -13,6 +13,7 @@ from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line, environment
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.study import trials
+from nearpeak.terms.trials import Case, Outcome
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPERATIONS = ["put", "get"]  # that no benchmark is made of
@@ -183,8 +184,8 @@ def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty:
             launcher.library, Launch(program=program, ranks=ranks, settings=settings)
         )
 
-    told: list[trials.Outcome] = []
-    cases = [trials.Case("H,H", operation) for operation in ("latency", "bcast")]
+    told: list[Outcome] = []
+    cases = [Case("H,H", operation) for operation in ("latency", "bcast")]
     job = trials.Job(cases, lambda _: [8], launch, lambda one, _: told.append(one))
     assert job.run() == []
     assert [(one.case, one.status) for one in told] == [(case, "ok") for case in cases]

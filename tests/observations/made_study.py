@@ -213,6 +213,7 @@ class Study:
         status: str | None = "ok",
         environment: dict[str, Any] | None = None,
         then: tuple[str, ...] = (),
+        adapter: str | None = None,
     ) -> int:
         """A launch of a library, or of the ceilings when it has no name; its number.
 
@@ -232,6 +233,7 @@ class Study:
                 path=path,
                 contender=self.libraries.index(library) if library else None,
                 groups=(Group(variants=tuple(variants)),),
+                adapter=adapter,
                 seed=number,
                 template=0,
                 slot_ms=100,
@@ -265,9 +267,10 @@ class Study:
         cases: dict[tuple[str, str, int], float],
         *,
         path: str = PATH,
+        adapter: str | None = None,
     ) -> int:
         """A ceiling launch: the median of each (metric, method, size)."""
-        number = self.launch(block, path=path)
+        number = self.launch(block, path=path, adapter=adapter)
         for (metric, method, size), value in cases.items():
             self.records.append(
                 samples(
@@ -320,7 +323,7 @@ class Study:
             )
         )
 
-    def end(self, launch: int, status: str) -> None:
+    def end(self, launch: int, status: str, message: str = "", given_up_after: int = 0) -> None:
         """The launch is over."""
         self.records.append(
             records.LaunchEndRecord(
@@ -328,7 +331,8 @@ class Study:
                 status=status,
                 exit_status=0 if status == "ok" else 1,
                 seconds=1.0,
-                message="" if status == "ok" else f"invented: {status}",
+                message=message or ("" if status == "ok" else f"invented: {status}"),
+                given_up_after=given_up_after,
                 log=f"logs/{launch}.txt",
             )
         )

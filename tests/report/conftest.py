@@ -16,30 +16,36 @@ from typing import Any
 
 import pytest
 
+from nearpeak.findings.advice import advise
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.observations.observed import Block
-from nearpeak.results import headlines
+from nearpeak.results import bandwidths, failures, furthest, headlines, pairs, peaks, precision
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
 from nearpeak.results.results import (
     SCHEMA,
+    Alternative,
     CeilingPoint,
     CeilingValue,
     Cell,
+    Check,
     Comparison,
+    Cost,
     CurveComparison,
     Drift,
+    Evidence,
     Failure,
     Finding,
     Fit,
     LibraryInfo,
+    Remedy,
     Results,
     Rule,
     SessionInfo,
 )
 from nearpeak.results.theoretical import compare
-from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.awareness import Awareness, unaware
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 from nearpeak.terms.path import DataPath, Endpoint
@@ -207,23 +213,29 @@ def make_session(number: int, driver: str, forced: bool = False) -> SessionInfo:
     )
 
 
-def make_finding(cell: Cell, sentence: str) -> Finding:
+def make_finding(cell: Cell) -> Finding:
     """Something that stands out in a cell."""
+    span = (1.9, 2.4)
     return Finding(
         kind="mps",
+        sure=True,
         who=cell.who,
         place=cell.place,
         case=cell.case,
-        loss=2.1,
-        ci95=(1.9, 2.4),
-        sure=True,
-        lost_us=12.34,
-        cases=5,
-        sentence=sentence,
+        alternative=Alternative(who=cell.who, place=cell.place, case=cell.case),
+        evidence=[
+            Evidence(of="own", value=2.1, unit="us", ci95=span, range=span),
+            Evidence(of="alternative", value=1.0, unit="us", ci95=(1.0, 1.0), range=(1.0, 1.0)),
+        ],
+        cost=Cost(
+            ratio=2.1, ci95=span, range=span, blocks=6, lost_us=12.34, share=1 - 1 / 2.1, cases=5
+        ),
+        remedy=Remedy(text="Do it the other way."),
+        check=[Check(of="own", command="by hand"), Check(of="alternative", command="by hand")],
     )
 
 
-def tell_headlines(results: Results) -> None:
+def tell_anew(results: Results) -> None:
     """What results say first, made from their cells, ceilings and verdicts as they are now."""
     ceilings = Ceilings(results.ceilings)
     for cell in results.cells:
@@ -236,7 +248,13 @@ def tell_headlines(results: Results) -> None:
         if info.native
         for given in info.settings
     }
-    results.headlines = headlines.find(results.cells, results.comparisons, native)
+    results.headlines = headlines.find(results.cells, results.comparisons, native, ceilings)
+    results.peaks = peaks.find(results)
+    results.pairs = pairs.find(results)
+    results.furthest = furthest.find(results)
+    results.precision = precision.find(results.cells)
+    results.advice = advise(results)
+    results.unaware = unaware(results.awareness)
 
 
 def in_session(point: CeilingPoint, session: int) -> None:
@@ -364,6 +382,7 @@ def make_results() -> Results:
                 p_value=0.001,
                 p_adjusted=0.0123,
                 verdict="slower",
+                counts=dict.fromkeys(("slower", "faster", "equivalent", "undecided"), 4),
             )
             for place in mpi_places
             for benchmark in ("latency", "bw", "bibw")
@@ -417,8 +436,9 @@ def make_results() -> Results:
             for index in range(12)
         ],
     )
+    made.failure_kinds = failures.kinds(made.failures)
     compare(made.ceilings, made.paths, made.benchmarks)
-    tell_headlines(made)
+    tell_anew(made)
     return made
 
 
@@ -446,8 +466,8 @@ def make_plain() -> Results:
     ]
     full.comparisons = [item for item in full.comparisons if item.place.path in PATHS[:2]]
     full.curves = [item for item in full.curves if item.place.path in PATHS[:2]]
-    full.failures, full.drift = [], full.drift[1:2]
-    tell_headlines(full)
+    full.failures, full.failure_kinds, full.drift = [], [], full.drift[1:2]
+    tell_anew(full)
     return full
 
 
@@ -477,8 +497,9 @@ def collective(plain: Results) -> Results:
                 cell = make_cell(who, place, held, efficiency=0.5, ceiling=point)
                 cell.case = make_case(name, size)
                 cell.ceiling = CeilingValue(value=us / 2, method=point.method, kind="bound")
+                bandwidths.tell(cell, plain.benchmarks[-1])
                 plain.cells.append(cell)
-    tell_headlines(plain)
+    tell_anew(plain)
     return plain
 
 
@@ -549,7 +570,7 @@ def make_gpu() -> Results:
         for operation in ("send", "isend")
     ]
     compare(study.ceilings, study.paths, study.benchmarks)
-    tell_headlines(study)
+    tell_anew(study)
     return study
 
 
@@ -568,8 +589,8 @@ def _add_gpu_cells(study: Results, place: Place, case: Case, rate: float) -> Non
 
 @pytest.fixture
 def tell() -> Callable[[Results], None]:
-    """Tells headlines anew, of results that a test has changed."""
-    return tell_headlines
+    """Tells anew what follows from the rest, of results that a test has changed."""
+    return tell_anew
 
 
 @pytest.fixture
@@ -581,7 +602,7 @@ def gpu() -> Results:
 @pytest.fixture
 def finding(plain: Results) -> Finding:
     """Something that stands out."""
-    return make_finding(plain.cells[0], "Something stands out.")
+    return make_finding(plain.cells[0])
 
 
 @pytest.fixture

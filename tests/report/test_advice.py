@@ -6,9 +6,11 @@ from statistics import median
 
 import msgspec
 import numpy as np
+import pytest
 
 from nearpeak.report import wording
 from nearpeak.report.advice import advice
+from nearpeak.report.findings import sentence
 from nearpeak.report.headlines import groups
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
@@ -16,12 +18,21 @@ from nearpeak.results.results import Finding, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 
+Advised = Callable[[Results], list[str]]
 
-def _advice(results: Results) -> list[str]:
+
+@pytest.fixture
+def advised(tell: Callable[[Results], None]) -> Callable[[Results], list[str]]:
     """Of a machine whose links nobody knows the rates of."""
-    results.paths = [msgspec.structs.replace(path, theoretical_gbs=None) for path in results.paths]
-    compare(results.ceilings, results.paths, results.benchmarks)
-    return advice(results, groups(results))
+
+    def of(results: Results) -> list[str]:
+        paths = [msgspec.structs.replace(path, theoretical_gbs=None) for path in results.paths]
+        results.paths = paths
+        compare(results.ceilings, results.paths, results.benchmarks)
+        tell(results)
+        return advice(results)
+
+    return of
 
 
 def _reach(results: Results, who: str, fraction: float) -> None:
@@ -35,33 +46,38 @@ def _more_launches(results: Results) -> None:
         cell.launches = 6
 
 
-def test_what_loses_most_comes_with_its_remedy(plain: Results, finding: Finding) -> None:
-    finding.remedy = "Do it the other way."
-    plain.findings = [finding, msgspec.structs.replace(finding, sentence="Less.")]
-    assert _advice(plain) == ["Largest loss: Something stands out. Do it the other way."]
+def test_what_loses_most_comes_with_its_remedy(
+    plain: Results, finding: Finding, advised: Advised
+) -> None:
+    plain.findings = [finding, msgspec.structs.replace(finding, who=Who("less"))]
+    assert advised(plain) == [f"Largest loss: {sentence(finding)} Do it the other way."]
 
 
-def test_a_finding_of_few_launches_is_no_advice(plain: Results, finding: Finding) -> None:
+def test_a_finding_of_few_launches_is_no_advice(
+    plain: Results, finding: Finding, advised: Advised
+) -> None:
     plain.findings = [msgspec.structs.replace(finding, sure=False)]
     for cell in plain.cells:
         cell.launches = 5
-    assert _advice(plain) == [
+    assert advised(plain) == [
         "Measure more before changing anything: an interval needs 6 launches."
     ]
 
 
-def test_nothing_to_do_where_the_best_library_is_near_everywhere(plain: Results) -> None:
+def test_nothing_to_do_where_the_best_library_is_near_everywhere(
+    plain: Results, advised: Advised
+) -> None:
     _more_launches(plain)
     _reach(plain, "openmpi", 0.93)
     _reach(plain, "mpich", 0.5)
-    assert _advice(plain) == ["Nothing to do: openmpi is within 7.00 % of the ceiling everywhere."]
+    assert advised(plain) == ["Nothing to do: openmpi is within 7.00 % of the ceiling everywhere."]
 
 
-def test_where_nothing_that_was_measured_helps(plain: Results) -> None:
+def test_where_nothing_that_was_measured_helps(plain: Results, advised: Advised) -> None:
     _more_launches(plain)
     _reach(plain, "openmpi", 0.6)
     _reach(plain, "mpich", 0.5)
-    (text,) = _advice(plain)
+    (text,) = advised(plain)
     assert text == (
         "No library comes near the ceiling on host-host same-numa in bw at 64 MiB: the best one,"
         " openmpi (tied with mpich), reaches 60.0 % of it. Try other settings or libraries."
@@ -69,7 +85,7 @@ def test_where_nothing_that_was_measured_helps(plain: Results) -> None:
 
 
 def test_all_that_names_a_best_library_names_the_same(
-    plain: Results, tell: Callable[[Results], None]
+    plain: Results, tell: Callable[[Results], None], advised: Advised
 ) -> None:
     """The picture, the headlines and the advice, however close the libraries are."""
     _more_launches(plain)
@@ -98,22 +114,24 @@ def test_all_that_names_a_best_library_names_the_same(
                 for name in filter(None, cases.split(", ")):
                     assert best[path.place.path, name] == who.split(" (")[0]
                     seen.add("no proven difference" in who)
-        (text,) = _advice(plain)
+        (text,) = advised(plain)
         where, _, what = text.partition(" on ")[2].partition(" in ")
         assert what.partition(": the best one, ")[2].startswith(best[where, what.split(" at ")[0]])
     assert seen == {True, False}
 
 
-def test_failures_and_the_hardware_come_first(results: Results, gpu: Results) -> None:
-    assert _advice(results)[0] == (
+def test_failures_and_the_hardware_come_first(
+    results: Results, gpu: Results, advised: Advised
+) -> None:
+    assert advised(results)[0] == (
         "First find out why launches failed: <script>alert(1)</script> (1 launch)."
     )
-    texts = advice(gpu, groups(gpu))
+    texts = advice(gpu)
     assert any(
         text.startswith("Check host-gpu near: without MPI it carries") for text in texts[:-1]
     )
 
 
-def test_nothing_is_said_of_nothing(plain: Results) -> None:
+def test_nothing_is_said_of_nothing(plain: Results, advised: Advised) -> None:
     plain.cells, plain.ceilings = [], []
-    assert _advice(plain) == []
+    assert advised(plain) == []

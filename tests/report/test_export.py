@@ -7,10 +7,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nearpeak.report.export import COLUMNS, escape, to_csv, to_latex
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.report.export import LISTS, columns, escape, to_csv, to_latex
 from nearpeak.results.build import from_json, to_json
-from nearpeak.results.results import Results
+from nearpeak.results.results import Finding, Results
 from nearpeak.terms.identity import Who
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_csv_has_a_row_for_each_cell_and_survives_any_name(results: Results) -> None:
@@ -101,8 +106,34 @@ def test_applications_have_rows_with_what_follows_from_their_times(made_applicat
 
 
 def test_csv_columns_are_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
-    assert [name for name in COLUMNS if f"`{name}`" not in text] == []
+    """A column is named in docs/report.md, or it is a field of a Cell or an Application, or a part
+    of one."""
+    report, results = ((DOCS / name).read_text("utf-8") for name in ("report.md", "results.md"))
+    known = set(re.findall(r"`(\w+)`", report))
+    for struct in ("Cell", "Application"):
+        section = results.split(f"\n## {struct}\n")[1].split("\n## ")[0]
+        known |= set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    parts = tuple(f"{name}_" for name in known)
+    assert [name for name in columns() if name not in known and not name.startswith(parts)] == []
+
+
+def test_every_list_of_results_has_rows(results: Results, finding: Finding) -> None:
+    results.findings = [finding]
+    for name in LISTS:
+        rows = list(csv.DictReader(io.StringIO(to_csv(results, name), newline="")))
+        extra = len(results.applications) if name == "cells" else 0
+        assert len(rows) == len(getattr(results, name)) + extra
+        assert "" not in columns(name)
+    (row,) = csv.DictReader(io.StringIO(to_csv(results, "findings"), newline=""))
+    assert (row["kind"], row["library"], row["size_bytes"]) == (
+        finding.kind,
+        finding.who.library,
+        str(finding.case.x),
+    )
+    assert (row["cost_ratio"], row["cost_range_high"]) == ("2.1", "2.4")
+    assert row["alternative_library"] == finding.alternative.who.library
+    with pytest.raises(UserError, match=r"no rows of cell: they have .*cells"):
+        to_csv(results, "cell")
 
 
 def test_json_is_the_results(results: Results) -> None:

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from nearpeak.observations.observed import Block
 from nearpeak.report import beside, families, headlines, summary, tables
 from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
+from nearpeak.results import order
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Attainable, Cell, Finding, Mode, Pace, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.terms.identity import Case
+from nearpeak.terms.identity import Case, Who
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -245,7 +247,8 @@ def test_modes_are_told(plain: Results) -> None:
 def test_a_study_of_nothing_still_has_a_page(plain: Results, tmp_path: Path) -> None:
     plain.cells, plain.ceilings, plain.fits, plain.drift = [], [], [], []
     plain.comparisons, plain.curves, plain.sessions = [], [], []
-    plain.libraries, plain.checklist = [], []
+    plain.libraries, plain.checklist, plain.headlines = [], [], []
+    plain.peaks, plain.advice = [], []
     page = write_page(plain, tmp_path)
     assert page == tmp_path / "report.html"
     assert "No ceiling was measured." in page.read_text(encoding="utf-8")
@@ -336,12 +339,12 @@ def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> Non
 
 def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results, finding: Finding) -> None:
     gpu.findings = [
-        msgspec.structs.replace(finding, sentence=f"Finding {number}.") for number in range(12)
+        msgspec.structs.replace(finding, who=Who(f"library{number}")) for number in range(12)
     ]
     page = render(gpu)
-    assert "Finding 0. <small>Each such operation loses 12.3 µs. 4 more cases" in page
-    assert page.index("Finding 9.") < page.index("<summary>2 more</summary>")
-    assert page.index("<summary>2 more</summary>") < page.index("Finding 11.")
+    assert "in 6 blocks). <small>Each such operation loses 12.3 µs. 4 more cases" in page
+    assert page.index("library9, ") < page.index("<summary>2 more</summary>")
+    assert page.index("<summary>2 more</summary>") < page.index("library11, ")
 
 
 def test_nothing_stands_beside_unless_asked_for(gpu: Results) -> None:
@@ -409,7 +412,9 @@ def test_a_whole_curve_has_a_verdict_of_its_own(plain: Results) -> None:
     assert groups == set(range(len(plain.curves)))
 
 
-def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> None:
+def test_what_has_no_ceiling_has_a_figure_and_no_complaint(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
     plain.benchmarks = [
         *plain.benchmarks,
         Benchmark(
@@ -423,10 +428,11 @@ def test_what_has_no_ceiling_has_a_figure_and_no_complaint(plain: Results) -> No
             cell.case = _of_mean(cell.case)
             cell.unit, cell.better = "us", "lower"
             cell.ceiling = cell.fraction = cell.fraction_ci95 = cell.fraction_range = None
+    tell(plain)
     page = render(plain)
     assert "mean rest" in page
     assert "No believable ceiling" not in page
-    table = tables.table_two(headlines.groups(plain), summary.figures(plain))
+    table = tables.table_two(headlines.groups(plain), order.figures(plain))
     assert [over.partition(",")[0] for over, _ in table.spans] == ["latency", "bw"]
     (family,) = families.families(plain)
     assert family.title == "Other operations"

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 
-from nearpeak.report import headlines, summary, tables
+from nearpeak.report import headlines, tables
 from nearpeak.report.sections import Row
 from nearpeak.results.results import Results
 
@@ -46,7 +46,6 @@ def test_every_value_of_the_ceiling_has_its_size(plain: Results) -> None:
 
 
 def test_collective_operations_stand_beside_a_bound(collective: Results) -> None:
-    known = summary.table_one(collective)
     collective.cells = [one for one in collective.cells if one.ceiling.kind == "bound"]  # type: ignore[union-attr]
     table = tables.table_two(headlines.groups(collective), ["allgather", "barrier"])
     spans = dict(table.spans)
@@ -57,7 +56,7 @@ def test_collective_operations_stand_beside_a_bound(collective: Results) -> None
     assert rows["bound"].ceiling
     assert rows["bound"].values["allgather value"].text == "0.500"
     assert "the least time in which the links can carry" in table.caption
-    first = {row.best.case.benchmark for row in known}
+    first = {peak.case.benchmark for peak in collective.peaks}
     assert first.isdisjoint({"allgather", "barrier"})
 
 
@@ -86,7 +85,7 @@ def test_a_cell_that_some_launches_lost_says_so(plain: Results) -> None:
 def test_table_one_names_the_caches(plain: Results) -> None:
     for point in plain.ceilings:
         point.lies_in, point.above_memory = "shared cache", 12.0
-    table = tables.table_one(summary.table_one(plain))
+    table = tables.table_one(plain, plain.peaks)
     row = next(row for row in table.groups[0].rows if row.head == "bw")
     assert row.values["size"].notes == ("in a shared cache", "defect: the memory copies 12.0")
     assert row.detail == "H,H, reuse=fixed"

@@ -18,7 +18,8 @@ def test_a_whole_curve_has_a_verdict_and_its_sizes_are_counted(plain: Results) -
 
 
 def test_a_verdict_that_no_size_has_is_nothing(plain: Results) -> None:
-    plain.comparisons = [one for one in plain.comparisons if one.verdict != "faster"]
+    for one in plain.curves:
+        del one.counts["faster"]
     assert verdicts.tables(plain)[0].groups[0].rows[0].values["faster"].text == "–"
 
 
@@ -33,12 +34,12 @@ def test_other_variants_are_folded(plain: Results) -> None:
 
 
 def test_where_nothing_is_decided_the_table_is_folded(plain: Results) -> None:
-    for one in (*plain.curves, *plain.comparisons):
-        one.verdict = "undecided"
+    for one in plain.curves:
+        one.verdict, one.counts = "undecided", {"undecided": 16}
     (table,) = verdicts.tables(plain)
     assert table.folded == "6 curves compared, none of them decided"
     assert table in verdicts.main(plain)
-    plain.comparisons[0].verdict = "faster"
+    plain.curves[0].counts = {"faster": 1}
     (table,) = verdicts.tables(plain)
     assert not table.folded
 

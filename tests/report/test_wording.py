@@ -6,14 +6,15 @@ from collections.abc import Callable
 import msgspec
 
 from nearpeak.numbers import size
-from nearpeak.report import headlines, summary, wording
+from nearpeak.report import headlines, wording
+from nearpeak.results import order
 from nearpeak.results.names import case
-from nearpeak.results.results import Finding, Results, Skip
+from nearpeak.results.results import Results, Skip
 from nearpeak.terms.identity import CEILING, Place, Who
 
 
 def _place(results: Results, path: str) -> Place:
-    return next(place for place in summary.places(results) if place.path == path)
+    return next(place for place in order.places(results) if place.path == path)
 
 
 def _told(results: Results) -> dict[str, wording.Headline]:
@@ -32,9 +33,10 @@ def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None
     assert "(range " in loopback[1]  # of three launches
 
 
-def test_a_plateau_in_caches_says_so(plain: Results) -> None:
+def test_a_plateau_in_caches_says_so(plain: Results, tell: Callable[[Results], None]) -> None:
     for point in plain.ceilings:
         point.lies_in = "core cache"
+    tell(plain)
     text = _told(plain)["host-host same-numa"].sentences[0]
     assert "plateau 16.9 GB/s (256 KiB, in a core's caches)" in text
     (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
@@ -51,7 +53,7 @@ def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
     assert wording.low_plateaus([group]) == ""
     for figure in group.figures.values():
         if figure.plateau and figure.case.benchmark == "bw":
-            figure.plateau.value = 0.5
+            figure.plateau_low = True
     told = wording.low_plateaus([group])
     assert told.endswith("which size is the best: host-host same-numa, bw. Go by the intervals.")
 
@@ -88,11 +90,14 @@ def test_a_defect_of_the_ceiling_is_no_merit(plain: Results) -> None:
     assert "above the ceiling: the ceiling is wrong there" in text
 
 
-def test_headlines_without_ceilings_cells_or_launches(results: Results) -> None:
+def test_headlines_without_ceilings_cells_or_launches(
+    results: Results, tell: Callable[[Results], None]
+) -> None:
     told = _told(results)
     assert "%" not in told["host-host <script>alert(1)</script>"].sentences[0]
     assert told["host-memory node0"].sentences[0].startswith("Ceiling only, no MPI: copy 16.9 GB/s")
     results.cells, results.ceilings = [], []
+    tell(results)
     assert "Nothing was measured" in _told(results)["host-host same-numa"].sentences[0]
 
 
@@ -145,7 +150,7 @@ def test_a_bound_is_said_to_be_one(collective: Results) -> None:
     )
 
 
-def test_how_precise_the_cells_are(results: Results) -> None:
+def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], None]) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
     aim = "The aim is +- 2 % for rates, +- 3 % for times:"
     assert wording.precision(results) == (
@@ -156,24 +161,15 @@ def test_how_precise_the_cells_are(results: Results) -> None:
         cell.flags = ["imprecise"]
     wide = next(cell for cell in results.cells[:3] if cell.median)
     wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
+    tell(results)
     assert wording.precision(results).endswith(
         f" {aim} 3 intervals are wider, at most +- 50.0 % ({wide.who.label},"
         f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)})."
     )
     for cell in results.cells:
         cell.ci95 = None
+    tell(results)
     assert wording.precision(results) == ""
-
-
-def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
-    more = "4 more cases lose in the same way, by smaller factors."
-    assert wording.lost(finding) == f"Each such operation loses 12.3 µs. {more}"
-    finding.lost_us = 0.0
-    assert wording.lost(finding) == more
-    finding.cases = 2
-    assert wording.lost(finding) == "1 more case loses in the same way, by smaller factors."
-    finding.cases = 1
-    assert wording.lost(finding) == ""
 
 
 def test_methods_that_a_ceiling_does_without(gpu: Results) -> None:

@@ -148,8 +148,9 @@ def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
         tcp = {("bw", "spin", 8): 2.0, ("bw", "spin", 1024): 1.0 * lucky, ("latency", "spin", 8): 9}
         verbs = {("bw", "write", 8): 1.0, ("latency", "write", 8): 2 / speed}
         verbs |= {("bw", "write", 1024): 4 * speed, ("bw", "write-q2", 1024): 3 * speed}
-        for cases in (tcp, verbs) if block % 3 else (verbs, tcp):
-            study.ceiling(block, cases)
+        both = [(tcp, None), (verbs, "mlx5_0")]
+        for cases, adapter in both if block % 3 else reversed(both):
+            study.ceiling(block, cases, adapter=adapter)
         study.launch(block, "alpha", "bw", {8: 1.0, 1024: 2 * speed})
         study.launch(block, "alpha", "latency", {8: 4 / speed, 1024: 4 / speed})
     results = study.results()

@@ -340,3 +340,23 @@ def test_a_rate_is_held_against_the_plateau_by_the_rule_of_fractions(make_study:
     assert reached.range == pytest.approx((5.0 / 320.0, 0.5))
     assert reached.ci95 is not None
     assert study.cell("latency", 1024).of_plateau is None
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "own", "ceiling", "lost_us"),
+    [
+        ("latency", 10.0, 2.0, 8.0),
+        ("bw", 2.0, 8.0, 0.512 - 0.128),
+        ("bw", 8.0, 2.0, 0.0),
+        ("bw", 2.0, None, None),
+    ],
+)
+def test_an_operation_loses_what_it_takes_longer_than_at_the_ceiling(
+    make_study: MakeStudy, benchmark: str, own: float, ceiling: float | None, lost_us: float | None
+) -> None:
+    study = make_study()
+    for block in range(6):
+        if ceiling:
+            study.ceiling(block, {(benchmark, "ring", 1024): ceiling})
+        study.launch(block, "alpha", benchmark, {1024: own})
+    assert study.cell(benchmark).lost_us == pytest.approx(lost_us)

@@ -50,7 +50,8 @@ def test_six_blocks_judge_the_first_of_three_pairs_and_say_so(make_study: MakeSt
     assert found[0] == ("alpha", "beta", "faster")
     assert {verdict for *_, verdict in found[1:]} == {"undecided"}
     assert (results.judging.blocks, results.judging.blocks_needed) == (6, 7)
-    assert results.judging.left_out == ["gamma against alpha", "gamma against beta"]
+    left_out = [(one.second.library, one.first.library) for one in results.judging.left_out]
+    assert left_out == [("gamma", "alpha"), ("gamma", "beta")]
     [rule] = [one for one in results.checklist if one.number == 7]
     assert rule.state == "not met"
     assert rule.how.endswith("6 blocks judge 1 of 3 pairs, all pairs need 7")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nearpeak.observations.observed import Block
+from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.headlines import find
 from nearpeak.results.results import Cell, Comparison, Headline
 from nearpeak.terms.identity import Case, Place, Who
@@ -65,7 +66,7 @@ def verdict(first: Cell, second: Cell, word: str, blocks: int = 6) -> Comparison
 
 
 def tell(*cells: Cell, verdicts: Sequence[Comparison] = (), native: Sequence[Who] = ()) -> Headline:
-    (found,) = find(cells, verdicts, native)
+    (found,) = find(cells, verdicts, native, Ceilings([]))
     return found
 
 
@@ -193,4 +194,4 @@ def test_a_figure_above_its_ceiling_is_no_merit_and_leaves_nobody_first() -> Non
 
 def test_each_curve_has_its_own() -> None:
     cells = [make_cell(ALPHA, STEADY), make_cell(ALPHA, STEADY, metric="latency")]
-    assert [one.case.metric for one in find(cells, [], [])] == ["bw", "latency"]
+    assert [one.case.metric for one in find(cells, [], [], Ceilings([]))] == ["bw", "latency"]

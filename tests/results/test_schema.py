@@ -3,6 +3,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,25 @@ def kind(declared: dict[str, Any]) -> str:
 def test_every_type_is_documented(struct: str) -> None:
     fields = {name: kind(declared) for name, declared in STRUCTS[struct]["properties"].items()}
     assert documented().get(struct) == fields
+
+
+def values(declared: dict[str, Any]) -> Iterator[str]:
+    """What an enumeration has, also behind null, in a list, or as keys."""
+    yield from (one for one in declared.get("enum", ()) if one)
+    inner = [*declared.get("anyOf", ()), declared.get("items"), declared.get("propertyNames")]
+    for one in filter(None, inner):
+        yield from values(one) if isinstance(one, dict) else ()
+
+
+@pytest.mark.parametrize("struct", sorted(STRUCTS))
+def test_every_value_of_an_enumeration_is_documented(struct: str) -> None:
+    """Where a field refers to another one (`as of a Failure`, a `status`), there."""
+    text = (DOCS / "results.md").read_text()
+    section = f"\n{text}".split(f"\n## {struct}\n")[1].split("\n## ")[0]
+    for name, declared in STRUCTS[struct]["properties"].items():
+        (row,) = re.findall(rf"^\| `{name}` \|.*", section, re.MULTILINE)
+        if not re.search("as of a|a `status`|have each verdict", row):
+            assert [one for one in values(declared) if f"`{one}`" not in section] == [], name
 
 
 def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:

@@ -7,8 +7,9 @@ from types import ModuleType
 import pytest
 
 from nearpeak.study import awareness
-from nearpeak.study.trials import Case, Job
-from nearpeak.terms.awareness import Awareness, sentences
+from nearpeak.study.trials import Job
+from nearpeak.terms.awareness import Awareness, unaware, words
+from nearpeak.terms.trials import Case
 
 
 def try_with(
@@ -30,7 +31,7 @@ def test_all_goes_well(standins: ModuleType, tmp_path: Path) -> None:
     found = try_with(standins, tmp_path, "")
     assert set(ends(found).values()) == {"ok"}
     assert len(found) == 6
-    assert sentences(found) == []
+    assert list(map(words, unaware(found))) == []
 
 
 def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) 
         ("H,D", "isend"): "ok",
         ("H,D", "bcast"): "ok",
     }
-    (line,) = sentences(found)
+    (line,) = list(map(words, unaware(found)))
     assert line.startswith("lib: not GPU-aware for D,D isend: ended by SIGSEGV")
     crashed = next(one for one in found if one.status == "crashed")
     assert "probe --buffers D,D --operations isend --sizes 8,64K,4M" in crashed.command
@@ -62,7 +63,7 @@ def test_what_fails_after_others_alone_is_measured_and_told(
     assert (told.operation, told.after_others) == ("bcast", status)
     assert told.message.startswith(f"{status} after D,D send, isend")
     assert "probe --buffers D,D --operations bcast" in told.command
-    [line] = sentences(found)
+    [line] = list(map(words, unaware(found)))
     assert line.startswith(f"lib: D,D bcast works alone, but {status} after D,D send, isend")
 
 
@@ -100,7 +101,7 @@ def test_where_there_is_no_device_nothing_is_said_of_the_library(
 ) -> None:
     found = try_with(standins, tmp_path, "probe no device")
     assert set(ends(found).values()) == {"not tried"}
-    assert sentences(found) == [
+    assert list(map(words, unaware(found))) == [
         "lib: could not be tried with D,D; H,D: nearpeak-mpi: cuda has none: no driver"
     ]
 
@@ -108,7 +109,7 @@ def test_where_there_is_no_device_nothing_is_said_of_the_library(
 def test_a_library_that_does_not_start_has_failed(standins: ModuleType, tmp_path: Path) -> None:
     found = try_with(standins, tmp_path, "probe no start")
     assert set(ends(found).values()) == {"failed"}
-    (line,) = sentences(found)
+    (line,) = list(map(words, unaware(found)))
     assert line.startswith("lib: not GPU-aware for D,D send, isend, bcast; H,D send")
     assert line.endswith(": MPI_Init failed")
 
@@ -145,6 +146,6 @@ def test_what_differs_in_addresses_alone_is_told_once() -> None:
         )
         for kind, rank, base in (("D,D", 0, "0x7f96"), ("H,D", 0, "0x7f99"), ("D,H", 1, "0x1"))
     ]
-    assert sentences(found) == [
+    assert list(map(words, unaware(found))) == [
         "lib: not GPU-aware for D,D put; H,D put; D,H put: rank 0: MPI_Put(base=0x...) failed"
     ]

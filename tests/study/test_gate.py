@@ -17,9 +17,9 @@ from nearpeak.study import gate, sessions
 from nearpeak.study.describe import Description
 from nearpeak.study.gate import Gate
 from nearpeak.study.plan import Plan
-from nearpeak.study.trials import Case
 from nearpeak.study.tried import STEERING
 from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.trials import Case
 
 MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"
 Settle = Callable[..., tuple[Gate, Plan]]

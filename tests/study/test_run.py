@@ -142,7 +142,8 @@ def test_three_failures_in_a_row_are_enough(study: Any, standins: ModuleType) ->
     study.run(plan)
     bad = ends_of(study, "bad")
     assert len(bad) == 3
-    assert bad[-1].message.endswith("given up after 3 failures in a row without a sample")
+    assert [end.given_up_after for end in bad] == [0, 0, 3]
+    assert bad[-1].words.endswith("; given up after 3 failures in a row without a sample")
     assert len(ends_of(study, "good")) == 5
 
 

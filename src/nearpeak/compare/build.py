@@ -3,12 +3,22 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from statistics import median
 
 import msgspec
 
 import nearpeak
 from nearpeak.compare import differences, failures
-from nearpeak.compare.compared import SCHEMA, Compared, Missing, Session, Side, Unmatched
+from nearpeak.compare.compared import (
+    SCHEMA,
+    Compared,
+    Lacks,
+    Missing,
+    PlaceChange,
+    Session,
+    Side,
+    Unmatched,
+)
 from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
@@ -71,7 +81,14 @@ def compare(
         or (any(not one.failed for one in missing) and not allow_missing)
         or any(change.regressed for change in changes)
     )
+    found.tells_from = _tells_from(found.places)
     return found
+
+
+def _tells_from(places: Iterable[PlaceChange]) -> float | None:
+    changes = (place.change for place in places)
+    widths = [one.ratio / one.ci95[0] - 1 for one in changes if one.ci95 is not None]
+    return median(widths) if widths else None
 
 
 def to_json(compared: Compared) -> str:
@@ -161,7 +178,7 @@ def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
     return dict.fromkeys((who, place, case.curve) for who, place, case in keys)
 
 
-def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> str:
+def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
     who, place, curve = missing
     if all(place != one for _, one, _ in new):
         return "path"

@@ -5,11 +5,13 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.statistics.verdicts import UNDECIDED
+from nearpeak.statistics.verdicts import UNDECIDED, Word
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import Lost
 
 SCHEMA = 2
 Side = Literal["old", "new"]
+Lacks = Literal["path", "library", "benchmark", "curve"]
 
 
 class Session(msgspec.Struct, kw_only=True):
@@ -44,7 +46,7 @@ class Change(Ratio, kw_only=True):
     """A ratio, and the verdict on it."""
 
     p_adjusted: float  # for all that is compared
-    verdict: str  # on the new side: "faster", "slower", "equivalent", "undecided", "mixed"
+    verdict: Word  # on the new side; never "two modes"
     # Without which there is no verdict, as a side has one session: a "control" (its ceiling,
     # measured beside it), or another "session"; "": nothing.
     lacks: Literal["", "control", "session"] = ""
@@ -98,6 +100,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     curves: list[CurveChange]
     # Empty where they do not differ. Figures are as at the commonest one, if all are known.
     distances: list[Distance]
+    moved: bool = False  # most measurements of the new side are at another distance
 
     @property
     def changes(self) -> list[Change]:
@@ -108,7 +111,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
 class End(msgspec.Struct, kw_only=True):
     """How and where launches failed."""
 
-    status: str  # "crashed", "hung", "wrong data", "failed", "aborted: too slow"
+    status: Lost
     case: Case | None  # of no metric; null: not in a case, or it is not known in which
     x_unit: str = "B"  # what its `x` counts
     tries: int  # in so many of them
@@ -143,7 +146,7 @@ class Missing(msgspec.Struct, kw_only=True):
     who: Who
     place: Place
     curve: Curve
-    lacks: str  # the most that the new side lacks: "path", "library", "benchmark" or "curve"
+    lacks: Lacks  # the most that the new side lacks
     # Its launches failed on the new side, which is judged by their counts: Compared.failures.
     failed: bool = False
 
@@ -173,6 +176,9 @@ class Compared(msgspec.Struct, kw_only=True):
     unmatched: list[Unmatched]
     # Whether anything is, or is missing though that is not allowed and no launch of it failed.
     regressed: bool
+    # A smaller change cannot be told, relative: the median over libraries and ceilings of how far
+    # their intervals reach, not adjusted for other comparisons; null: nothing can be told.
+    tells_from: float | None = None
 
     @property
     def places(self) -> list[PlaceChange]:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.compare.compared import End, Failing, Tries
-from nearpeak.observations.observed import NO_FAILURE, Observations
-from nearpeak.results.cells import FAILED
+from nearpeak.observations.observed import Observations
 from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import Lost, failure
 
 WRONG_DATA = "wrong data"  # no matter of chance: once is enough
 Owner = tuple[Who, Place]
@@ -34,7 +34,7 @@ class Launched:
     block: int
     asked: set[Case] = field(default_factory=set)
     reached: set[Case] = field(default_factory=set)  # measured, or failed in
-    failed: set[tuple[str, Case | None]] = field(default_factory=set)  # None: in no case
+    failed: set[tuple[Lost, Case | None]] = field(default_factory=set)  # None: in no case
 
 
 def launched(observations: Observations) -> list[Launched]:
@@ -54,14 +54,15 @@ def launched(observations: Observations) -> list[Launched]:
             launch.asked.add(case)
             if gap.said:
                 launch.reached.add(case)
-            if gap.said and gap.status in FAILED:
+            if gap.said and gap.status != "skipped":
                 launch.failed.add((gap.status, case))
     for whole in observations.launches:
-        if whole.status in NO_FAILURE:
+        how = failure(whole.status)
+        if how is None:
             continue
         launch = found[whole.number]
-        if whole.status not in {status for status, _ in launch.failed}:
-            launch.failed.add((whole.status, whole.at))
+        if how not in {status for status, _ in launch.failed}:
+            launch.failed.add((how, whole.at))
             launch.reached |= {whole.at} if whole.at else set()
     return list(found.values())
 
@@ -98,7 +99,7 @@ class _Side(NamedTuple):
     tried: frozenset[Try]
     failed: frozenset[Try]
     wrong: frozenset[Try]  # of the failed ones, those with wrong data
-    ended: Counter[tuple[str, Case | None]]  # how and in what, in so many tries
+    ended: Counter[tuple[Lost, Case | None]]  # how and in what, in so many tries
 
 
 class _Question(NamedTuple):
@@ -153,7 +154,7 @@ def _side(launches: _Launches, cases: set[Case], *, whole: bool) -> _Side:
     """`cases`: those that count; `whole`: so does a failure in no case, but for a curve only
     where it came before all cases."""
     tried: set[Try] = set()
-    ended: dict[tuple[str, Case | None], set[Try]] = defaultdict(set)
+    ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
     for at, one in launches:
         concerned = not one.asked.isdisjoint(cases) or (whole and not one.asked)
         anywhere = concerned and (whole or not one.reached)
@@ -206,7 +207,7 @@ def _tries(side: _Side, units: Mapping[str, str]) -> Tries:
     )
 
 
-def _often(end: tuple[tuple[str, Case | None], int]) -> tuple[object, ...]:
+def _often(end: tuple[tuple[Lost, Case | None], int]) -> tuple[object, ...]:
     """The most frequent first."""
     (status, case), tries = end
     return -tries, status, [case] if case else []

@@ -90,6 +90,7 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
         who=one.who,
         place=one.place,
         distances=one.distances,
+        moved=_moved(one.distances),
         change=_change(one.who, judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
         curves=[
@@ -102,6 +103,11 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
             for (curve, cases), found in zip(one.curves, judged.curves, strict=True)
         ],
     )
+
+
+def _moved(distances: Sequence[Distance]) -> bool:
+    most = [max(distances, key=key, default=None) for key in (lambda d: d.old, lambda d: d.new)]
+    return most[0] != most[1]
 
 
 def _cells(

@@ -3,7 +3,7 @@
 
 import msgspec
 
-from nearpeak.study.trials import BadEnd, Outcome
+from nearpeak.terms.trials import BadEnd, Outcome
 
 SCHEMA = 1
 

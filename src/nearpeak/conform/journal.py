@@ -11,7 +11,7 @@ from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
 from nearpeak.files import make_output
-from nearpeak.study.trials import BadEnd, Outcome
+from nearpeak.terms.trials import BadEnd, Outcome
 
 NAME = "conform.jsonl"
 SCHEMA = 1

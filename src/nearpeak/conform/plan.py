@@ -11,10 +11,9 @@ import msgspec
 from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError, closest
 from nearpeak.study.describe import Allocator, Description
-from nearpeak.study.trials import CHURN, DATA, LEAK, PLAIN, Case, Outcome
 from nearpeak.terms.outcomes import GOOD
+from nearpeak.terms.trials import CHURN, DATA, LEAK, PLAIN, RANKS, Case, Outcome
 
-RANKS = 2
 # Of what more can do, like collective operations: an odd number, for which algorithms in steps of
 # powers of two have a remainder, and one that takes two such steps.
 MORE_RANKS = (3, 4)

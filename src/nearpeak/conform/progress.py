@@ -9,7 +9,7 @@ import rich.progress
 from nearpeak.console import PlainConsole
 from nearpeak.numbers import printable
 from nearpeak.study.plan import Contender
-from nearpeak.study.trials import Outcome
+from nearpeak.terms.trials import Outcome
 
 EVERY = 50  # cases between two lines, where output is no terminal
 

@@ -34,10 +34,11 @@ from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.paths import gpu_path
 from nearpeak.study.plan import Contender
-from nearpeak.study.trials import Case, Job, Outcome, cases_text
+from nearpeak.study.trials import Job, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.outcomes import NOT_TRIED
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.trials import RANKS, Case, Outcome
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
 # Where ranks share a core: libraries wait without leaving it to others, and larger messages take
@@ -57,7 +58,7 @@ class Place:
 
     def seats(self, ranks: int) -> Ends:
         """The end that each rank sits at."""
-        seats = self.ends if ranks == plan.RANKS else self.more
+        seats = self.ends if ranks == RANKS else self.more
         return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
 
@@ -76,7 +77,7 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
         found |= dict.fromkeys(GPU_BUFFERS, place)
     wanted = [parse_buffers(one) for one in chosen.buffers] or list(found)
     for kind in wanted:
-        if kind not in found and gpus is not None and len(kind.split(",")) == plan.RANKS:
+        if kind not in found and gpus is not None and len(kind.split(",")) == RANKS:
             found[kind] = found["D,D"]
         if kind not in found:
             raise UserError(
@@ -90,7 +91,7 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
 
 def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
     """Those of the path with most, for more than two ranks; None where no path has so many."""
-    wide = [one for one in paths if one.transport == "memory" and len(one.ends) > plan.RANKS]
+    wide = [one for one in paths if one.transport == "memory" and len(one.ends) > RANKS]
     return max(filter(None, (rank_ends(one, buffers) for one in wide)), key=len, default=None)
 
 
@@ -225,7 +226,7 @@ class Run:
     ) -> None:
         job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
         # More ranks may share cores, on which those that wait for others take turns with them.
-        job.run(self._chosen.limit_seconds * cases[0].ranks / plan.RANKS)
+        job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
         if (end := job.bad_end) is not None:
             if len(job.ended) > 1:
                 again = self._repeating(contender, job.ended, "-end")
@@ -261,7 +262,7 @@ class Run:
 
     def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
         words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
-        more = (f"{case.ranks}-ranks",) if case.ranks > plan.RANKS else ()
+        more = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
         name = "-".join(map(str, (*words, case.check, *more))) + suffix
         return self._journal.folder.resolve() / "cases" / f"{name}.txt"
 

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from nearpeak.findings.advice import advise
 from nearpeak.findings.find import find
 from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
@@ -13,4 +14,5 @@ def build_results(folder: Path) -> Results:
     """What the study in `folder` found; UserError when there is none that can be read."""
     results = summarise(load(folder))
     results.findings = find(results)
+    results.advice = advise(results)
     return results

@@ -3,7 +3,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,13 +11,18 @@ import msgspec
 import numpy as np
 
 from nearpeak.libraries.library import Settings
-from nearpeak.numbers import count, number, size, unit
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.names import axes_words
-from nearpeak.results.results import Cell, Results
+from nearpeak.results.cells import operation_us
+from nearpeak.results.results import (
+    Cell,
+    Evidence,
+    EvidenceOf,
+    FindingKind,
+    Results,
+)
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import LEVEL, Interval
+from nearpeak.statistics.intervals import LEVEL, Interval, interval
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
@@ -76,28 +81,43 @@ class View:
             return {}
         return (point.attainable or point).readings[0]
 
-    def lost_us(self, cell: Cell, loss: "Loss") -> float:
-        """Time that one operation of a cell loses against another figure in its unit; 0: nobody
-        knows. Of a rate that counts both ways, or all pairs, all messages are the operation."""
-        if cell.unit == "us":
-            return loss.own - loss.better
-        if cell.unit == "GB/s":
-            pairs = len(cell.place.ends) // 2
-            size_bytes = cell.case.x * self.benchmarks[cell.case.benchmark].moves.ways * pairs
-            return message_us(size_bytes, loss.own) - message_us(size_bytes, loss.better)
-        return 0.0
+    def lost_us(self, seen: "Seen") -> float:
+        """Time that one operation of a cell loses; 0: nobody knows."""
+        cell, loss = seen.cell, seen.loss
+        if cell.unit == "us" != seen.other.unit:
+            return loss.own - message_us(cell.case.x, loss.better)
+        benchmark = self.benchmarks[cell.case.benchmark]
+        own, better = (operation_us(cell, value, benchmark) for value in (loss.own, loss.better))
+        return own - better if own and better else 0.0
 
-    def case(self, cell: Cell) -> str:
-        """`latency D,D at 8 B (calls=blocking)`: what tells it from all other cells of its path."""
-        case = cell.case
-        told = {
+    def apart(self, cell: Cell) -> dict[str, str]:
+        """The axes that tell it from all other cells of its path."""
+        return {
             name: value
-            for name, value in case.axes.items()
-            if name == STAGING or (case.benchmark, name) in self.varied
+            for name, value in cell.case.axes.items()
+            if name == STAGING or (cell.case.benchmark, name) in self.varied
         }
-        axes = ", ".join(axes_words(told))
-        words = f"{case.figure} {case.buffers} at {size(case.x)}"
-        return f"{words} ({axes})" if axes else words
+
+    def evidence(self, seen: "Seen") -> list[Evidence]:
+        """Both figures, in each other's unit too where these differ, and the ceilings of both."""
+        cell, other, blocks = seen.cell, seen.other, list(seen.loss.ratios)
+        own = _measured("own", cell, blocks)
+        found = [own, _measured("alternative", other, blocks, seen.scaled)]
+        if cell.unit == "us" != other.unit:
+            found.append(_as_rate(own, cell.case.x))
+        if seen.scaled == 1:
+            found += self._ceiling("own ceiling", cell)
+            found += self._ceiling("alternative ceiling", other)
+        return found
+
+    def _ceiling(self, of: EvidenceOf, cell: Cell) -> Iterator[Evidence]:
+        """The best that a library can reach, where there is a ceiling."""
+        point = self.ceilings.of(cell.place, cell.case) if cell.by_library else None
+        if point is not None:
+            best = (point.attainable if cell.attainable else None) or point
+            yield Evidence(
+                of=of, value=best.value, unit=cell.unit, ci95=best.ci95, range=best.range
+            )
 
 
 @dataclass(frozen=True)
@@ -142,31 +162,26 @@ class Loss:
     def _median(self, logs: Iterable[float], level: float) -> Interval | None:
         return median_ratio(list(logs), [block.session for block in self.ratios], level).bounds
 
-    @property
-    def text(self) -> str:
-        """`2.1 times (1.9 to 2.4 in 6 blocks)`."""
-        low, high = self.range
-        blocks = count(len(self.ratios), "block")
-        return f"{times(self.ratio)} ({number(low)} to {number(high)} in {blocks})"
-
 
 @dataclass(frozen=True)
 class Seen:
     """One cell beside what may be better: what is asked, whether or not it loses."""
 
     cell: Cell
+    other: Cell
     loss: Loss
-    lost_us: float  # by one operation
-    sentence: str  # if it does
+    scaled: float = 1.0  # the other one's figures, for so many times its bytes
+    ceilings: float | None = None  # how many times better the other one's ceiling is, where asked
 
 
 @dataclass
 class Kind:
-    """One kind of finding: the name of its file, and what finds it."""
+    """One kind of finding: its name, that of its file, and what finds it."""
 
-    name: str
+    name: FindingKind
     find: Callable[[View], Iterable[Seen]]
     remedy: str  # what to do about it, a sentence
+    by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
 
@@ -202,16 +217,29 @@ def message_us(size_bytes: int, gbs: float) -> float:
     return size_bytes / gbs / 1e3
 
 
-def value(amount: float, cell: Cell) -> str:
-    """`12.1 us`, in the unit of a cell."""
-    return f"{number(amount)} {unit(cell.unit)}"
+def _measured(of: EvidenceOf, cell: Cell, blocks: Sequence[Block], scaled: float = 1.0) -> Evidence:
+    values = [cell.by_block[block] * scaled for block in blocks]
+    return Evidence(
+        of=of,
+        value=float(np.median(values)),
+        unit=cell.unit,
+        ci95=interval(values, sessions=[block.session for block in blocks], positive=True),
+        range=(min(values), max(values)),
+        window=cell.window,
+        scaled=scaled,
+    )
 
 
-def times(ratio: float) -> str:
-    """`2.1 times`."""
-    return f"{number(ratio)} times"
+def _as_rate(time: Evidence, size_bytes: int) -> Evidence:
+    """The same of messages one after the other, as a rate."""
 
+    def gbs(us: float) -> float:
+        return size_bytes / us / 1e3
 
-def where(cell: Cell) -> str:
-    """`openmpi, gpu-gpu nvlink`."""
-    return f"{cell.who.label}, {cell.place.path}"
+    return msgspec.structs.replace(
+        time,
+        value=gbs(time.value),
+        unit="GB/s",
+        ci95=time.ci95 and (gbs(time.ci95[1]), gbs(time.ci95[0])),
+        range=(gbs(time.range[1]), gbs(time.range[0])),
+    )

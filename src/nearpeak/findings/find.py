@@ -8,14 +8,23 @@ studies have a false finding among those that are called sure, whatever launches
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from nearpeak.findings.evidence import Kind, Seen, View
 from nearpeak.findings.kinds import all_kinds
-from nearpeak.results.results import Finding, Results
+from nearpeak.libraries.library import Settings
+from nearpeak.results.results import (
+    Alternative,
+    Check,
+    Cost,
+    Finding,
+    Remedy,
+    Results,
+    SettingChange,
+)
 from nearpeak.statistics.ordered import LEVEL, surely_above
 from nearpeak.terms.identity import Case, Place, Who
 
@@ -45,13 +54,13 @@ def find_in(view: View) -> list[Finding]:
     level = 1 - LEVEL / max(len(asked), 1)
     found = []
     for kind in all_kinds():
-        found += _findings([one for one in losing if one.kind is kind], level)
+        found += _findings(view, [one for one in losing if one.kind is kind], level)
     found.sort(key=lambda one: (one[0], not one[1].sure, -_at_least(one[1])))
     return [finding for _, finding in found]
 
 
 def _at_least(finding: Finding) -> float:
-    low, _ = finding.ci95 or finding.range or (finding.loss, finding.loss)
+    low, _ = finding.cost.ci95 or finding.cost.range
     return low
 
 
@@ -68,7 +77,7 @@ def _judge(asked: list[tuple[Kind, Seen]]) -> list[Judged]:
     ]
 
 
-def _findings(found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:
+def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:
     """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
     told: a study may have hundreds. `level`: of the interval of each finding."""
 
@@ -89,25 +98,55 @@ def _findings(found: Iterable[Judged], level: float) -> list[tuple[bool, Finding
     for group in groups.values():
         worst = max(group, key=greatest)
         alike = sum(one.seen.cell.place == worst.seen.cell.place for one in group)
-        told.append((worst.kind.only_tried(worst.seen), _finding(worst, alike, level)))
+        told.append((worst.kind.only_tried(worst.seen), _finding(view, worst, alike, level)))
     return told
 
 
-def _finding(worst: Judged, cases: int, level: float) -> Finding:
+def _finding(view: View, worst: Judged, cases: int, level: float) -> Finding:
     seen = worst.seen
-    ci95 = seen.loss.interval(level)
+    cell, other, loss = seen.cell, seen.other, seen.loss
     return Finding(
         kind=worst.kind.name,
-        who=seen.cell.who,
-        place=seen.cell.place,
-        case=seen.cell.case,
-        loss=seen.loss.ratio,
-        ci95=ci95,
-        range=seen.loss.range if ci95 is None else None,
         sure=worst.sure,
-        blocks=len(seen.loss.ratios),
-        lost_us=seen.lost_us,
-        cases=cases,
-        sentence=seen.sentence,
-        remedy=worst.kind.remedy,
+        who=cell.who,
+        place=cell.place,
+        case=cell.case,
+        apart=view.apart(cell),
+        alternative=Alternative(who=other.who, place=other.place, case=other.case),
+        evidence=view.evidence(seen),
+        cost=Cost(
+            ratio=loss.ratio,
+            ci95=loss.interval(level),
+            range=loss.range,
+            blocks=len(loss.ratios),
+            ceilings=seen.ceilings,
+            lost_us=view.lost_us(seen),
+            share=1 - 1 / loss.ratio,
+            cases=cases,
+        ),
+        remedy=_remedy(view, worst),
+        check=[
+            Check(of="own", command=cell.command),
+            Check(of="alternative", command=other.command),
+        ],
     )
+
+
+def _remedy(view: View, worst: Judged) -> Remedy:
+    if not worst.kind.by_settings:
+        return Remedy(text=worst.kind.remedy)
+    own, better = (
+        view.given.get(one.who, Settings()) for one in (worst.seen.cell, worst.seen.other)
+    )
+    return Remedy(text=worst.kind.remedy, settings=better, changes=list(changes(better, own)))
+
+
+def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:
+    """What the better settings give that the others do not, and what they leave out."""
+    for name in [*better.env, *(name for name in own.env if name not in better.env)]:
+        value, instead = better.env.get(name), own.env.get(name)
+        if value != instead:
+            yield SettingChange(kind="env", name=name, value=value, instead=instead)
+    if better.flags != own.flags:
+        flags = [" ".join(one.flags) or None for one in (better, own)]
+        yield SettingChange(kind="flags", value=flags[0], instead=flags[1])

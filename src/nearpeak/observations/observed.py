@@ -16,10 +16,10 @@ from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.outcomes import Ending, Missing
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
-NO_FAILURE = {"ok", "interrupted"}  # what a launch may end with that says nothing against it
 OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
 
 
@@ -54,6 +54,8 @@ class Library:
     given: Settings
     native: bool  # the ceiling in the place of a library, which is none
     lacks: str = ""  # what was left out of it, that its makers ship
+    mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
+    scope: str = ""  # what it is measured in, where that is not everything: a sentence
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Launch:
     who: Who  # CEILING for that of a ceiling
     place: Place
     curves: tuple[Curve, ...]  # what it was to measure, in this order; none for a ceiling
-    status: str  # "ok", "crashed", ...
+    status: Ending
     message: str
     command: str
     log: str | None
@@ -74,6 +76,8 @@ class Launch:
     slot_ms: float  # time for one case
     at: Case | None = None  # that it did not survive, of no metric
     held_down: tuple[str, ...] = ()  # "core too hot", ...: what slowed it
+    cause: str = ""  # what ended it, where that is known: not what launchers say of any end
+    given_up_after: int = 0  # failures in a row, after which nothing like it was launched
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ class Gap:
 
     launch: Launch
     case: Case
-    status: str  # "wrong data", "skipped", "crashed", ...
+    status: Missing
     message: str
     method: str = ""  # of a ceiling
     said: bool = False  # by the program itself; else it follows from how the launch ended

@@ -2,25 +2,21 @@
 """What is told of applications: a table for each, and where their messages took longer than the
 study's own messages say."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.applications import COMPUTE, SCALING, scales
+from nearpeak.results.applications import SCALING, scales
 from nearpeak.results.cells import ABOVE
+from nearpeak.results.deviations import FAR
 from nearpeak.results.locality import COPY
 from nearpeak.results.names import axes_words, loses, status
-from nearpeak.results.results import Application, Beside, Estimated, Results
+from nearpeak.results.results import Application, Beside, Deviation, Estimated, Results
 from nearpeak.terms.axes import USUAL_STATE
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import Place, Who
-
-Times = dict[tuple[Who, Place], dict[int, float]]  # us of single messages, by their bytes
-FAR = 0.2  # a prediction that is off by more is told, relative
-PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
 
 ABOUT = {
     "Time": "of an iteration on the slowest rank",
@@ -103,16 +99,8 @@ def sections(results: Results) -> list[Section]:
     found: dict[str, list[Application]] = defaultdict(list)
     for one in results.applications:
         found[one.cell.case.benchmark].append(one)
-    alone = {one.name for one in results.benchmarks if one.one_message}
-    times: Times = defaultdict(dict)
-    for cell in results.cells:
-        if cell.case.benchmark in alone and cell.median:
-            times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
     cached = _cached_copies(results)
-    return [
-        _section(named(results.benchmarks, name), mine, times, cached)
-        for name, mine in found.items()
-    ]
+    return [_section(named(results.benchmarks, name), mine, cached) for name, mine in found.items()]
 
 
 def _cached_copies(results: Results) -> dict[Place, int]:
@@ -138,7 +126,6 @@ def _cached_copies(results: Results) -> dict[Place, int]:
 def _section(
     benchmark: Benchmark,
     found: Sequence[Application],
-    times: Times,
     cached: Mapping[Place, int],
 ) -> Section:
     groups: dict[str, list[Row]] = defaultdict(list)
@@ -154,7 +141,7 @@ def _section(
             columns=_columns(found, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
         ),
-        sentences=[*_without_roofline(found, cached), *_sentences(found, benchmark, times)],
+        sentences=[*_without_roofline(found, cached), *_sentences(found, benchmark)],
         bars=_bars(found, benchmark),
         growths=list(_growths(found, benchmark)),
     )
@@ -263,8 +250,7 @@ def _efficiency(one: Application) -> Value | None:
 
 
 def _share(one: Application) -> Value | None:
-    share = not_computing(one)
-    return None if share is None else Value(share, "percent")
+    return None if one.not_computing is None else Value(one.not_computing, "percent")
 
 
 MEASURES: dict[str, Callable[[Application], Value | None]] = {
@@ -283,7 +269,7 @@ def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]
     rates = [metric.unit for metric in benchmark.metrics[1:2]]
     optional = {
         Column("roofline", "Roofline", "%"): any(one.roofline for one in found),
-        Column("share", "Not computing", "%"): any(not_computing(one) is not None for one in found),
+        Column("share", "Not computing", "%"): any(one.not_computing is not None for one in found),
         Column("imbalance", "Imbalance"): any(one.imbalance for one in found),
         Column("efficiency", "Efficiency", "%"): any(one.scaled for one in found),
         Column("hidden", "Hidden", "%"): any(one.hidden for one in found),
@@ -321,8 +307,8 @@ def _row(one: Application, head: str) -> Row:
         values["imbalance"] = _ratio(one.imbalance)
     if one.hidden:
         values["hidden"] = _percent(one.hidden)
-    if (share := not_computing(one)) is not None:
-        values["share"] = Value(share, "percent")
+    if one.not_computing is not None:
+        values["share"] = Value(one.not_computing, "percent")
     if one.messages_us is not None:
         values["messages"] = Value(one.messages_us)
     if one.predicted_us is not None:
@@ -351,17 +337,6 @@ def _roofline(found: Estimated) -> Value:
     return replace(_percent(found), tone="bad", remark="(defect)")
 
 
-def not_computing(one: Application) -> float | None:
-    """The share of an iteration that is no computation; None where it has none, and where kernels
-    compute while the CPU does the rest.
-
-    Not of the sum of its parts: each is that of the rank that is slowest in it.
-    """
-    if COMPUTE not in one.phases or not one.cell.median:
-        return None
-    return max(0.0, 1 - one.phases[COMPUTE] / one.cell.median)
-
-
 def _beside(one: Beside) -> str:
     """`1.05 times as fast as overlap=no [1.03, 1.06]`."""
     speedup = one.speedup
@@ -382,49 +357,37 @@ def _without_roofline(found: Sequence[Application], cached: Mapping[Place, int])
         )
 
 
-def _sentences(found: Sequence[Application], benchmark: Benchmark, times: Times) -> Iterator[str]:
-    """Where the messages took another time than those of the study, which are `times`."""
-    known = [one for one in found if one.predicted_us and one.messages_us]
-    far = [one for one in known if abs(_off(one)) > FAR]
+def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[str]:
+    """Where the messages took another time than those of the study."""
+    known = [(one, one.deviation) for one in found if one.deviation]
+    far = [(one, off) for one, off in known if off.far]
     if known:
         yield (
             f"The messages of {len(known) - len(far)} of {count(len(known), 'problem')} took what"
             f" the study's own messages predict, within {percent(FAR)} %."
         )
-    for one in sorted(far, key=lambda each: -abs(_off(each))):
+    for one, off in sorted(far, key=lambda each: -abs(each[1].off)):
         where = f"{one.cell.who.label} on {_title(one, benchmark)}"
         took = (
             f"messages took {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs"
         )
-        told = "; ".join([took, *_reasons(one, times[one.cell.who, one.cell.place])])
+        told = "; ".join([took, *_reasons(off)])
         yield f"{', '.join(filter(None, [where, way(one, benchmark)]))}: {told}."
 
 
-def _reasons(one: Application, times: Mapping[int, float]) -> Iterator[str]:
-    """What a prediction does not know of; `times` in us of messages, by their bytes."""
-    largest = max(one.work.messages, default=0) if one.work else 0
-    below = max((x for x in times if x <= largest), default=largest)
-    above = min((x for x in times if x >= largest), default=largest)
-    around = [f"{size(x)} ({number(times[x])} µs)" for x in (below, above) if x in times]
-    if len(around) == 2 and abs(times[below] / times[above] - 1) > FAR:
-        yield f"its {size(largest)} lie between {' and '.join(around)}, which the study measured"
-    if _off(one) < 0:  # the rest makes messages slower
-        return
-    if one.work and one.work.own_bytes:
-        yield f"a rank also sends {size(one.work.own_bytes)} to itself, which is not predicted"
-    pause = (one.cell.median or 0.0) - (one.messages_us or 0.0)
-    if "gpu" in one.cell.place.ends and pause >= PAUSE_US:
+def _reasons(off: Deviation) -> Iterator[str]:
+    """What a prediction does not know of."""
+    if off.around:
+        around = " and ".join(f"{size(at.size_bytes)} ({number(at.us)} µs)" for at in off.around)
+        yield f"its {size(off.largest_bytes)} lie between {around}, which the study measured"
+    if off.own_bytes:
+        yield f"a rank also sends {size(off.own_bytes)} to itself, which is not predicted"
+    if off.pause_us is not None:
         yield (
-            f"{number(pause)} µs pass between its messages; those of the study follow each other"
-            " without a pause"
+            f"{number(off.pause_us)} µs pass between its messages; those of the study follow each"
+            " other without a pause"
         )
-    # It has a roofline where no caches hold its cells.
-    if one.roofline and "gpu" not in one.cell.place.ends:
+    if off.pushed_out:
         yield (
             "its cells push its messages out of the caches; those of the study stay in the caches"
         )
-
-
-def _off(one: Application) -> float:
-    """By how much the measured time is above the predicted one, relative."""
-    return (one.messages_us or math.nan) / (one.predicted_us or math.nan) - 1

@@ -9,13 +9,12 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 from nearpeak.numbers import NOTHING, number, percent, size, unit
-from nearpeak.report import summary
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.report.summary import TheoryRow
+from nearpeak.results import order
 from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import bare, staged
-from nearpeak.results.results import Cell, Results
+from nearpeak.results.results import Cell, Peak, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place
 
@@ -108,7 +107,7 @@ class TheoryPair:
 
     path: str
     figure: str  # "bw": what is measured
-    own: TheoryRow | None
+    own: Peak | None
     own_theoretical_gbs: float | None
     link: Link
 
@@ -155,15 +154,14 @@ def choose(ids: Iterable[str]) -> list[Published]:
 
 def beside(results: Results, machine: Published) -> Beside:
     """The study's figures of each path that the machine has one like."""
-    here = {place.path: place for place in summary.places(results)}
-    theory = summary.table_one(results)
+    here = {place.path: place for place in order.places(results)}
     rates = {path.id: path.theoretical_gbs for path in results.paths}
     cells = _best_cells(results)
     one = []
     for link in machine.link:
         for path in filter(here.__contains__, link.table_one):
             curve = _curve(here[path], link)
-            own = _ceiling(theory, here[path], curve)
+            own = _ceiling(results.peaks, here[path], curve)
             one.append(TheoryPair(path, curve.figure, own, rates.get(path), link))
     links = [
         _mpi(link, here[path], cells)
@@ -198,9 +196,9 @@ def _any_axes(curve: Curve) -> Curve:
     return msgspec.structs.replace(curve, axes={})
 
 
-def _ceiling(theory: list[TheoryRow], place: Place, curve: Curve) -> TheoryRow | None:
-    rows = [row for row in theory if row.place == place and _any_axes(row.best.case.curve) == curve]
-    return max(rows, key=lambda row: row.best.value, default=None)
+def _ceiling(peaks: list[Peak], place: Place, curve: Curve) -> Peak | None:
+    found = [one for one in peaks if one.place == place and _any_axes(one.case.curve) == curve]
+    return max(found, key=lambda one: one.value, default=None)
 
 
 Cells = dict[tuple[Place, Curve, bool], list[Cell]]  # and whether the benchmark staged the data
@@ -211,7 +209,7 @@ def _best_cells(results: Results) -> Cells:
 
     A cell above its ceiling is a defect, so it stands beside nothing.
     """
-    default = {bare(curve) for curve in summary.default_curves(results)}
+    default = {bare(curve) for curve in order.default_curves(results)}
     found: Cells = {}
     for cell in results.cells:
         curve = cell.case.curve
@@ -292,8 +290,8 @@ def _theory_row(pair: TheoryPair) -> Row:
     own, link = pair.own, pair.link
     values = {
         "own theoretical": Value(pair.own_theoretical_gbs),
-        "own measured": Value(own.best.value if own else None),
-        "own fraction": Value(own.fraction if own else None, "percent"),
+        "own measured": Value(own.value if own else None),
+        "own fraction": Value(own.of_theoretical if own else None, "percent"),
         "other theoretical": Value(link.theoretical_gbs),
         "other measured": Value(link.achievable_gbs),
         "other fraction": Value(link.fraction, "percent"),

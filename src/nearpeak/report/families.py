@@ -8,16 +8,15 @@ it has others too.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearpeak.numbers import number, percent, size, unit
-from nearpeak.report import summary
-from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.results import order
 from nearpeak.results.cells import is_defect
-from nearpeak.results.names import axes_words, loses, reference, status
-from nearpeak.results.results import Cell, Results
+from nearpeak.results.names import axes_words, loses, status
+from nearpeak.results.results import Cell, Furthest, Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import Case, Curve, Place, Who
@@ -89,13 +88,13 @@ def title(name: str) -> str:
 
 
 def _family(results: Results, name: str, cells: list[Cell]) -> Family:
-    rank = summary.ranking(results)
+    rank = order.ranking(results)
     curves = sorted({cell.case.curve for cell in cells}, key=lambda one: (rank(one), one))
     sizes = _sizes(cell.case.x for cell in cells)
-    shown = set(summary.first_sheet(results))
+    shown = set(order.first_sheet(results))
     charts: dict[tuple[Place, str], list[Curve]] = {}
     there = {(cell.place, cell.case.curve) for cell in cells}
-    for place in summary.places(results):
+    for place in order.places(results):
         for curve in curves:
             if (place, curve) in there and curve not in shown:
                 charts.setdefault((place, curve.buffers), []).append(curve)
@@ -109,7 +108,7 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
             if one.summary and any(one.name == curve.benchmark for curve in curves)
         },
         table=_table(results, name, cells, curves, sizes),
-        sentences=list(_sentences(results, cells)),
+        sentences=list(_sentences(results, name, cells)),
         charts=charts,
         scalings=list(_scalings(results, cells, curves)),
     )
@@ -144,7 +143,7 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
         for one in results.benchmarks
         if one.name in measured and one.traffic is not None and one.traffic.times_ranks
     ]
-    if of_blocks and any(cell.who.library in summary.no_mpi(results) for cell in cells):
+    if of_blocks and any(cell.who.library in order.no_mpi(results) for cell in cells):
         yield (
             f"The size of {', '.join(of_blocks)} is the size of one rank's block, with NCCL too."
             " nccl-tests has the size of the whole buffer: this size times the number of ranks."
@@ -175,17 +174,16 @@ Key = tuple[Place, str]  # and buffers
 def _table(
     results: Results, name: str, cells: list[Cell], curves: Sequence[Curve], sizes: Sequence[int]
 ) -> Table:
-    who = [one for one in summary.contenders(results) if any(cell.who == one for cell in cells)]
+    who = [one for one in order.contenders(results) if any(cell.who == one for cell in cells)]
     by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
-    bus = _bus(results)
-    told = any(bus(cell) for cell in cells)
+    told = any(map(_bus, cells))
     held = any(cell.fraction is not None for cell in cells)
     who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
     kinds = {curve.buffers for curve in curves}
     common = _common(curves)
     groups = []
-    for place in summary.places(results):
+    for place in order.places(results):
         for buffers in dict.fromkeys(curve.buffers for curve in curves):
             here = [
                 curve
@@ -193,7 +191,7 @@ def _table(
                 if curve.buffers == buffers
                 and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
             ]
-            rows = [_row(place, curve, who, sizes, by_case, refused, bus, common) for curve in here]
+            rows = [_row(place, curve, who, sizes, by_case, refused, common) for curve in here]
             if rows:
                 groups.append(Rows(_where(place, buffers, kinds), rows))
     groups += _never_measured(refused, curves, who, sizes)
@@ -230,7 +228,6 @@ def _row(
     sizes: Sequence[int],
     cells: dict[tuple[Who, Place, Case], Cell],
     refused: dict[tuple[Who, str, str], Awareness],
-    bus: Callable[[Cell], str],
     common: Mapping[str, str],
 ) -> Row:
     """Of one operation; `common`: the axes that are told of all at once."""
@@ -243,7 +240,7 @@ def _row(
             mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
         for x, cell in mine.items():
             if cell is not None:
-                values[_key(one, x)] = _value(cell, bus(cell) if x == sizes[-1] else "")
+                values[_key(one, x)] = _value(cell, _bus(cell) if x == sizes[-1] else "")
                 found.append(cell)
         if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
             values[_key(one, sizes[0])] = _refusal(tried, len(sizes))
@@ -252,15 +249,9 @@ def _row(
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
 
 
-def _bus(results: Results) -> Callable[[Cell], str]:
-    """Tells the bus bandwidth of a cell; empty of what has none."""
-    rates = bandwidths(results)
-
-    def words(cell: Cell) -> str:
-        found = rates(cell)
-        return f"bus {number(found.bus)} GB/s" if found else ""
-
-    return words
+def _bus(cell: Cell) -> str:
+    """Its bus bandwidth; empty of what has none."""
+    return "" if cell.busbw_gbs is None else f"bus {number(cell.busbw_gbs)} GB/s"
 
 
 def _value(cell: Cell, bus: str) -> Value:
@@ -317,18 +308,19 @@ def _never_measured(
     ]
 
 
-def _sentences(results: Results, cells: list[Cell]) -> Iterator[str]:
+def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
     """Of each place which operation of a library stays furthest from what it is held against, at
     the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
-    no_mpi = summary.no_mpi(results)
+    no_mpi = order.no_mpi(results)
+    furthest = [one for one in results.furthest if one.family == name]
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)
     for (place, buffers), here in groups.items():
-        beside = [cell for cell in here if cell.who.library in no_mpi]
         mine = [cell for cell in here if cell.who.library not in no_mpi] or here
-        parts = [*_worst(mine, beside), *_figures(mine), *_failed(here)]
+        told = [one for one in furthest if (one.place, one.case.buffers) == (place, buffers)]
+        parts = [*_furthest(told), *_figures(mine), *_failed(here)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
 
 
@@ -361,37 +353,22 @@ def _figures(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"{len(found) - _TOLD} more in the table"
 
 
-def _worst(cells: Sequence[Cell], beside: Sequence[Cell]) -> Iterator[str]:
-    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size that is
-    told, and of those `beside` the same operation."""
-    held = [cell for cell in cells if cell.fraction is not None]
-    there = sorted({cell.case.x for cell in held if cell.case.x > 0})
+def _furthest(found: Iterable[Furthest]) -> Iterator[str]:
+    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size."""
     before = ""
-    for x in dict.fromkeys((there[0], there[-1]) if there else ()):
-        worst = min((cell for cell in held if cell.case.x == x), key=_share)
-        others = ", ".join(
-            f"{cell.who.label} {percent(_share(cell))} %"
-            for cell in beside
-            if cell.case == worst.case and cell is not worst and cell.fraction is not None
-        )
-        of = f"furthest from the {reference(worst.ceiling)}: "
-        if worst.overlap is not None:
-            of = "least overlap: "
+    for one in found:
+        others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in one.beside)
+        of = "least overlap: " if one.of == "overlap" else f"furthest from the {one.of}: "
         yield (
-            f"{'' if of == before else of}at {size(x)} {_whose(worst)}, {percent(_share(worst))} %"
-            + (f" ({others})" if others else "")
+            f"{'' if of == before else of}at {size(one.case.x)}"
+            f" {_whose(one)}, {percent(one.share)} %" + (f" ({others})" if others else "")
         )
         before = of
 
 
-def _whose(cell: Cell) -> str:
+def _whose(one: Cell | Furthest) -> str:
     """`bcast of intel`."""
-    return f"{cell.case.figure} of {cell.who.label}"
-
-
-def _share(cell: Cell) -> float:
-    """The overlap, or the fraction of what it is held against."""
-    return cell.overlap.hidden.value if cell.overlap is not None else cell.fraction or 0.0
+    return f"{one.case.figure} of {one.who.label}"
 
 
 def _scalings(

@@ -5,8 +5,8 @@ from itertools import groupby
 
 from nearpeak.numbers import size
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.report.summary import places, ranking
 from nearpeak.results import names
+from nearpeak.results.order import places, ranking
 from nearpeak.results.results import Fit, Results
 from nearpeak.terms.identity import CEILING
 

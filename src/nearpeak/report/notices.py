@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.journal import resume_study
-from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import lacking_words
 from nearpeak.numbers import count, percent, size
 from nearpeak.report import drift, failures, sessions, wording
@@ -14,7 +13,7 @@ from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import case, reference
 from nearpeak.results.results import Cell, Results
-from nearpeak.terms import awareness
+from nearpeak.terms.awareness import words
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what
 # is said in any case.
@@ -44,7 +43,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
 
 def _failed(results: Results) -> Iterator[Notice]:
     if found := results.failures:
-        items = tuple(failures.sentences(found))
+        items = tuple(failures.sentences(results))
         text = f"{count(len(found), 'launch')} failed."
         yield Notice(text, items, tone="bad", details="failures")
 
@@ -81,12 +80,12 @@ def _lacking(results: Results) -> Iterator[Notice]:
 
 
 def _unaware(results: Results) -> Iterator[Notice]:
-    if found := awareness.sentences(results.awareness):
+    if found := results.unaware:
         text = (
             "Some operations with GPU buffers failed (alone, or after others in one job), or were"
             " not tried."
         )
-        yield Notice(text, tuple(found), tone="note", details="aware")
+        yield Notice(text, tuple(map(words, found)), tone="note", details="aware")
 
 
 def _drift(results: Results) -> Iterator[Notice]:
@@ -105,8 +104,7 @@ def _sessions(results: Results) -> Iterator[Notice]:
 
 
 def _scopes(results: Results) -> Iterator[Notice]:
-    families = [all_families().get(library.family) for library in results.libraries]
-    for scope in dict.fromkeys(family.scope for family in families if family):
+    for scope in dict.fromkeys(library.scope for library in results.libraries):
         if scope:
             yield Notice(scope)
 

@@ -8,7 +8,8 @@ scripts of this page by their hash.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from nearpeak.report import (
     drift,
     failures,
     families,
+    findings,
     fits,
     headlines,
     left_out,
@@ -39,13 +41,11 @@ from nearpeak.report import (
     wording,
 )
 from nearpeak.report.advice import advice
-from nearpeak.report.bandwidths import bandwidths
 from nearpeak.report.beside import Published
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
 from nearpeak.report.sections import Table, Value
-from nearpeak.report.summary import TheoryRow
-from nearpeak.results import names
+from nearpeak.results import names, order
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
@@ -56,13 +56,15 @@ from nearpeak.results.results import (
     Cell,
     Comparison,
     CurveComparison,
+    PairMatrix,
+    Peak,
     Results,
 )
-from nearpeak.terms.awareness import sentences
+from nearpeak.terms.awareness import words
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place, Who
 
-P = TypeVar("P", TheoryRow, Group)
+P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 FEWEST_SMALL = 3  # sizes for which that is worth a chart of its own
 
@@ -98,9 +100,11 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
     environment.globals |= {
         "curve_label": names.label,
         "curve_detail": names.detail,
+        "case_words": names.case,
+        "pair_source": pairs.name,
         "staged": names.staged,
         "staging": staging,
-        "lost": wording.lost,
+        "findings": findings,
         "drift": drift,
     }
     data = _Data(results)
@@ -108,14 +112,14 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
     return environment.get_template("report.html.j2").render(
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
-        advice=advice(results, groups),
+        advice=advice(results),
         headlines=wording.headlines(results, groups),
         tables=list(_tables(results, groups)),
         beside=[_beside(results, machine) for machine in machines],
         awareness=awareness.table(results),
-        unaware=sentences(results.awareness),
-        matrices=data.matrices,
-        slowest=pairs.sentences(data.matrices),
+        unaware=list(map(words, results.unaware)),
+        matrices=results.pairs,
+        slowest=pairs.sentences(results),
         verdicts=verdicts.tables(results),
         fits=fits.table(results),
         ending=wording.ending(results),
@@ -146,17 +150,17 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
 
 def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     """The two tables; those of all pairs, which are many, are folded under a summary."""
-    for of_pairs, rows in _by_pairs(summary.table_one(results)):
-        yield tables.table_one(rows, folded="Table 1 of all pairs" if of_pairs else "")
-    first = set(summary.first_sheet(results))
-    shown = [curve for curve in summary.default_curves(results) if curve in first]
+    for of_pairs, rows in _by_pairs(results.peaks):
+        yield tables.table_one(results, rows, folded="Table 1 of all pairs" if of_pairs else "")
+    first = set(order.first_sheet(results))
+    shown = [curve for curve in order.default_curves(results) if curve in first]
     measured = "; ".join(map(names.label, shown))
     about = wording.windows(results) + (f" Measured as: {measured}." if measured else "")
-    order = summary.figures(results)
+    figures = order.figures(results)
     for of_pairs, some in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
         low = wording.low_plateaus(some)
-        yield tables.table_two(some, order, f"{about} {low}".strip(), folded=folded)
+        yield tables.table_two(some, figures, f"{about} {low}".strip(), folded=folded)
 
 
 def _beside(results: Results, machine: Published) -> dict[str, Any]:
@@ -213,13 +217,13 @@ class _Data:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        who = summary.contenders(results)
+        who = order.contenders(results)
         self.contenders = [one.label for one in who]
         self.styles = _styles(who)
         self._who = {one: number for number, one in enumerate(who)}
-        self._places = {place: number for number, place in enumerate(summary.places(results))}
-        self._curves = {curve: number for number, curve in enumerate(summary.curves(results))}
-        self._defaults = set(summary.default_curves(results))
+        self._places = {place: number for number, place in enumerate(order.places(results))}
+        self._curves = {curve: number for number, curve in enumerate(order.curves(results))}
+        self._defaults = set(order.default_curves(results))
         self._bounded = {one.name for one in results.benchmarks if one.ceiling == "bound"}
         self._ideal = {one.name for one in results.benchmarks if one.bound is not None}
         kinds = dict.fromkeys(curve.buffers for curve in self._curves)
@@ -228,13 +232,12 @@ class _Data:
         self._cells: dict[tuple[Place, Curve], list[Cell]] = {}
         for cell in results.cells:
             self._cells.setdefault((cell.place, cell.case.curve), []).append(cell)
-        self._first = set(summary.first_sheet(results))
+        self._first = set(order.first_sheet(results))
         measured = {place for place, curve in self._cells if curve in self._first}
         self.sections = [self._section(place) for place in self._places if place in measured]
         self._scalings: list[dict[str, Any]] = []
         self.families = [self._family(family) for family in families.families(results)]
         self.applications = applications.sections(results)
-        self.matrices = pairs.matrices(results)
         self.embedded = self._embedded()
 
     def _section(self, place: Place) -> dict[str, Any]:
@@ -399,7 +402,7 @@ class _Data:
                 for one in self.applications
             },
             "buffers": list(self._buffers),
-            "matrices": [_matrix(matrix) for matrix in self.matrices],
+            "matrices": [_matrix(matrix) for matrix in results.pairs],
             "methods": self._methods.texts,
             "commands": self._commands.texts,
         }
@@ -438,9 +441,11 @@ class _Data:
 
     def _bandwidths(self) -> dict[int, tuple[float | None, float | None]]:
         """Algorithm and bus bandwidth of the cells that have them, by number."""
-        rates = bandwidths(self._results)
-        found = ((number, rates(cell)) for number, cell in enumerate(self._results.cells))
-        return {number: (_short(one.algorithm), _short(one.bus)) for number, one in found if one}
+        return {
+            number: (_short(cell.algbw_gbs), _short(cell.busbw_gbs))
+            for number, cell in enumerate(self._results.cells)
+            if cell.busbw_gbs is not None
+        }
 
     def _overlaps(self) -> dict[int, str]:
         """What is said of the cells of communication beside computation, by number."""
@@ -465,8 +470,8 @@ class _Data:
             return item.first, item.second, item.place, curve
 
         rows = {
-            compared(row.whole, row.whole.curve): number
-            for number, row in enumerate(summary.verdict_rows(self._results))
+            compared(one, one.curve): number
+            for number, one in enumerate(summary.judged_curves(self._results))
         }
         return _by_column(
             {
@@ -491,42 +496,25 @@ def _by_column(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
-def _matrix(matrix: pairs.Matrix) -> dict[str, Any]:
+def _matrix(matrix: PairMatrix) -> dict[str, Any]:
     """What report.js draws: of each source the values, and the fractions of the median pair."""
-    rows, columns = matrix.names
-
-    def grid(source: pairs.Source, value_of: Callable[[pairs.Pair], float]) -> list[list[Any]]:
-        return [
-            [
-                next((_short(value_of(p)) for p in _either(matrix, one, other, source)), None)
-                for other in columns
-            ]
-            for one in rows
-        ]
-
+    rows, columns = pairs.ends(matrix)
+    sources = []
+    for source in matrix.sources:
+        grid = pairs.grid(matrix, source)
+        values, fractions = (
+            [[one and _short(value_of(one)) for one in row] for row in grid]
+            for value_of in (attrgetter("value"), attrgetter("fraction"))
+        )
+        sources.append({"who": pairs.name(source), "values": values, "fractions": fractions})
     return {
         "kind": matrix.kind,
-        "case": matrix.case,
+        "case": names.case(matrix.case),
         "unit": numbers.unit(matrix.unit),
         "rows": rows,
         "columns": columns,
-        "sources": [
-            {
-                "who": source.who,
-                "values": grid(source, source.values.__getitem__),
-                "fractions": grid(source, source.fraction),
-            }
-            for source in matrix.sources
-        ],
+        "sources": sources,
     }
-
-
-def _either(
-    matrix: pairs.Matrix, one: str, other: str, source: pairs.Source
-) -> Iterator[pairs.Pair]:
-    """The pair by which the source knows these two ends, if it does."""
-    both = [(one, other), (other, one)] if matrix.symmetric else [(one, other)]
-    return (pair for pair in both if pair in source.values)
 
 
 def _percentages(ranks: int, value: Value) -> dict[str, Any]:

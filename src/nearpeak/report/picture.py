@@ -12,9 +12,9 @@ from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, ends_words, is_drawn
 from nearpeak.picture.svg import inline
 from nearpeak.report.sections import PAIRED
-from nearpeak.report.summary import default_curves, first_sheet, places
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.results import CeilingPoint, Cell, Headline, Results
+from nearpeak.results.order import default_curves, first_sheet, places
+from nearpeak.results.results import CeilingPoint, Cell, Headline, Reference, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.buffers import on_host
 from nearpeak.terms.identity import Case, Curve
@@ -65,10 +65,9 @@ def measured(results: Results) -> list[Measured]:
 def _rows(results: Results, path: DataPath) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
     comparable, first = one_way(results.benchmarks), set(first_sheet(results))
-    ceilings = Ceilings(results.ceilings)
     headlines = {one.case.curve: one for one in results.headlines if one.place == path.place}
     rows = [
-        _of_headline(results, path, headlines[curve], ceilings)
+        _of_headline(results, path, headlines[curve])
         for curve in default_curves(results)
         if curve in first
         and comparable(curve)
@@ -100,7 +99,7 @@ Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
 
 
 def _of_headline(
-    results: Results, path: DataPath, headline: Headline, ceilings: Ceilings
+    results: Results, path: DataPath, headline: Headline
 ) -> tuple[Way, Measured | None]:
     """What is said of a path first: at that size, by whoever is best there."""
     native = {info.name for info in results.libraries if info.native}
@@ -112,22 +111,24 @@ def _of_headline(
         and cell.who.library not in native
     ]
     best = next((cell for cell in cells if cell.who == headline.best), None)
-    top = ceilings.of(path.place, headline.case)
-    return _row(results, path, headline.case, top, best, measured=bool(cells))
+    top, unit = headline.ceiling, headline.unit
+    return _row(results, path, headline.case, top, best, unit, measured=bool(cells))
 
 
 def _of_ceiling(results: Results, path: DataPath, curve: Curve) -> tuple[Way, Measured | None]:
     """Its largest message, where no library was measured."""
     points = Ceilings(results.ceilings).curve(path.place, curve)
-    return _row(results, path, points[-1].case, points[-1], None, measured=False)
+    top = points[-1]
+    return _row(results, path, top.case, top, None, top.unit, measured=False)
 
 
 def _row(
     results: Results,
     path: DataPath,
     case: Case,
-    top: CeilingPoint | None,
+    top: CeilingPoint | Reference | None,
     best: Cell | None,
+    unit: str,
     *,
     measured: bool,
 ) -> tuple[Way, Measured | None]:
@@ -140,7 +141,7 @@ def _row(
         name=path.id,
         ends=ends_words(results.machine, path, turned=way == (False, True)),
         size_bytes=case.x,
-        unit=best.unit if best else top.unit if top else "",
+        unit=unit,
         ceiling=top.value if top else None,
         who=best.who.label if best else None,
         value=best.median if best else None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two tables of a study, from what was selected for them (headlines.py, summary.py)."""
+"""The two tables of a study, from what was selected for them (headlines.py)."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -7,10 +7,11 @@ from itertools import groupby
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group
 from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
-from nearpeak.report.summary import HEALTHY, JUDGED_FROM, TheoryRow
+from nearpeak.report.wording import convention
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.results import Attainable, CeilingPoint, Cell, Kind
+from nearpeak.results.peaks import HEALTHY, JUDGED_FROM
+from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, Results
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
@@ -32,11 +33,13 @@ NEEDS = {
 }
 
 
-def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
-    """What each path carries without MPI; `rows` of one path stand together.
+def table_one(results: Results, rows: Iterable[Peak], folded: str = "") -> Table:
+    """What each path carries without MPI; `rows`, of the peaks of `results`, of one path stand
+    together.
 
     `folded`: the summary that the page folds it under.
     """
+    points = {(one.place, one.case): one for one in results.ceilings if one.kind == "measured"}
     return Table(
         title=ONE,
         caption=(
@@ -58,7 +61,7 @@ def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
             Column("fraction", "Measured", "% of theoretical"),
         ],
         groups=[
-            Rows(place.path, [_theory(row) for row in mine])
+            Rows(place.path, [_peak(row, points[row.place, row.case]) for row in mine])
             for place, mine in groupby(rows, key=lambda row: row.place)
         ],
         empty="No ceiling was measured.",
@@ -66,8 +69,7 @@ def table_one(rows: Iterable[TheoryRow], folded: str = "") -> Table:
     )
 
 
-def _theory(row: TheoryRow) -> Row:
-    best = row.best
+def _peak(peak: Peak, best: CeilingPoint) -> Row:
     values = {
         "ceiling": Value(best.value, ci95=best.ci95, range=best.range),
         "unit": Value(unit(best.unit), "text"),
@@ -76,13 +78,13 @@ def _theory(row: TheoryRow) -> Row:
     }
     if best.fact:
         values["theoretical"] = Value("", "text", notes=("fact: not the ceiling of a benchmark",))
-    elif row.one_way:
-        known = row.theoretical_gbs
-        notes = (row.convention,) if known and row.convention else ()
+    elif peak.one_way:
+        known, counted = peak.theoretical_gbs, convention(peak)
+        notes = (counted,) if known and counted else ()
         values["theoretical"] = Value(known or "not known", notes=notes)
-        if row.fraction is not None:
-            remark = "check it" if row.suspect else ""
-            values["fraction"] = Value(row.fraction, "percent", remark=remark)
+        if peak.of_theoretical is not None:
+            remark = "check it" if peak.suspect else ""
+            values["fraction"] = Value(peak.of_theoretical, "percent", remark=remark)
     return Row(best.case.figure, values, names.detail(best.case))
 
 
@@ -178,7 +180,7 @@ def _overlap(group: Group, name: str) -> bool:
     return any(cell is not None and cell.overlap is not None for cell in found)
 
 
-def _ceiling(group: Group, name: str) -> CeilingPoint | None:
+def _ceiling(group: Group, name: str) -> Reference | None:
     return group.figures[name].ceiling if name in group.figures else None
 
 
@@ -195,8 +197,9 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
         mine = {name: one for name, one in ceilings.items() if names.reference(one) == head}
         if mine:
             found.append(Row(head, _points(mine), ceiling=True))
-    if attainable := {n: one.attainable for n, one in ceilings.items() if one.attainable}:
-        found.append(Row("attainable", _attainable(attainable), ceiling=True))
+    attainable = {name: one.attainable for name, one in figures.items() if one.attainable}
+    if attainable:
+        found.append(Row("attainable", _points(attainable, sized=False), ceiling=True))
     plateaus = {name: one.plateau for name, one in figures.items() if one.plateau}
     if plateaus:
         found.append(Row("plateau", _points(plateaus, told=True), ceiling=True))
@@ -241,18 +244,14 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
     return found
 
 
-def _attainable(points: Mapping[str, Attainable]) -> dict[str, Value]:
-    return {
-        f"{name} value": Value(one.value, ci95=one.ci95, range=one.range)
-        for name, one in points.items()
-    }
-
-
-def _points(points: Mapping[str, CeilingPoint], told: bool = False) -> dict[str, Value]:
-    """Values of a ceiling; `told`: each with the size that it is at."""
+def _points(
+    points: Mapping[str, Reference], *, told: bool = False, sized: bool = True
+) -> dict[str, Value]:
+    """Values of a ceiling; `told`: each with the size that it is at; `sized`: in a column too."""
     found: dict[str, Value] = {}
     for name, point in points.items():
-        notes = (f"at {size(point.case.x)}",) if told else ()
+        notes = (f"at {size(point.x)}",) if told else ()
         found[f"{name} value"] = Value(point.value, ci95=point.ci95, range=point.range, notes=notes)
-        found[f"{name} size"] = Value(point.case.x, "size")
+        if sized:
+            found[f"{name} size"] = Value(point.x, "size")
     return found

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nearpeak.numbers import count, printable, size
 from nearpeak.picture.measured import summed
-from nearpeak.report import applications, left_out, pairs, tables, wording
+from nearpeak.report import applications, findings, left_out, pairs, tables, wording
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
@@ -22,7 +22,7 @@ from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.report.sections import PAIRED, Column, Notice, Tone, Value
 from nearpeak.report.sections import Table as Section
-from nearpeak.report.summary import figures
+from nearpeak.results.order import figures
 from nearpeak.results.results import Results
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
@@ -67,7 +67,7 @@ def print_summary(
     _print_links(results, console)
     console.print()
     found = groups(results)
-    for sentence in advice(results, found):
+    for sentence in advice(results):
         console.print(_text(sentence))
     for group in found:
         if group.place.pair:
@@ -228,7 +228,7 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         for text in [one.first] if one.place in with_cells else one.sentences:
             if text:
                 yield Text.assemble(_text(one.place.path, "bold"), ": ", _text(text))
-    slowest = pairs.sentences(pairs.matrices(results))
+    slowest = pairs.sentences(results)
     yield from map(_text, slowest[:_SHOWN])
     yield from _more(len(slowest))
     yield from _findings(results)
@@ -240,7 +240,7 @@ def _findings(results: Results) -> Iterator[Text]:
         return
     yield _text("What stands out, the largest certain losses first:", "bold")
     for finding in found[:_FINDINGS]:
-        yield _text(f"  {finding.sentence} {wording.lost(finding)}".rstrip())
+        yield _text(f"  {findings.sentence(finding)} {findings.lost(finding)}".rstrip())
     yield from _more(len(found), _FINDINGS)
 
 

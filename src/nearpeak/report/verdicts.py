@@ -6,13 +6,16 @@ from itertools import groupby
 
 from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
-from nearpeak.report.summary import VERDICTS, VerdictRow, default_curves, verdict_rows
+from nearpeak.report.summary import VERDICTS, judged_curves
 from nearpeak.results import names
-from nearpeak.results.results import Judging, Results
+from nearpeak.results.order import default_curves
+from nearpeak.results.results import CurveComparison, Judging, Results
 from nearpeak.statistics.verdicts import FASTER, SLOWER, TWO_MODES, UNDECIDED
 
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
-Numbered = tuple[int, VerdictRow]  # its place in `verdict_rows`, by which the page finds its sizes
+Numbered = tuple[
+    int, CurveComparison
+]  # its place in `judged_curves`: the page finds its sizes by it
 
 
 def tables(results: Results) -> list[Table]:
@@ -30,9 +33,7 @@ def main(results: Results) -> list[Table]:
     if not rows:
         return []
     decided = any(
-        word not in (UNDECIDED, TWO_MODES)
-        for _, row in rows
-        for word in (row.whole.verdict, *_found(row))
+        word not in (UNDECIDED, TWO_MODES) for _, row in rows for word in (row.verdict, *row.counts)
     )
     undecided = f"{count(len(rows), 'curve')} compared, none of them decided"
     return [_table(results, rows, "" if decided else undecided)]
@@ -40,13 +41,8 @@ def main(results: Results) -> list[Table]:
 
 def _rows(results: Results, default: bool) -> list[Numbered]:
     defaults = set(default_curves(results))
-    rows = enumerate(verdict_rows(results))
-    return [one for one in rows if (one[1].whole.curve in defaults) == default]
-
-
-def _found(row: VerdictRow) -> list[str]:
-    """The verdicts that some size has."""
-    return [word for word, number in row.counts.items() if number]
+    rows = enumerate(judged_curves(results))
+    return [one for one in rows if (one[1].curve in defaults) == default]
 
 
 def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
@@ -67,7 +63,7 @@ def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
         ],
         groups=[
             Rows(place.path, [_row(*one) for one in mine])
-            for place, mine in groupby(rows, key=lambda one: one[1].whole.place)
+            for place, mine in groupby(rows, key=lambda one: one[1].place)
         ],
         folded=folded,
     )
@@ -77,20 +73,20 @@ def judged_words(judging: Judging) -> str:
     """Which pairs too few blocks leave undecided, and how many blocks they need; none: empty."""
     if not judging.left_out:
         return ""
+    left_out = [f"{one.second.label} against {one.first.label}" for one in judging.left_out]
     return (
         f" {count(judging.blocks, 'block')} are too few to judge {count(judging.pairs, 'pair')} of"
         f" alternatives together: {judging.blocks_needed} are needed. Not judged:"
-        f" {', '.join(judging.left_out)}."
+        f" {', '.join(left_out)}."
     )
 
 
-def _row(number: int, row: VerdictRow) -> Row:
-    whole = row.whole
-    values = {
+def _row(number: int, whole: CurveComparison) -> Row:
+    values: dict[str, Value] = {
         "benchmark": Value(whole.curve.figure, "text", detail=names.detail(whole.curve)),
         "verdict": Value(whole.verdict, "text", tone=_TONES.get(whole.verdict, "")),
         "p": Value(whole.p_adjusted, "probability"),
         "ratio": Value(whole.ratio, ci95=whole.ci95),
-        **{word: Value(row.counts[word], "count") for word in VERDICTS},
+        **{word: Value(whole.counts.get(word, 0), "count") for word in VERDICTS},
     }
     return Row(whole.second.label, values, f"against {whole.first.label}", opens=number)

@@ -2,16 +2,14 @@
 """What applications of a study would take with the messages of another library."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 
 from nearpeak.errors import UserError, closest
 from nearpeak.numbers import unit
 from nearpeak.report.applications import problem_size, way
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
-from nearpeak.results.prediction import Messages
-from nearpeak.results.results import Application, Results
+from nearpeak.results.results import Application, Results, WhatIf
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.identity import Case, Place, Who
+from nearpeak.terms.identity import Place
 
 
 def what_if(results: Results, name: str, label: str) -> Table:
@@ -25,21 +23,17 @@ def what_if(results: Results, name: str, label: str) -> Table:
         there = dict.fromkeys(one.cell.case.benchmark for one in results.applications)
         raise UserError(f"the study has no application {name!r}{closest(name, there)}")
     known = {one.name: one for one in results.benchmarks}
-    labels = {cell.who.label: cell.who for cell in results.cells}
+    labels = dict.fromkeys(cell.who.label for cell in results.cells)
     if label not in labels:
         raise UserError(
             f"--what-if: the study has no messages of {label!r}{closest(label, labels)}"
         )
-    who = labels[label]
-    messages = Messages(results.cells, known, results.paths)
-    by_case = {(one.cell.who, one.cell.place, one.cell.case): one for one in mine}
     groups: dict[tuple[Place, str], list[Row]] = defaultdict(list)
     for one in mine:
-        if (predicted := _predicted(one, who, messages)) is not None:
-            cell = one.cell
-            groups[cell.place, problem_size(one, known[name])].append(
-                _row(one, known[name], predicted, _measured(by_case, who, one))
-            )
+        where = one.cell.place, problem_size(one, known[name])
+        for found in one.what_if:
+            if found.who.label == label:
+                groups[where].append(_row(one, known[name], found))
     if not groups:
         raise UserError(
             f"--what-if {label}: the study cannot predict {name}. It needs a problem that waits for"
@@ -64,48 +58,21 @@ def what_if(results: Results, name: str, label: str) -> Table:
             Column("measured", "measured", unit(mine[0].cell.unit), over=f"with {label}"),
         ],
         groups=[
-            Rows(f"{place.path}, {size_of}", rows) for (place, size_of), rows in groups.items()
+            Rows(f"{place.path}, {size_of}", rows)
+            for (place, size_of), rows in groups.items()
+            if rows
         ],
     )
 
 
-def _predicted(one: Application, who: Who, messages: Messages) -> Value | None:
-    cell = one.cell
-    if cell.who == who or cell.median is None or one.work is None or one.predicted_us is None:
-        return None
-    asked = cell.place, cell.case.buffers, one.work
-    other = messages.of(who, *asked)
-    if other is None:
-        return None
-    # Of messages that took less than was predicted no more can be saved than they took.
-    took = cell.median if one.messages_us is None else one.messages_us
-    change = other - one.predicted_us
-    if change <= -took:
-        return None
-    own, others = messages.by_block(cell.who, *asked), messages.by_block(who, *asked)
-    changes = [others[block] - own[block] for block in own if block in others]
-    if not changes:
-        return Value(cell.median + change)
-    span = (cell.median + min(changes), cell.median + max(changes))
-    return Value(cell.median + change, range=span, few="blocks")
-
-
-def _measured(
-    by_case: Mapping[tuple[Who, Place, Case], Application], who: Who, one: Application
-) -> float | None:
-    """The same problem with the other library, where it was measured."""
-    other = by_case.get((who, one.cell.place, one.cell.case))
-    return other.cell.median if other else None
-
-
-def _row(one: Application, benchmark: Benchmark, predicted: Value, measured: float | None) -> Row:
+def _row(one: Application, benchmark: Benchmark, found: WhatIf) -> Row:
     cell = one.cell
     return Row(
         f"{cell.who.label} {way(one, benchmark)}".rstrip(),
         {
             "time": Value(cell.median, ci95=cell.ci95, range=cell.range),
             "messages": Value(one.messages_us),
-            "predicted": predicted,
-            "measured": Value(measured),
+            "predicted": Value(found.value, range=found.range, few="blocks"),
+            "measured": Value(found.measured),
         },
     )

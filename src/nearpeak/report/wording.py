@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences that terminal and page share. What they are about is chosen elsewhere
-(headlines.py, summary.py); nothing is judged here."""
+(headlines.py, results/order.py); nothing is judged here."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 
 from nearpeak.numbers import count, number, percent, size, unit, within
-from nearpeak.report.headlines import Figure, Group
+from nearpeak.report.headlines import Group
 from nearpeak.report.overlap import share
-from nearpeak.report.summary import TheoryRow, places, table_one
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, in_cache, loses, reference, status
-from nearpeak.results.results import CeilingPoint, Cell, Finding, Headline, Results
-from nearpeak.statistics.intervals import goal
+from nearpeak.results.order import places
+from nearpeak.results.results import Cell, Headline, Peak, Reference, Results
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
@@ -84,7 +82,7 @@ def _told(results: Results, group: Group) -> list[str]:
     )
 
 
-def _figure_words(figure: Figure, cell: Cell) -> str:
+def _figure_words(figure: Headline, cell: Cell) -> str:
     """`bw 4 MiB 5.00 GB/s (4.80 to 5.30), 13.0 % of the ceiling's plateau 46.0 GB/s`."""
     what = f"{case(figure.case)} {size(cell.case.x)}"
     if cell.median is None:
@@ -102,7 +100,7 @@ def _figure_words(figure: Figure, cell: Cell) -> str:
         cached = f", {where}" if (where := in_cache(plateau)) else ""
         return (
             f"{words}, {percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
-            f" {number(plateau.value)} {unit(plateau.unit)} ({size(plateau.case.x)}{cached})"
+            f" {number(plateau.value)} {unit(figure.unit)} ({size(plateau.x)}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
         return f"{words}, bound {number(cell.ceiling.value)} {unit(cell.unit)}"
@@ -113,12 +111,12 @@ def _figure_words(figure: Figure, cell: Cell) -> str:
     return words
 
 
-def _first_words(figures: list[Figure]) -> str:
+def _first_words(figures: list[Headline]) -> str:
     """`First: openmpi in latency; mpich (tied with openmpi) in bw.`: where that can be told."""
     where: dict[str, list[str]] = defaultdict(list)
     for figure in figures:
-        if figure.headline.standing in ("first", "tie", "undecided"):
-            where[best_words(figure.headline)].append(case(figure.case))
+        if figure.standing in ("first", "tie", "undecided"):
+            where[best_words(figure)].append(case(figure.case))
     parts = [f"{who} in {', '.join(cases)}" for who, cases in where.items()]
     return f"First: {'; '.join(parts)}." if parts else ""
 
@@ -133,44 +131,35 @@ def best_words(headline: Headline) -> str:
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:
-    points = [row.best for row in table_one(results) if row.place == place]
-    if not points:
+    peaks = [one for one in results.peaks if one.place == place]
+    if not peaks:
         failed = sum(failure.place == place for failure in results.failures)
         return f"Nothing was measured: {count(failed, 'launch')} failed."
     parts = [
         f"{case(best.case)} {number(best.value)} {unit(best.unit)} by {best.method}"
-        for best in points
+        for best in peaks
         if not best.fact
     ]
     return f"Ceiling only, no MPI: {'; '.join(parts)}."
 
 
-def health(row: TheoryRow) -> str:
+def health(peak: Peak) -> str:
     """A path that carries less than it should."""
+    case = peak.case
+    counted = convention(peak)
     return (
-        f"Check {row.place.path}: without MPI it carries {number(row.best.value)} GB/s"
-        f" ({row.best.case.figure} {row.best.case.buffers} at"
-        f" {size(row.best.case.x)}), {percent(row.fraction)} %"
-        f" of its theoretical {number(row.theoretical_gbs)} GB/s"
-        + (f" ({row.convention})." if row.convention else ".")
+        f"Check {peak.place.path}: without MPI it carries {number(peak.value)} GB/s"
+        f" ({case.figure} {case.buffers} at {size(case.x)}), {percent(peak.of_theoretical)} %"
+        f" of its theoretical {number(peak.theoretical_gbs)} GB/s"
+        + (f" ({counted})." if counted else ".")
     )
 
 
-def lost(finding: Finding) -> str:
-    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
-    factors.`"""
-    more = finding.cases - 1
-    words = [
-        ""
-        if finding.sure
-        else f"Not certain: in {count(finding.blocks, 'block')} this may be chance.",
-        f"Each such operation loses {number(finding.lost_us)} µs." if finding.lost_us else "",
-        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} in the same way, by"
-        " smaller factors."
-        if more
-        else "",
-    ]
-    return " ".join(filter(None, words))
+def convention(peak: Peak) -> str:
+    """How the theoretical rate counts where that could be taken otherwise."""
+    if peak.place.shared:
+        return "half of the memory's rate, as each byte of payload is read and written once"
+    return ""
 
 
 def ending(results: Results) -> str:
@@ -186,23 +175,20 @@ def ending(results: Results) -> str:
 
 def precision(results: Results) -> str:
     """How narrow the intervals are, and how many missed the aim; empty where there is none."""
-    known = [(cell.half_width, cell) for cell in results.cells if cell.half_width is not None]
-    if not known:
+    found = results.precision
+    if found is None:
         return ""
-    middle = median(width for width, _ in known)
-    aim = f"+- {100 * goal('higher'):g} % for rates, +- {100 * goal('lower'):g} % for times"
     text = (
-        f"Half of the {count(len(known), 'interval')} (95 %) are +- {percent(middle)} % or"
-        f" narrower. The aim is {aim}:"
+        f"Half of the {count(found.intervals, 'interval')} (95 %) are +- {percent(found.median)} %"
+        f" or narrower. The aim is +- {100 * found.aim_of_rates:g} % for rates,"
+        f" +- {100 * found.aim_of_times:g} % for times:"
     )
-    missed = sum("imprecise" in cell.flags for _, cell in known)
-    if not missed:
+    if not found.wider:
         return f"{text} all intervals reach it."
-    widest, cell = max(known, key=lambda one: one[0])
     return (
-        f"{text} {count(missed, 'interval')} {'is' if missed == 1 else 'are'} wider, at most"
-        f" +- {percent(widest)} % ({cell.who.label}, {cell.place.path},"
-        f" {case(cell.case)} at {size(cell.case.x)})."
+        f"{text} {count(found.wider, 'interval')} {'is' if found.wider == 1 else 'are'} wider, at"
+        f" most +- {percent(found.widest)} % ({found.who.label}, {found.place.path},"
+        f" {case(found.case)} at {size(found.case.x)})."
     )
 
 
@@ -231,7 +217,7 @@ def windows(results: Results) -> str:
 def cached_plateaus(found: list[Group]) -> str:
     """Which plateaus are of messages that lie in caches; empty where none is."""
     names = [
-        f"{group.title}, {case(figure.case)} ({size(plateau.case.x)}, {in_cache(plateau)})"
+        f"{group.title}, {case(figure.case)} ({size(plateau.x)}, {in_cache(plateau)})"
         for group, figure, plateau in _plateaus(found)
         if in_cache(plateau)
     ]
@@ -244,8 +230,8 @@ def low_plateaus(found: list[Group]) -> str:
     """Which plateaus came out below the ceiling beside them; empty where none did."""
     names = [
         f"{group.title}, {case(figure.case)}"
-        for group, figure, plateau in _plateaus(found)
-        if figure.ceiling and plateau.value < figure.ceiling.value
+        for group, figure, _ in _plateaus(found)
+        if figure.plateau_low
     ]
     if not names:
         return ""
@@ -255,7 +241,7 @@ def low_plateaus(found: list[Group]) -> str:
     )
 
 
-def _plateaus(found: list[Group]) -> Iterator[tuple[Group, Figure, CeilingPoint]]:
+def _plateaus(found: list[Group]) -> Iterator[tuple[Group, Headline, Reference]]:
     """Of all places but single pairs of many, which have tables of their own."""
     for group in found:
         for figure in group.figures.values():

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results import overlap
+from nearpeak.results import deviations, overlap, what_if
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes, lies_in
 from nearpeak.results.prediction import Messages
@@ -65,11 +65,14 @@ def summarise(
             observed[key].append(one)
     memories = _Memories(observations, ceilings, known)
     predicted = Messages(messages, known, observations.paths)
-    return [
+    found = [
         _application(key, mine, observed[key], memories, predicted, known[key[2].benchmark])
         for key in mine
         if key[2].metric == known[key[2].benchmark].main.name
     ]
+    what_if.tell(found, (cell.who for cell in messages), predicted)
+    deviations.tell(found, messages, known)
+    return found
 
 
 def _application(
@@ -98,6 +101,7 @@ def _application(
         rate=rates[0].median if rates and case.axes.get(MODE) != ONLY_COMMUNICATES else None,
         rate_unit=rates[0].unit if rates else "",
         phases=phases,
+        not_computing=_not_computing(phases, cell.median),
         messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
@@ -109,6 +113,11 @@ def _application(
         predicted_us=predicted,
         predicted_range=(min(blocks.values()), max(blocks.values())) if blocks else None,
     )
+
+
+def _not_computing(phases: Mapping[str, float], us: float | None) -> float | None:
+    """Not of the sum of its parts: each is that of the rank that is slowest in it."""
+    return max(0.0, 1 - phases[COMPUTE] / us) if COMPUTE in phases and us else None
 
 
 def _waits(case: Case) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From observations to results: all of results.json but its findings."""
+"""From observations to results: all of results.json but its findings and advice."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,19 +10,26 @@ from nearpeak.files import write_whole
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results import (
     applications,
+    bandwidths,
     bounds,
     ceilings,
     cells,
     checklist,
     comparisons,
     drift,
+    failures,
     fits,
+    furthest,
     headlines,
     locality,
+    pairs,
+    peaks,
+    precision,
     theoretical,
 )
 from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import once, whole
+from nearpeak.terms.awareness import unaware
 
 NAME = "results.json"
 
@@ -52,12 +59,14 @@ def summarise(observations: Observations) -> Results:
     theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
     changed = {(one.place, block) for one in drifts for block in one.changed}
-    every = cells.summarise(observations, ceilings.Ceilings(points), changed)
+    limits = ceilings.Ceilings(points)
+    every = cells.summarise(observations, limits, changed)
     known = {one.name: one for one in observations.benchmarks}
     found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
     problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
     for cell in found:
         benchmark = known[cell.case.benchmark]
+        bandwidths.tell(cell, benchmark)
         moved = benchmark.ceiling == "measured" or benchmark.one_sided
         if cell.window is not None and moved:
             cell.lies_in = locality.lies_in(
@@ -67,9 +76,9 @@ def summarise(observations: Observations) -> Results:
     compared = comparisons.compare(
         (cell for cell in found if cell.who not in native), observations.sessions
     )
-    skipped = cells.skipped(observations)
+    failed, skipped = failures.failures(observations), failures.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
-    return Results(
+    results = Results(
         schema=SCHEMA,
         nearpeak=observations.nearpeak,
         study=observations.name,
@@ -100,14 +109,21 @@ def summarise(observations: Observations) -> Results:
         comparisons=compared.cases,
         curves=compared.curves,
         judging=compared.judging,
-        headlines=headlines.find(found, compared.cases, native),
-        failures=cells.failures(observations),
+        headlines=headlines.find(found, compared.cases, native, limits),
+        failures=failed,
+        failure_kinds=failures.kinds(failed),
         skipped=skipped,
         awareness=observations.awareness,
+        unaware=unaware(observations.awareness),
         left_out=observations.left_out,
         drift=drifts,
         checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
     )
+    results.precision = precision.find(results.cells)
+    results.peaks = peaks.find(results)
+    results.pairs = pairs.find(results)
+    results.furthest = furthest.find(results)
+    return results
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
@@ -125,6 +141,8 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
                 settings=[],
                 native=library.native,
                 lacks=library.lacks,
+                mpi=library.mpi,
+                scope=library.scope,
             ),
         )
         info.settings.append(library.given)

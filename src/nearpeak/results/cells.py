@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.observations.observed import (
-    NO_FAILURE,
     Block,
     Gap,
     Launch,
@@ -23,26 +22,25 @@ from nearpeak.results.results import (
     CeilingPoint,
     CeilingValue,
     Cell,
-    Failure,
+    Flag,
     Mode,
     OfPlateau,
-    Skip,
 )
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.strata import GAP
-from nearpeak.terms.benchmarks import Benchmark, named, x_unit
+from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import CEILING, Case, Place, Who
-from nearpeak.terms.outcomes import TOO_SLOW
+from nearpeak.terms.outcomes import TOO_SLOW, CellStatus
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
 FEWEST = 6  # launches: below there is no 95 % interval
 
 # What counts against a library.
-FAILED = ("wrong data", "crashed", "hung", "failed", TOO_SLOW)
+FAILED: tuple[CellStatus, ...] = ("wrong data", "crashed", "hung", "failed", TOO_SLOW)
 # A cell with several is called by the first.
-WORST_FIRST = [*FAILED, "skipped", "above ceiling", "no ceiling"]
+WORST_FIRST: tuple[CellStatus, ...] = (*FAILED, "skipped", "above ceiling", "no ceiling")
 
 Key = tuple[Who, Place, Case]
 
@@ -55,15 +53,15 @@ class Gathered:
     gaps: list[Gap] = field(default_factory=list)
 
     @property
-    def wrong(self) -> set[str]:
+    def wrong(self) -> set[CellStatus]:
         """Why launches did not measure it.
 
         One that failed before it came to it says something only where no other launch does.
         """
-        reached = {gap.status for gap in self.gaps if gap.reached}
+        reached: set[CellStatus] = {gap.status for gap in self.gaps if gap.reached}
         return reached if reached or self.measured else {gap.status for gap in self.gaps}
 
-    def ended(self, status: str) -> int:
+    def ended(self, status: CellStatus) -> int:
         """How many launches ended so in it; those that failed before count where no other does."""
         mine = [gap for gap in self.gaps if gap.status == status]
         return sum(gap.reached for gap in mine) or len(mine)
@@ -173,9 +171,8 @@ def _cell(
             wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
             plateau = ceilings.plateau(place, case.curve, cell.better)
             cell.of_plateau = of_plateau(cell, ceiling, plateau)
-    cell.status = min(
-        wrong, key=lambda s: WORST_FIRST.index(s if s in WORST_FIRST else "failed"), default="ok"
-    )
+            cell.lost_us = _lost_us(cell, benchmark)
+    cell.status = min(wrong, key=WORST_FIRST.index, default="ok")
     cell.failed = gathered.ended(cell.status) if cell.status in FAILED else 0
     return cell
 
@@ -199,10 +196,10 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
 
 def _flags(
     cell: Cell, believed: list[Observation], drifted: Collection[tuple[Place, Block]]
-) -> list[str]:
+) -> list[Flag]:
     enough = cell.launches >= FEWEST
     sessions = [block.session for block in cell.blocks]
-    flags = {
+    flags: dict[Flag, bool] = {
         "few launches": not enough,
         "imprecise": not (
             precise(cell.launch_medians, cell.better, sessions) if enough else _together(cell)
@@ -220,7 +217,7 @@ def _together(cell: Cell) -> bool:
     return (high - low) / 2 <= goal(cell.better) * abs(cell.median or 0.0)
 
 
-def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
+def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     """Sets the ceilings and the fractions of them; what is wrong with the first."""
     if ceiling is None:
         return {"no ceiling"}
@@ -240,6 +237,12 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[str]:
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")
     return {"above ceiling"} if is_defect(cell) else set()
+
+
+def _lost_us(cell: Cell, benchmark: Benchmark) -> float | None:
+    share = cell.fraction if cell.fraction_attainable is None else cell.fraction_attainable
+    took_us = operation_us(cell, cell.median or 0.0, benchmark)
+    return None if share is None or took_us is None else max(0.0, took_us * (1 - share))
 
 
 def of_plateau(
@@ -285,6 +288,16 @@ def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction |
     values = [value for one in shares for value in one.values()]
     bounds = spanning(ratio.bounds for ratio in ratios)
     return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]))
+
+
+def operation_us(cell: Cell, value: float, benchmark: Benchmark) -> float | None:
+    """How long an operation takes at a value in the cell's unit; None: that does not tell. Of a
+    rate that counts both ways, or all pairs, all messages are the operation."""
+    if cell.unit == "us":
+        return value
+    if cell.unit != "GB/s" or not value:
+        return None
+    return cell.case.x * benchmark.moves.ways * (len(cell.place.ends) // 2) / value / 1e3
 
 
 def is_defect(cell: Cell) -> bool:
@@ -334,48 +347,3 @@ def _distance(own: list[Observation], others: list[Observation]) -> dict[str, st
     if not (max(ours) * GAP < min(theirs) or max(theirs) * GAP < min(ours)):
         return {}
     return {"cache line between the CPUs": f"{min(ours):.0f} to {max(ours):.0f} ns"}
-
-
-def failures(observations: Observations) -> list[Failure]:
-    """The launches that did not end well; one that was interrupted from outside is none."""
-    return [
-        Failure(
-            launch=launch.number,
-            session=launch.block.session,
-            who=launch.who,
-            place=launch.place,
-            benchmarks=[launch.at.benchmark]
-            if launch.at
-            else list(dict.fromkeys(curve.benchmark for curve in launch.curves)),
-            x=launch.at.x if launch.at else None,
-            x_unit=x_unit(observations.benchmarks, launch.at.benchmark if launch.at else ""),
-            status=launch.status,
-            message=launch.message,
-            command=launch.command,
-            log=launch.log,
-        )
-        for launch in observations.launches
-        if launch.status not in NO_FAILURE
-    ]
-
-
-def skipped(observations: Observations) -> list[Skip]:
-    """What a program did not measure and why, each reason once with all its sizes."""
-    sizes: dict[tuple[Who, Place, str, str, str], set[int]] = defaultdict(set)
-    for gap in observations.gaps:
-        if gap.said and gap.status == "skipped":
-            launch, benchmark = gap.launch, gap.case.benchmark
-            where = (launch.who, launch.place, benchmark, gap.method, gap.message)
-            sizes[where].add(gap.case.x)
-    return [
-        Skip(
-            who=who,
-            place=place,
-            benchmark=benchmark,
-            method=method,
-            sizes=sorted(found),
-            x_unit=x_unit(observations.benchmarks, benchmark),
-            message=message,
-        )
-        for (who, place, benchmark, method, message), found in sizes.items()
-    ]

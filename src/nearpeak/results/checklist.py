@@ -8,14 +8,17 @@ The rules are given here in our own words.
 
 from collections import Counter
 from itertools import filterfalse
+from typing import Final
 
 from nearpeak.numbers import count
 from nearpeak.observations.observed import Observations
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.results import Cell, Comparison, Judging, Rule, Skip
+from nearpeak.results.results import Cell, Comparison, Judging, Rule, RuleState, Skip
 from nearpeak.statistics.verdicts import TWO_MODES
 
-MET, NOT_MET, NOT_APPLICABLE = "met", "not met", "not applicable"
+MET: Final = "met"
+NOT_MET: Final = "not met"
+NOT_APPLICABLE: Final = "not applicable"
 
 
 def judge(
@@ -63,11 +66,11 @@ def judge(
     ]
 
 
-def _state(good: bool) -> str:
+def _state(good: bool) -> RuleState:
     return MET if good else NOT_MET
 
 
-def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tuple[str, str]:
+def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tuple[RuleState, str]:
     empty = [cell for cell in cells if cell.median is None]
     unexplained = sum(cell.status == "ok" for cell in empty)
     how = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
@@ -78,7 +81,7 @@ def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tup
     return _state(data.complete and not unexplained), how
 
 
-def _ratios(cells: list[Cell]) -> tuple[str, str]:
+def _ratios(cells: list[Cell]) -> tuple[RuleState, str]:
     shares = sum(cell.fraction is not None for cell in cells)
     if not shares:
         return NOT_APPLICABLE, "no fraction is reported"
@@ -88,7 +91,7 @@ def _ratios(cells: list[Cell]) -> tuple[str, str]:
     )
 
 
-def _intervals(measured: list[Cell]) -> tuple[str, str]:
+def _intervals(measured: list[Cell]) -> tuple[RuleState, str]:
     sure = sum(cell.ci95 is not None for cell in measured)
     how = f"{sure} of {len(measured)} cells have a 95 % interval over at least {FEWEST} launches"
     if sure < len(measured):
@@ -96,14 +99,14 @@ def _intervals(measured: list[Cell]) -> tuple[str, str]:
     return _state(0 < len(measured) == sure), how
 
 
-def _normality() -> tuple[str, str]:
+def _normality() -> tuple[RuleState, str]:
     return MET, (
         "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
         " neither assumes a distribution"
     )
 
 
-def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[str, str]:
+def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[RuleState, str]:
     if not comparisons:
         return NOT_APPLICABLE, "nothing was compared"
     sure = sum(c.ci95 is not None for c in comparisons)
@@ -123,7 +126,7 @@ def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[str, 
     return _state(sure == len(comparisons) and not judging.left_out), how
 
 
-def _percentiles(measured: list[Cell]) -> tuple[str, str]:
+def _percentiles(measured: list[Cell]) -> tuple[RuleState, str]:
     modes = sum(bool(cell.modes) for cell in measured)
     return _state(bool(measured)), (
         f"5th and 95th percentile and minimum beside each of {len(measured)} medians; "
@@ -131,7 +134,7 @@ def _percentiles(measured: list[Cell]) -> tuple[str, str]:
     )
 
 
-def _setup(data: Observations) -> tuple[str, str]:
+def _setup(data: Observations) -> tuple[RuleState, str]:
     ended = [launch for launch in data.launches if launch.status not in ("crashed", "hung")]
     silent = sum(launch.tick_ns is None for launch in ended)
     return _state(silent == 0), (
@@ -140,7 +143,7 @@ def _setup(data: Observations) -> tuple[str, str]:
     )
 
 
-def _timing(data: Observations) -> tuple[str, str]:
+def _timing(data: Observations) -> tuple[RuleState, str]:
     ticks = sorted(launch.tick_ns for launch in data.launches if launch.tick_ns is not None)
     if not ticks:
         return NOT_MET, "no launch described its clock"
@@ -157,7 +160,7 @@ def _slots(data: Observations) -> str:
     return " to ".join(f"{slot:.3g}" for slot in sorted({min(slots), max(slots)}))
 
 
-def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
+def _bounds(data: Observations, cells: list[Cell]) -> tuple[RuleState, str]:
     can_be = {one.name for one in data.benchmarks if one.ceiling == "measured"}
     measured = [c for c in cells if c.median is not None]
 
@@ -186,7 +189,7 @@ def _bounds(data: Observations, cells: list[Cell]) -> tuple[str, str]:
     return _state(len(wanting) == bound and not above), how
 
 
-def _plots(measured: list[Cell]) -> tuple[str, str]:
+def _plots(measured: list[Cell]) -> tuple[RuleState, str]:
     sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in measured)
     if max(sizes.values(), default=0) < 2:
         return NOT_APPLICABLE, "no curve has more than one size"

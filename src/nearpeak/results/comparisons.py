@@ -10,7 +10,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.observations.observed import Block, Session
-from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging
+from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging, Unjudged
 from nearpeak.statistics import flips, verdicts
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.fingerprints import alike
@@ -68,7 +68,7 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     return Compared(
         alike,
         [case for pair, found in judged for case in _cases(pair, found)],
-        [_curve(pair, found.curve) for pair, found in judged],
+        [_curve(pair, found) for pair, found in judged],
         _judging(list(families), asked),
     )
 
@@ -79,7 +79,7 @@ def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) ->
         blocks=verdicts.blocks_of(asked),
         blocks_needed=flips.blocks_needed(len(pairs)) if pairs else 0,
         pairs=len(pairs),
-        left_out=[f"{second.label} against {first.label}" for first, second in pairs[judged:]],
+        left_out=[Unjudged(first=first, second=second) for first, second in pairs[judged:]],
     )
 
 
@@ -142,8 +142,9 @@ def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:
     ]
 
 
-def _curve(pair: Pair, found: verdicts.Verdict) -> CurveComparison:
+def _curve(pair: Pair, judged: verdicts.Judged) -> CurveComparison:
     first, second = pair.cells[0]
+    found = judged.curve
     return CurveComparison(
         first=first.who,
         second=second.who,
@@ -154,4 +155,5 @@ def _curve(pair: Pair, found: verdicts.Verdict) -> CurveComparison:
         p_value=found.comparison.p_value,
         p_adjusted=found.p_adjusted,
         verdict=found.verdict,
+        counts=dict(Counter(size.verdict for size in judged.sizes)),
     )

@@ -9,9 +9,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from nearpeak.observations.observed import Block
+from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, FEWEST, is_defect
 from nearpeak.results.names import bare
-from nearpeak.results.results import Cell, Comparison, Headline
+from nearpeak.results.results import (
+    Attainable,
+    CeilingPoint,
+    Cell,
+    Comparison,
+    Headline,
+    Reference,
+)
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
@@ -23,7 +31,10 @@ Judged = dict[tuple[frozenset[Who], Place, Case], Comparison]
 
 
 def find(
-    cells: Iterable[Cell], comparisons: Iterable[Comparison], native: Collection[Who]
+    cells: Iterable[Cell],
+    comparisons: Iterable[Comparison],
+    native: Collection[Who],
+    ceilings: Ceilings,
 ) -> list[Headline]:
     """One for each path and curve. `native`: the ceiling in the place of a library, which is no
     rival of one."""
@@ -31,7 +42,33 @@ def find(
     for cell in cells:
         curves[cell.place, bare(cell.case.curve)].append(cell)
     judged = {(frozenset({one.first, one.second}), one.place, one.case): one for one in comparisons}
-    return [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
+    found = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
+    for one in found:
+        _hold(one, ceilings)
+    return found
+
+
+def _hold(headline: Headline, ceilings: Ceilings) -> None:
+    """Sets what it is held against."""
+    place, case = headline.place, headline.case
+    if point := ceilings.of(place, case):
+        headline.ceiling = _reference(point, point)
+        headline.attainable = _reference(point, point.attainable) if point.attainable else None
+    if plateau := ceilings.plateau(place, case.curve, headline.better):
+        headline.plateau = _reference(plateau, plateau)
+        headline.plateau_low = bool(headline.ceiling and plateau.value < headline.ceiling.value)
+
+
+def _reference(point: CeilingPoint, told: CeilingPoint | Attainable) -> Reference:
+    return Reference(
+        value=told.value,
+        ci95=told.ci95,
+        range=told.range,
+        x=point.case.x,
+        method=told.method,
+        kind=point.kind,
+        lies_in=point.lies_in,
+    )
 
 
 def _at_one_size(cells: list[Cell]) -> list[Cell]:
@@ -61,7 +98,15 @@ def _answers(cell: Cell) -> bool:
 
 def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> Headline:
     told = min(chosen, key=lambda cell: staging(cell.case.axes) is not None)
-    found = Headline(place=told.place, case=told.case, best=None, tied=[], standing="unknown")
+    found = Headline(
+        place=told.place,
+        case=told.case,
+        unit=told.unit,
+        better=told.better,
+        best=None,
+        tied=[],
+        standing="unknown",
+    )
     rivals = [
         cell
         for cell in chosen
@@ -72,7 +117,7 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         return found
     best = (max if told.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
     others = [cell for cell in rivals if cell is not best]
-    found.best = best.who
+    found.best, found.value, found.fraction = best.who, best.median, best.fraction
     if not others:
         found.standing = "alone"
     elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):

@@ -2,9 +2,10 @@
 """How the curves of a study are called, wherever people read of them."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from nearpeak.numbers import count, number, unit
-from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
+from nearpeak.results.results import CeilingPoint, CeilingValue, Cell, Reference
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.identity import Curve
 from nearpeak.terms.outcomes import TOO_SLOW
@@ -16,7 +17,7 @@ LIES_IN = {
 }
 
 
-def in_cache(point: CeilingPoint) -> str:
+def in_cache(point: CeilingPoint | Reference) -> str:
     """`in a shared cache`: where its bytes lie, if not in memory; empty where they do, or nobody
     knows."""
     return LIES_IN.get(point.lies_in or "", "")
@@ -39,7 +40,7 @@ def loses(cell: Cell) -> str:
     return f"{cell.status} in {cell.failed} of {count(cell.failed + cell.launches, 'launch')}"
 
 
-def reference(ceiling: CeilingValue | CeilingPoint | None) -> str:
+def reference(ceiling: CeilingValue | Reference | None) -> Literal["ceiling", "bound"]:
     """`ceiling`, or `bound`: what a case is held against."""
     return "ceiling" if ceiling is None or ceiling.kind == "measured" else "bound"
 

@@ -8,14 +8,16 @@ import msgspec
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import Block
-from nearpeak.terms.awareness import Awareness
+from nearpeak.statistics.verdicts import Word
+from nearpeak.terms.awareness import Awareness, Unaware
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.outcomes import CellStatus, Failed
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
-SCHEMA = 4
+SCHEMA = 5
 
 
 # "measured" without MPI in the same case; a "bound" that follows from what was (bounds.py); or
@@ -27,6 +29,19 @@ Kind = Literal["measured", "bound", "ideal"]
 # that cores share; in those of a GPU, or they may; or in memory.
 LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
 HOST_CACHES = ("core cache", "shared cache")
+
+
+# What must be known of a cell.
+Flag = Literal[
+    "few launches",
+    "imprecise",
+    "few samples",
+    "bimodal",
+    "held down",
+    "drift",
+    "fewer blocks",
+    "above ceiling",
+]
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
@@ -103,6 +118,8 @@ class Cell(msgspec.Struct, kw_only=True):
     modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
     at_least: float | None = None  # in its unit, where launches gave it up as too slow
+    algbw_gbs: float | None = None  # of a collective operation, as nccl-tests tells them
+    busbw_gbs: float | None = None
     launches: int
     failed: int = 0  # launches that ended in it as `status` says, of a status that counts as a loss
     ceiling: CeilingValue | None
@@ -116,10 +133,11 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_attainable_range: tuple[float, float] | None = None
     fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
     of_plateau: OfPlateau | None = None  # of rates
+    # By one operation against what a library can attain, else the ceiling; null: it has neither.
+    lost_us: float | None = None
     overlap: Overlap | None = None  # of communication beside computation
-    # "ok" (also where nothing can be a ceiling), "no ceiling", "above ceiling", "crashed", ...
-    status: str
-    flags: list[str]  # "few launches", "bimodal", "imprecise", "drift", ...
+    status: CellStatus  # "ok" also where nothing can be a ceiling
+    flags: list[Flag]
     command: str  # reproduces one launch of this cell
 
     @property
@@ -166,6 +184,38 @@ class Roofline(msgspec.Struct, kw_only=True):
     fraction: Estimated  # of it that is reached: the least time over the measured one
 
 
+class WhatIf(msgspec.Struct, kw_only=True):
+    """An iteration with the messages of another library: with the difference of the times that
+    messages of both should take."""
+
+    who: Who  # the other one
+    value: float  # in the cell's unit
+    # What the least and the most of single blocks come to: no interval, as the model errs too.
+    range: tuple[float, float] | None
+    measured: float | None = None  # the same problem with that library
+
+
+class MessageTime(msgspec.Struct, kw_only=True):
+    """What a message of one size takes."""
+
+    size_bytes: int
+    us: float
+
+
+class Deviation(msgspec.Struct, kw_only=True):
+    """By how much the messages of a problem took another time than predicted, and what the model
+    does not know of."""
+
+    off: float  # of the predicted time; above 0: they took longer
+    far: bool  # so far that it is told
+    largest_bytes: int  # of its messages
+    # The sizes of the study around that, where their times are far from each other.
+    around: list[MessageTime] = []
+    own_bytes: int = 0  # that a rank also sends to itself
+    pause_us: float | None = None  # between its messages of GPU memory, if long
+    pushed_out: bool = False  # its cells push its messages out of the caches
+
+
 class Application(msgspec.Struct, kw_only=True):
     """One problem of an application: the time of an iteration, and what follows from it."""
 
@@ -173,6 +223,9 @@ class Application(msgspec.Struct, kw_only=True):
     rate: float | None  # the median of its second metric
     rate_unit: str
     phases: dict[str, float]  # us of an iteration on the rank that is slowest in each, medians
+    # The share of an iteration that is no computation; null: it has none, or kernels compute while
+    # the CPU does the rest.
+    not_computing: float | None = None
     # Of its messages on the rank that waits least for others.
     messages_us: float | None = None
     work: Work | None
@@ -188,6 +241,8 @@ class Application(msgspec.Struct, kw_only=True):
     # The least and the most that a single block predicts: how far its messages scatter, and no
     # interval, as the model errs too.
     predicted_range: tuple[float, float] | None = None
+    what_if: list[WhatIf] = []  # where both can be predicted
+    deviation: Deviation | None = None  # of `messages_us` from that
 
 
 class Attainable(msgspec.Struct, kw_only=True):
@@ -297,9 +352,9 @@ class Comparison(msgspec.Struct, kw_only=True):
     blocks: int  # that measured both
     p_value: float  # by flips of signs, of this case alone
     p_adjusted: float  # for all that the study compares
-    # The second is "faster", "slower" or "equivalent"; or "undecided"; or "two modes": launches of
-    # one of them fall into two groups that nothing recorded tells apart.
-    verdict: str
+    # On the second. "two modes": launches of one of them fall into two groups that nothing recorded
+    # tells apart.
+    verdict: Word
 
 
 class CurveComparison(msgspec.Struct, kw_only=True):
@@ -314,7 +369,15 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     p_value: float  # of that mean alone
     p_adjusted: float  # that they differ in any case, for all that the study compares
-    verdict: str  # as of a case, or "mixed": cases differ, but not one way as a whole
+    verdict: Word  # "mixed": cases differ, but not one way as a whole
+    counts: dict[Word, int] = {}  # of the verdicts on its cases
+
+
+class Unjudged(msgspec.Struct, kw_only=True):
+    """Two alternatives that too few blocks leave undecided."""
+
+    first: Who
+    second: Who
 
 
 class Judging(msgspec.Struct, kw_only=True):
@@ -323,7 +386,36 @@ class Judging(msgspec.Struct, kw_only=True):
     blocks: int = 0  # of the sessions that verdicts rest on
     blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared
     pairs: int = 0  # of alternatives that were compared
-    left_out: list[str] = []  # pairs that too few blocks leave undecided
+    left_out: list[Unjudged] = []
+
+
+class Peak(msgspec.Struct, kw_only=True):
+    """The best that one path carries without MPI in one curve: the best of its ceiling."""
+
+    place: Place
+    case: Case  # of its CeilingPoint, which has the interval and all methods
+    value: float
+    unit: str
+    method: str
+    fact: bool  # as of the CeilingPoint
+    largest: int  # of the ceiling, as `x` of its case
+    one_way: bool  # whether the theoretical rate is of the same kind
+    theoretical_gbs: float | None  # of the path
+    of_theoretical: float | None  # as of the CeilingPoint
+    # Large messages, and even the best of its direction is far below the theoretical rate.
+    suspect: bool = False
+
+
+class Reference(msgspec.Struct, kw_only=True):
+    """What a headline is held against."""
+
+    value: float  # in the headline's unit
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    x: int  # where that is
+    method: str
+    kind: Kind
+    lies_in: LiesIn | None = None
 
 
 class Headline(msgspec.Struct, kw_only=True):
@@ -331,12 +423,68 @@ class Headline(msgspec.Struct, kw_only=True):
 
     place: Place
     case: Case  # that is told
+    unit: str
+    better: Better
     best: Who | None  # null: nobody has a figure that can be believed
     tied: list[Who]  # whom nothing sets apart from the best
     # "first": the best one is first beyond doubt; "tie": all in `tied` are equivalent to it;
     # "undecided": not all are, but nothing tells them apart; "alone": nobody else was measured
     # there; "unknown": there is too little to tell whether it is
     standing: Literal["first", "tie", "undecided", "alone", "unknown"]
+    value: float | None = None  # of the best one, and of the ceiling
+    fraction: float | None = None
+    ceiling: Reference | None = None  # of this case
+    attainable: Reference | None = None  # of it by a library; null: the same
+    plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
+    plateau_low: bool = False  # it came out below the ceiling beside it, as blocks scatter too much
+
+
+class Share(msgspec.Struct, kw_only=True):
+    """What one reaches of what is held against it."""
+
+    who: Who
+    share: float
+
+
+class Furthest(msgspec.Struct, kw_only=True):
+    """What of a family stays furthest from what it is held against, on one path, at one size."""
+
+    family: str
+    who: Who
+    place: Place
+    case: Case
+    share: float
+    of: Literal["ceiling", "bound", "overlap"]  # what that is of; "overlap": it is the least hidden
+    beside: list[Share] = []  # of the same case, what is no MPI: NCCL, RCCL
+
+
+class PairFigure(msgspec.Struct, kw_only=True):
+    """One pair of a matrix."""
+
+    pair: tuple[str, ...]  # the names of both ends
+    value: float  # in the matrix's unit: the median
+    fraction: float  # of the median pair; below 1 is worse, whatever is better
+
+
+class PairSource(msgspec.Struct, kw_only=True):
+    """The figures of one contender, or of the ceiling, in one matrix."""
+
+    who: Who  # CEILING for that of a ceiling
+    figures: list[PairFigure]
+    median: float  # of the median pair
+    slowest: tuple[str, ...]  # the pair with the least fraction,
+    fraction: float  # and that
+    sure: bool  # that it is slower than each of the others
+
+
+class PairMatrix(msgspec.Struct, kw_only=True):
+    """One benchmark between all pairs of one kind, at the largest size that was measured."""
+
+    kind: str  # "gpu-gpu" or "host-gpu"
+    symmetric: bool  # whether either end of a pair may be called the first
+    case: Case
+    unit: str
+    sources: list[PairSource]
 
 
 class Failure(msgspec.Struct, kw_only=True):
@@ -349,8 +497,35 @@ class Failure(msgspec.Struct, kw_only=True):
     benchmarks: list[str]  # that it was to measure, or the one it ended in; none for a ceiling
     x: int | None = None  # of the case that it ended in, where that is known
     x_unit: str = "B"
-    status: str
+    status: Failed
+    cause: str = ""  # what ended it; empty: its launcher names nothing but the end
     message: str
+    # Failures in a row, after which nothing like it was launched; 0: it was.
+    given_up_after: int = 0
+    command: str
+    log: str | None
+
+
+class EndedIn(msgspec.Struct, kw_only=True):
+    """A benchmark that launches were to measure, or the case of it that they ended in."""
+
+    benchmark: str
+    x: int | None = None  # where known
+    x_unit: str = "B"
+
+
+class FailureKind(msgspec.Struct, kw_only=True):
+    """Launches of one library in one place that ended alike."""
+
+    who: Who  # CEILING for those of a ceiling
+    place: Place
+    status: Failed
+    cause: str  # of the first; others may differ in its numbers
+    launches: list[int]
+    first: int  # of these, of which message, command and log are: the first that has a cause
+    ended_in: list[EndedIn]  # none for a ceiling
+    message: str
+    given_up_after: int  # as of a Failure: the most of one
     command: str
     log: str | None
 
@@ -378,26 +553,108 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     settings: list[Settings]  # those that were measured, with what each gives to it
     native: bool = False  # the ceiling in the place of a library, which is none
     lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
+    mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
+    scope: str = ""  # what it is measured in, a sentence; empty: everything
+
+
+# What stands out, each a file in nearpeak.findings.kinds.
+FindingKind = Literal[
+    "blocking", "directions", "guidelines", "mps", "reductions", "settings", "staged"
+]
+
+
+EvidenceOf = Literal["own", "alternative", "own ceiling", "alternative ceiling"]
+
+
+class Evidence(msgspec.Struct, kw_only=True):
+    """A figure that a finding rests on: of a library in the blocks that have the other one too, of
+    a ceiling in all of its own."""
+
+    of: EvidenceOf
+    value: float  # the median
+    unit: str
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]
+    window: int | None = None  # messages in flight; null: of a ceiling
+    scaled: float = 1.0  # what was measured, times this: it moves so many times the bytes
+
+
+class Alternative(msgspec.Struct, kw_only=True):
+    """Who does better, where and in what."""
+
+    who: Who
+    place: Place
+    case: Case
+
+
+class Cost(msgspec.Struct, kw_only=True):
+    """What is lost against the alternative, in pairs of one block."""
+
+    ratio: float  # how many times better the alternative is, above 1
+    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
+    # blocks are too few for that many
+    ci95: tuple[float, float] | None
+    range: tuple[float, float]  # smallest and largest of a block
+    blocks: int  # that have both figures
+    ceilings: float | None = None  # of the ratio, what their ceilings have too; null: not asked
+    lost_us: float  # by one operation; 0: nobody knows
+    share: float  # of its time, or of the better rate: 1 - 1 / ratio
+    cases: int  # that lose so on this path with these buffers
+
+
+class SettingChange(msgspec.Struct, kw_only=True):
+    """One difference of settings: a variable of the environment, or all flags of the launcher."""
+
+    kind: Literal["env", "flags"]
+    name: str = ""  # of a variable
+    value: str | None  # with the better settings; null: they leave it out
+    instead: str | None  # with the others
+
+
+class Remedy(msgspec.Struct, kw_only=True):
+    """What to do about a finding."""
+
+    text: str  # a sentence, the same for all of a kind
+    settings: Settings | None = None  # to run with, where these are the remedy,
+    changes: list[SettingChange] = []  # and how they differ from those that lose
+
+
+class Check(msgspec.Struct, kw_only=True):
+    """How to see one of the two figures."""
+
+    of: Literal["own", "alternative"]
+    command: str  # one launch of it
 
 
 class Finding(msgspec.Struct, kw_only=True):
     """Something that stands out on one path, told at the case where the ratio is greatest."""
 
-    kind: str  # the name of a file in nearpeak.findings
+    kind: FindingKind
+    sure: bool  # at most 5 % of studies have a false one among their sure ones
     who: Who  # that loses
     place: Place
     case: Case
-    loss: float  # how many times better the other figure is, above 1; of paired blocks
-    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
-    # blocks are too few for that many,
-    ci95: tuple[float, float] | None
-    range: tuple[float, float] | None = None  # which then have a smallest and a largest
-    sure: bool = False  # at most 5 % of studies have a false one among their sure ones
-    blocks: int = 0  # that have both figures
-    lost_us: float  # by one operation of `case`; 0: nobody knows
-    cases: int  # that lose so on this path with these buffers
-    sentence: str  # with the figures
-    remedy: str = ""  # what to do about it, a sentence
+    apart: dict[str, str] = {}  # axes of `case` that tell it from others of the study
+    alternative: Alternative
+    evidence: list[Evidence]
+    cost: Cost
+    remedy: Remedy
+    check: list[Check]
+
+
+class Advice(msgspec.Struct, kw_only=True):
+    """What a reader should do. Fields that a kind has no use for are null."""
+
+    # Find out why launches of `who` failed; check this path, which carries less than it should; see
+    # to this finding; measure more; nothing, as the best one is near everywhere; or try others, as
+    # the best one is far from the ceiling here.
+    kind: Literal["failures", "path", "loss", "launches", "near", "far"]
+    who: Who | None = None  # of "near": who is best everywhere; null: nobody alone
+    place: Place | None = None
+    case: Case | None = None
+    fraction: float | None = None  # of the theoretical rate ("path"); of the ceiling, the furthest
+    launches: int | None = None  # that failed, or that it takes
+    finding: int | None = None  # its number in `findings`, from 0
 
 
 class Drift(msgspec.Struct, kw_only=True):
@@ -423,12 +680,29 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     added: str = ""  # how the study stood that blocks were added to, and what was asked for
 
 
+RuleState = Literal["met", "not met", "not applicable"]
+
+
+class Precision(msgspec.Struct, kw_only=True):
+    """How narrow the 95 % intervals of cells are: half of each, relative to its median."""
+
+    intervals: int
+    median: float  # half of them are as narrow, or narrower
+    aim_of_rates: float
+    aim_of_times: float
+    wider: int  # than the aim
+    widest: float
+    who: Who  # whose that is,
+    place: Place  # where
+    case: Case  # and in what
+
+
 class Rule(msgspec.Struct, kw_only=True):
     """One of the twelve rules of Hoefler and Belli (SC15), and how this study stands to it."""
 
     number: int
     rule: str
-    state: str  # "met", "not met" or "not applicable"
+    state: RuleState
     how: str
 
 
@@ -454,11 +728,18 @@ class Results(msgspec.Struct, kw_only=True):
     curves: list[CurveComparison]
     judging: Judging = msgspec.field(default_factory=Judging)
     headlines: list[Headline] = []
+    peaks: list[Peak] = []
+    pairs: list[PairMatrix] = []  # of studies of all pairs
+    furthest: list[Furthest] = []  # of each family
     failures: list[Failure]
+    failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
     awareness: list[Awareness] = []
+    unaware: list[Unaware] = []
     left_out: list[LeftOut] = []  # for want of time
     findings: list[Finding] = []  # the surely greatest ratio first
+    advice: list[Advice] = []  # the first things first
+    precision: Precision | None = None  # null: no cell has an interval
     drift: list[Drift]
     checklist: list[Rule]
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 TABLES = {"place": "places", "command": "commands"}  # a field's name, and its table's
+NULL = {"type": "null"}
 KINDS = {"place": dict, "command": str}  # of their values: axes and phases may have such names too
 
 
@@ -65,8 +66,11 @@ def once_in(schema: dict[str, Any]) -> dict[str, Any]:
     for struct in structs.values():
         for name, table in TABLES.items():
             declared = struct.get("properties", {}).get(name)
-            if declared is not None:
-                whole["properties"][table] = {"type": "array", "items": declared}
-                struct["properties"][name] = {"type": "integer"}
+            if declared is None:
+                continue
+            some = next(one for one in declared.get("anyOf", [declared]) if one != NULL)
+            whole["properties"][table] = {"type": "array", "items": some}
+            number = {"type": "integer"}
+            struct["properties"][name] = number if some is declared else {"anyOf": [number, NULL]}
     whole["required"] += TABLES.values()
     return schema

@@ -9,7 +9,7 @@ for all pairs, the first ones are judged, in the order given, and no others.
 """
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,14 @@ from nearpeak.statistics.comparisons import Comparison, median_ratio
 from nearpeak.statistics.flips import LEVEL
 from nearpeak.statistics.intervals import Interval, goal
 
-FASTER, SLOWER, EQUIVALENT, UNDECIDED = "faster", "slower", "equivalent", "undecided"
-MIXED = "mixed"  # of a curve: sizes are judged, but the curve does not differ one way as a whole
-TWO_MODES = "two modes"  # of a size: the modes are told instead
+FASTER: Final = "faster"
+SLOWER: Final = "slower"
+EQUIVALENT: Final = "equivalent"
+UNDECIDED: Final = "undecided"
+MIXED: Final = "mixed"  # of a curve: sizes are judged, but it does not differ one way as a whole
+TWO_MODES: Final = "two modes"  # of a size: the modes are told instead
+# What a verdict says.
+Word = Literal["faster", "slower", "equivalent", "undecided", "mixed", "two modes"]
 
 
 class Curve(NamedTuple):
@@ -42,7 +47,7 @@ class Verdict(NamedTuple):
 
     comparison: Comparison
     p_adjusted: float  # of no difference (of a curve: at any size), for all of the study
-    verdict: str
+    verdict: Word
 
 
 class Judged(NamedTuple):
@@ -78,7 +83,7 @@ def judge(families: Sequence[Sequence[Curve]]) -> list[list[Judged]]:
     return found
 
 
-def verdict_of(ci95: Interval | None, p: float, margin: float) -> str:
+def verdict_of(ci95: Interval | None, p: float, margin: float) -> Word:
     """The verdict on a ratio, by its interval and its adjusted p-value.
 
     - equivalent: the whole interval lies within the margin, however sure a smaller difference is;
@@ -97,7 +102,7 @@ def verdict_of(ci95: Interval | None, p: float, margin: float) -> str:
     return UNDECIDED
 
 
-def whole(shift: str, sizes: Collection[str]) -> str:
+def whole(shift: Word, sizes: Collection[Word]) -> Word:
     """The verdict on a curve, by that on the mean of its sizes and those on each of them.
 
     Equivalent where all sizes are; faster or slower as the mean is, where no size is judged the
@@ -106,7 +111,7 @@ def whole(shift: str, sizes: Collection[str]) -> str:
     """
     if set(sizes) in ({EQUIVALENT}, {TWO_MODES}):
         return next(iter(sizes))
-    against = {FASTER: SLOWER, SLOWER: FASTER}
+    against: dict[Word, Word] = {FASTER: SLOWER, SLOWER: FASTER}
     if shift in against and against[shift] not in sizes:
         return shift
     return MIXED if {FASTER, SLOWER}.intersection(sizes) else UNDECIDED

@@ -13,11 +13,12 @@ from nearpeak.libraries.library import CommandLine
 from nearpeak.study.commands import Tools, probe_launch
 from nearpeak.study.plan import Contender
 from nearpeak.study.sessions import utc_now
-from nearpeak.study.trials import LIMIT_SECONDS, SIZES, Case, Job, Outcome
+from nearpeak.study.trials import LIMIT_SECONDS, SIZES, Job
 from nearpeak.terms.awareness import Awareness, listed
 from nearpeak.terms.buffers import rank_ends
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.trials import Case, Outcome
 
 DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 

@@ -20,15 +20,15 @@ from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
 from nearpeak.study.plan import Contender, Plan
 from nearpeak.study.sessions import fingerprint
-from nearpeak.study.trials import Case
 from nearpeak.study.tried import Tried
 from nearpeak.study.variants import tried_as
-from nearpeak.terms.awareness import Awareness, sentences
+from nearpeak.terms.awareness import Awareness, unaware, words
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
+from nearpeak.terms.trials import Case
 
 # Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
@@ -72,7 +72,7 @@ class Gate:
             for one in lacking:
                 self._settle(one)
             plan = make(self.found, self.seconds)
-        for line in sentences(self.found):
+        for line in map(words, unaware(self.found)):
             self.say(line)
         return plan
 

@@ -54,7 +54,7 @@ class PlainProgress:
         left = max(0.0, self._left - record.seconds)
         print(
             f"block {planned.block + 1}: {launch_label(self._plan, planned)}: {record.status}"
-            f"{': ' + record.message if record.message else ''}"
+            f"{': ' + record.words if record.words else ''}"
             f" ({format_seconds(record.seconds)}; {format_seconds(left)} left)",
             flush=True,
         )
@@ -114,7 +114,7 @@ class BarProgress:
         self._done += record.seconds
         if record.status != "ok":
             label = launch_label(self._plan, planned)
-            self._bar.console.print(f"{label}: {record.status}: {record.message}")
+            self._bar.console.print(f"{label}: {record.status}: {record.words}")
 
     def leave_out(self, what: str) -> None:
         """Leaves the line."""

@@ -10,13 +10,11 @@ from nearpeak.machine.states import State
 from nearpeak.study.plan import Addition, Role
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case
+from nearpeak.terms.outcomes import Ending, given_up
 from nearpeak.terms.work import Work
 
 SCHEMA = 5
 READABLE = (4, 5)  # in 4 the tries of a launch shared its number
-
-
-Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]
 
 
 class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study"):
@@ -206,9 +204,16 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     exit_status: int | None
     seconds: float
     message: str
+    # Failures in a row without a sample, after which nothing like it is launched any more; 0: it is
+    given_up_after: int = 0
     log: str | None  # the launch's whole output, relative to the study folder
     digest: str = ""  # of all lines up to this one (study/seal.py)
     state: State | None = None  # of this host once it is over
+
+    @property
+    def words(self) -> str:
+        """What is known of it, for people."""
+        return self.message + given_up(self.given_up_after)
 
 
 class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study end"):

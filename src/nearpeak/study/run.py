@@ -33,7 +33,6 @@ from nearpeak.study.records import (
     SCHEMA,
     AmendmentRecord,
     CaseRecord,
-    Ending,
     EnvironmentRecord,
     LaunchEndRecord,
     LeftOutRecord,
@@ -48,7 +47,7 @@ from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
 from nearpeak.study.state import GIVE_UP_AFTER
 from nearpeak.terms.logs import crash_words, last_words
-from nearpeak.terms.outcomes import GIVEN_UP
+from nearpeak.terms.outcomes import Ending
 
 WRONG_DATA_EXIT = 3  # of the measuring programs, which say in a record what was wrong
 _REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
@@ -245,14 +244,15 @@ class StudyRun:
         status, message = _judge(outcome, reader, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
             raise cannot_write(self._folder, None)
-        if self._state.failures_with(planned, status) == GIVE_UP_AFTER and status != "interrupted":
-            message += f"{GIVEN_UP} {GIVE_UP_AFTER} failures in a row without a sample"
+        failures = self._state.failures_with(planned, status)
+        gives_up = failures == GIVE_UP_AFTER and status != "interrupted"
         end = LaunchEndRecord(
             launch=number,
             status=status,
             exit_status=outcome.exit_status,
             seconds=round(outcome.seconds, 3),
             message=printable(message),
+            given_up_after=failures if gives_up else 0,
             log=str(log),
             state=launch_state(self._states, self._plan, planned),
         )

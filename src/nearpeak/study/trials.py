@@ -21,82 +21,32 @@ from nearpeak.study import process
 from nearpeak.terms.logs import OWN, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.sizes import format_sizes
+from nearpeak.terms.trials import DATA, PLAIN, BadEnd, Case, Outcome
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
-PLAIN = "plain"  # the usual allocator of every kind of buffers
-DATA, CHURN, LEAK = "data", "churn", "leak"  # the checks of `nearpeak-mpi probe`
 FAILED, WRONG_DATA = 1, 3  # exit statuses of the program
 SIZES = (8, 64 << 10, 4 << 20)
 
 
-class Case(msgspec.Struct, frozen=True, order=True):
-    """What is tried at once."""
+def words(case: Case, sizes: Sequence[int]) -> list[str]:
+    """The options of `nearpeak-mpi probe` for a case alone, on its ranks."""
+    return [
+        *("--buffers", case.buffers, "--operations", case.operation),
+        *(("--allocators", case.allocator) if case.allocator != PLAIN else ()),
+        *(("--offsets", str(case.offset)) if case.offset else ()),
+        *(("--checks", case.check) if case.check != DATA else ("--sizes", format_sizes(sizes))),
+    ]
 
-    buffers: str  # of each rank: "D,D"
-    operation: str  # a benchmark's name, or what has no benchmark: "put"
-    allocator: str = PLAIN  # of the ranks with buffers that it gives
-    offset: int = 0  # bytes from where an allocation begins to the first buffer
-    check: str = DATA
-    ranks: int = 2
 
-    def words(self, sizes: Sequence[int]) -> list[str]:
-        """The options of `nearpeak-mpi probe` for it alone, on its ranks."""
-        return [
-            *("--buffers", self.buffers, "--operations", self.operation),
-            *(("--allocators", self.allocator) if self.allocator != PLAIN else ()),
-            *(("--offsets", str(self.offset)) if self.offset else ()),
-            *(("--checks", self.check) if self.check != DATA else ("--sizes", format_sizes(sizes))),
-        ]
-
-    def line(self, sizes: Sequence[int]) -> str:
-        """The line of a file for its --cases."""
-        words = (self.buffers, self.allocator, self.operation, self.offset, self.check)
-        return " ".join(map(str, (*words, format_sizes(sizes))))
+def line(case: Case, sizes: Sequence[int]) -> str:
+    """The line of a file for its --cases."""
+    told = (case.buffers, case.allocator, case.operation, case.offset, case.check)
+    return " ".join(map(str, (*told, format_sizes(sizes))))
 
 
 def cases_text(cases: Iterable[Case], sizes: Callable[[Case], Sequence[int]]) -> str:
     """A file for --cases of `nearpeak-mpi probe`."""
-    return "".join(f"{one.line(sizes(one))}\n" for one in cases)
-
-
-class Outcome(msgspec.Struct, kw_only=True, frozen=True):
-    """How a case ended."""
-
-    case: Case
-    # "failed": the library did not start; "not tried": the message says why
-    status: Status
-    # Where it ended badly, how it does as the only case of a job; None: that is still to be tried.
-    alone: Status | None = None
-    message: str = ""  # the evidence; of "ok" what was left out, if anything
-    size_bytes: int | None = None  # of the message at which it ended, where not well
-    rank: int | None = None  # wrong data: where, and the first bad byte of the message
-    byte: int | None = None
-    expected: int | None = None
-    got: int | None = None
-    leaked_host_bytes: float = 0.0  # each time that buffers are allocated, used and freed
-    leaked_device_bytes: float = 0.0
-    seconds: float = 0.0
-    command: str = ""  # repeats it: one line for a POSIX shell
-
-    @property
-    def bad(self) -> bool:
-        """Whether it ended in any other way than well or not tried."""
-        return self.status not in (GOOD, NOT_TRIED)
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is left to try."""
-        return not self.bad or self.alone is not None
-
-
-class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
-    """How a job ended badly while it was at no case: as a rule behind the last, in MPI_Finalize."""
-
-    status: Literal["crashed", "hung"]
-    message: str  # the evidence
-    cases: int  # whose ends are known
-    # Repeats the last of them, in a conformance run the whole job: one line for a POSIX shell.
-    command: str
+    return "".join(f"{line(one, sizes(one))}\n" for one in cases)
 
 
 class _Line(msgspec.Struct, tag_field="record", tag="probe"):
@@ -243,7 +193,7 @@ class Job:
             outcome,
             alone=outcome.status if outcome.bad and not before else None,
             seconds=round(now - self._since, 3),
-            command=shell_line(self._launch(case.words(self._sizes(case)))),
+            command=shell_line(self._launch(words(case, self._sizes(case)))),
         )
         self._tell(self._told[case], before)
         self._since = now

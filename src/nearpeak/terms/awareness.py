@@ -2,12 +2,13 @@
 """What a library can do with which buffers, as it was tried."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
 from nearpeak.terms.identity import Who
 from nearpeak.terms.logs import fault, without_addresses
-from nearpeak.terms.outcomes import GOOD, NOT_TRIED
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 
 
 class Awareness(msgspec.Struct, kw_only=True, frozen=True):
@@ -17,42 +18,62 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     settings: str
     buffers: str  # of each rank: "D,D"
     operation: str  # a benchmark's name, or what has no benchmark yet: "put"
-    # "ok", "crashed", "hung", "wrong data", "refused", "failed" (did not start), or "not tried"
-    # (there was no device, or no memory of it). As the only operation of a job, if it is not well.
-    status: str
+    # "failed": it did not start; "not tried": there was no device, or no memory of it. As the only
+    # operation of a job, if it is not well.
+    status: Status
     message: str  # the evidence
     command: str  # repeats the trial
     # "crashed", ...: how it ended behind other operations in one job, where it is ok alone; the
     # message says which; "": not so
-    after_others: str = ""
+    after_others: Literal["", Status] = ""
     tried: str = ""  # when: before the study that has it, it is from the user's cache
 
 
-def sentences(found: Iterable[Awareness]) -> list[str]:
-    """One for each contender and way to fail: what it cannot do, and how that was first seen."""
-    told: dict[tuple[str, str, bool, bool], list[Awareness]] = {}
+class Try(msgspec.Struct, kw_only=True, frozen=True):
+    """What was tried at once."""
+
+    buffers: str
+    operation: str
+
+
+class Unaware(msgspec.Struct, kw_only=True, frozen=True):
+    """What a library cannot do with buffers, all that ended alike but for numbers."""
+
+    who: Who
+    # "after others": it works as the only operation of a job; "not tried" says nothing of a library
+    kind: Literal["fails", "after others", "not tried"]
+    tried: list[Try]
+    message: str  # how that was first seen
+
+
+def unaware(found: Iterable[Awareness]) -> list[Unaware]:
+    """One for each contender and way to fail."""
+    alike: dict[tuple[Who, str, str], Unaware] = {}
     for one in found:
-        if one.status != GOOD or one.after_others:
-            who = Who(one.library, one.settings).label
-            key = (
-                who,
-                fault(one.message or one.status),
-                one.status == NOT_TRIED,
-                bool(one.after_others),
-            )
-            told.setdefault(key, []).append(one)
-    lines = []
-    for (who, _, not_tried, after_others), tried in told.items():
-        evidence = without_addresses(tried[0].message or tried[0].status)
-        operations = listed((one.buffers, one.operation) for one in tried)
-        if not_tried:
-            kinds = "; ".join(dict.fromkeys(one.buffers for one in tried))
-            lines.append(f"{who}: could not be tried with {kinds}: {evidence}")
-        elif after_others:
-            lines.append(f"{who}: {operations} works alone, but {evidence}")
-        else:
-            lines.append(f"{who}: not GPU-aware for {operations}: {evidence}")
-    return lines
+        if one.status == GOOD and not one.after_others:
+            continue
+        not_tried = one.status == NOT_TRIED
+        message = one.message or one.status
+        kind = Unaware(
+            who=Who(one.library, one.settings),
+            kind="not tried" if not_tried else "after others" if one.after_others else "fails",
+            tried=[],
+            message=without_addresses(message),
+        )
+        kind = alike.setdefault((kind.who, kind.kind, fault(message)), kind)
+        kind.tried.append(Try(buffers=one.buffers, operation=one.operation))
+    return list(alike.values())
+
+
+def words(one: Unaware) -> str:
+    """`mpich: not GPU-aware for D,D put: ended by SIGSEGV`."""
+    operations = listed((each.buffers, each.operation) for each in one.tried)
+    if one.kind == "not tried":
+        kinds = "; ".join(dict.fromkeys(each.buffers for each in one.tried))
+        return f"{one.who.label}: could not be tried with {kinds}: {one.message}"
+    if one.kind == "after others":
+        return f"{one.who.label}: {operations} works alone, but {one.message}"
+    return f"{one.who.label}: not GPU-aware for {operations}: {one.message}"
 
 
 def listed(cases: Iterable[tuple[str, str]]) -> str:

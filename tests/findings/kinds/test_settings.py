@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from nearpeak.findings.kinds.settings import KIND, difference
-from nearpeak.libraries.library import Settings
+from nearpeak.findings.kinds.settings import KIND
 from nearpeak.observations.observed import Block
-from nearpeak.terms.identity import Who
 
 
 def pair(by_hand: Any, value: float, **how: Any) -> list[Any]:
@@ -17,24 +15,6 @@ def pair(by_hand: Any, value: float, **how: Any) -> list[Any]:
         by_hand.make_cell("bw", 10.0, **how),
         by_hand.make_cell("bw", value, settings="tuned", **how),
     ]
-
-
-def test_the_sentence_names_the_variable(by_hand: Any) -> None:
-    cells = [
-        by_hand.make_cell("latency", 105.0, noise=0.0),
-        by_hand.make_cell("latency", 19.0, settings="dmabuf-off", noise=0.0),
-    ]
-    given = {
-        Who("openmpi"): Settings(env={"A": "n"}),
-        Who("openmpi", "dmabuf-off"): Settings(name="dmabuf-off", env={"A": "n", "B": "n"}),
-    }
-    (one,) = by_hand.seen("settings", cells, given)
-    assert one.loss.ratio == pytest.approx(105 / 19)
-    assert one.lost_us == pytest.approx(86.0)
-    assert one.sentence == (
-        "openmpi, gpu-gpu nvlink, latency D,D at 8 B: 19.0 µs with the settings dmabuf-off against"
-        " 105 µs with default, 5.53 times (5.53 to 5.53 in 6 blocks); the difference: B=n."
-    )
 
 
 @pytest.mark.parametrize(
@@ -63,9 +43,6 @@ def test_the_figures_are_of_the_blocks_that_both_ran_in(by_hand: Any) -> None:
     better = by_hand.make_cell("latency", 5.0, settings="tuned", noise=0.0)
     (one,) = by_hand.seen("settings", [own, better])
     assert (one.loss.own, one.loss.better, len(one.loss.ratios)) == pytest.approx((10.0, 5.0, 6))
-    assert one.lost_us == pytest.approx(5.0)
-    assert "5.00 µs" in one.sentence
-    assert "10.0 µs" in one.sentence
 
 
 def test_two_libraries_are_not_compared_here(by_hand: Any) -> None:
@@ -86,21 +63,3 @@ def test_what_was_only_tried_is_known(by_hand: Any) -> None:
     cells = [by_hand.make_cell("bw", 100.0), by_hand.make_cell("bw", 1.0, settings="ipc-off")]
     (one,) = by_hand.seen("settings", cells)
     assert KIND.only_tried(one)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "text"),
-    [
-        ({"A": "1"}, {}, "A=1"),
-        ({}, {"A": "1"}, "no A=1"),
-        ({"A": "1"}, {"A": "2"}, "A=1 in place of 2"),
-        ({"A": "1"}, {"A": "1"}, "none that the plan knows"),
-    ],
-)
-def test_the_difference_of_settings(one: dict[str, str], other: dict[str, str], text: str) -> None:
-    assert difference(Settings(env=one), Settings(env=other)) == text
-
-
-def test_the_difference_of_flags() -> None:
-    text = difference(Settings(flags=["--mca", "pml", "ucx"]), Settings())
-    assert text == "flags --mca pml ucx in place of none"

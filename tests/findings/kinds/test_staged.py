@@ -19,8 +19,4 @@ def test_a_baseline_that_wins(by_hand: Any) -> None:
     (one,) = by_hand.seen("staged", cells[:3])
     assert one.cell.who.library == "mpich"
     assert one.loss.ratio == pytest.approx(12.0, rel=0.05)
-    assert one.lost_us == pytest.approx(by_hand.MIB / 0.5e3 - by_hand.MIB / 6e3)
-    assert (
-        "0.500 GB/s by the library's own way against 6.00 GB/s with openmpi staged by the"
-        " benchmark (pinned), " in one.sentence
-    )
+    assert one.other.case.axes["staging"] == "pinned"

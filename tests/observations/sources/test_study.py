@@ -151,6 +151,28 @@ def test_a_try_that_failed_stays_on_record(make_study: MakeStudy) -> None:
     assert {gap.status for gap in data.gaps} == {"crashed"}
 
 
+@pytest.mark.parametrize(
+    ("message", "given_up_after"),
+    [
+        ("ended by SIGSEGV: pid 7", 3),
+        ("ended by SIGSEGV: pid 7; given up after 3 failures in a row without a sample", 0),
+    ],
+)
+def test_what_ended_a_launch_and_that_it_was_given_up_is_known(
+    make_study: MakeStudy, message: str, given_up_after: int
+) -> None:
+    """Studies of before have the latter in the message."""
+    study = make_study()
+    launch = study.launch(0, "alpha", status=None)
+    study.end(launch, "crashed", message, given_up_after)
+    (found,) = load(study.write()).launches
+    assert (found.message, found.cause, found.given_up_after) == (
+        "ended by SIGSEGV: pid 7",
+        "SIGSEGV",
+        3,
+    )
+
+
 def test_a_launch_without_an_end_keeps_what_it_measured(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0}, status=None)

@@ -32,6 +32,7 @@ def test_one_launch_of_each_side_is_told_as_such(make_sides: MakeSides) -> None:
     old, new = make_sides("old", blocks=1), make_sides("new", day=2, blocks=1, factor=0.5)
     found = compare(load_side([old]), load_side([new]), 0.05)
     assert words.sessions(found).startswith("Nothing is judged: one launch of each does not show")
+    assert found.tells_from is None
     assert not found.regressed
 
 

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us, times, value, where
-from nearpeak.numbers import number
+from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
 from nearpeak.terms.identity import Place, Who
@@ -59,13 +58,7 @@ def _beside(view: View, cell: Cell, other: Cell) -> Seen | None:
     found = loss(cell, other, _ratios(size, cell.by_block, other.by_block), limits)
     if found is None:
         return None
-    sentence = (
-        f"{where(cell)}, {view.case(cell)}: one message at a time moves"
-        f" {number(size / found.own / 1e3)} GB/s ({value(found.own, cell)}), {other.window} in"
-        f" flight move {value(found.better, other)}: {found.text} as much. The ceilings differ by"
-        f" {times(median(natural[block] for block in found.ratios))}."
-    )
-    return Seen(cell, found, found.own - message_us(size, found.better), sentence)
+    return Seen(cell, other, found, ceilings=median(natural[block] for block in found.ratios))
 
 
 def _ratios(

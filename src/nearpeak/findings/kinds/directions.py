@@ -3,8 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.numbers import number, unit
+from nearpeak.findings.evidence import Kind, Seen, View, against
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
 
@@ -24,13 +23,7 @@ def find(view: View) -> Iterator[Seen]:
         if mine is None or theirs is None or theirs.value >= LIMIT * mine.value:
             continue
         if loss := against(cell, other, LIMIT):
-            sentence = (
-                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
-                f" {value(loss.better, other)} the other way ({back.buffers}), {loss.text};"
-                f" the ceilings are {number(mine.value)} and {number(theirs.value)}"
-                f" {unit(cell.unit)}."
-            )
-            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
+            yield Seen(cell, other, loss, ceilings=theirs.value / mine.value)
 
 
 def _back(case: Case) -> Case:

@@ -8,7 +8,7 @@ performance guidelines", IEEE Transactions on Parallel and Distributed Systems 2
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, against
 from nearpeak.results.results import Cell
 from nearpeak.terms.identity import Place, Who
 
@@ -24,15 +24,8 @@ def find(view: View) -> Iterator[Seen]:
         stronger = view.benchmarks[cell.case.benchmark].covered_by
         others = [one for name in stronger for one in there.get(_key(cell, name), ())]
         for other in others:
-            loss = against(cell, other, LIMIT)
-            if loss is None:
-                continue
-            sentence = (
-                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
-                f" {value(loss.better, cell)} of {other.case.figure}, which does the same and"
-                f" more, {loss.text}."
-            )
-            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
+            if loss := against(cell, other, LIMIT):
+                yield Seen(cell, other, loss)
 
 
 def _key(cell: Cell, benchmark: str) -> tuple[Who, Place, str, int, str]:

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against, value
+from nearpeak.findings.evidence import Kind, Seen, View, against
 
 LIMIT = 1.5  # times better
 
@@ -17,13 +17,7 @@ def find(view: View) -> Iterator[Seen]:
             continue
         for worse, better in ((cell, other), (other, cell)):
             if loss := against(worse, better, LIMIT):
-                ways = ("under MPS", "without") if better.place.mps else ("without MPS", "under it")
-                sentence = (
-                    f"{worse.who.label}, {other.place.path}, {view.case(worse)}:"
-                    f" {value(loss.better, better)} {ways[0]} against"
-                    f" {value(loss.own, worse)} {ways[1]}, {loss.text}."
-                )
-                yield Seen(worse, loss, view.lost_us(worse, loss), sentence)
+                yield Seen(worse, better, loss)
 
 
 KIND = Kind("mps", find, "Let ranks share a GPU in the faster of these two ways.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
+from nearpeak.findings.evidence import Kind, Seen, View, against
 from nearpeak.results.results import Cell
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import in_gpu
@@ -37,20 +37,10 @@ def find(view: View) -> Iterator[Seen]:
             moving[cell.who, cell.place, cell.case.buffers, cell.case.x].append(cell)
     for cell in sums:
         received = _bytes(view.benchmarks[cell.case.benchmark], cell)
-        others = [
-            _scaled(one, received / _bytes(view.benchmarks[one.case.benchmark], one))
-            for one in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]
-        ]
-        for other in others:
-            loss = against(cell, other, LIMIT)
-            if loss is None:
-                continue
-            sentence = (
-                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} against"
-                f" {value(loss.better, cell)} in which {other.case.figure} moves the same number of"
-                f" bytes, {loss.text}."
-            )
-            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
+        for other in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]:
+            times = received / _bytes(view.benchmarks[other.case.benchmark], other)
+            if loss := against(cell, _scaled(other, times), LIMIT):
+                yield Seen(cell, other, loss, scaled=times)
 
 
 def _bytes(benchmark: Benchmark, cell: Cell) -> float:

@@ -4,10 +4,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against, value, where
-from nearpeak.results.names import bare, staged
+from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.results.names import bare
 from nearpeak.results.results import Cell
-from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Curve, Place
 
 LIMIT = 1.1  # times faster
@@ -21,15 +21,8 @@ def find(view: View) -> Iterator[Seen]:
             baselines[cell.place, bare(cell.case), cell.case.x].append(cell)
     for cell in view.unstaged:
         for baseline in baselines.get((cell.place, bare(cell.case), cell.case.x), []):
-            loss = against(cell, baseline, LIMIT)
-            if loss is None:
-                continue
-            sentence = (
-                f"{where(cell)}, {view.case(cell)}: {value(loss.own, cell)} by the library's"
-                f" own way against {value(loss.better, baseline)} with {baseline.who.label}"
-                f" {staged(baseline.case.axes[STAGING])}, {loss.text}."
-            )
-            yield Seen(cell, loss, view.lost_us(cell, loss), sentence)
+            if loss := against(cell, baseline, LIMIT):
+                yield Seen(cell, baseline, loss)
 
 
 KIND = Kind(

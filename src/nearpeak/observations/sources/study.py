@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study folder as a source: plan.json, machine.json and the truth, records.jsonl."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -13,12 +14,11 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
-from nearpeak.libraries.families import is_ceiling
+from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.states import held_down
 from nearpeak.observations.observed import (
-    NO_FAILURE,
     Block,
     Gap,
     Launch,
@@ -34,10 +34,14 @@ from nearpeak.study.answers import Answers, asked, believes
 from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
 from nearpeak.study.plan import Contender, LaunchId, Plan, Variant
+from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import Ending, Missing, failure
 
 T = TypeVar("T")
+# Studies of before have that in the message, and no field for it.
+GIVEN_UP = re.compile(r"; given up after (\d+) failures in a row without a sample$")
 
 
 @dataclass
@@ -76,10 +80,10 @@ class _Recorded:
     @property
     def failed(self) -> bool:
         """Whether it says something against who was measured."""
-        return self.status not in NO_FAILURE or bool(self.wrong)
+        return failure(self.status) is not None or bool(self.wrong)
 
     @property
-    def status(self) -> str:
+    def status(self) -> Ending:
         """How it ended; one that was cut off ended well as far as it came."""
         return self.end.status if self.end else "ok"
 
@@ -238,6 +242,7 @@ def _add(
 
 def _library(contender: Contender) -> Library:
     library = contender.library
+    family = all_families().get(library.family)
     return Library(
         who=Who(library.name, contender.settings.name),
         family=library.family,
@@ -247,6 +252,8 @@ def _library(contender: Contender) -> Library:
         given=contender.settings,
         native=is_ceiling(library),
         lacks=library.lacks,
+        mpi=not is_native(library),
+        scope=family.scope if family else "",
     )
 
 
@@ -270,11 +277,17 @@ def _curves(plan: Plan, chosen: records.Chosen | Variant, buffers: str) -> Itera
 
 def _launch(plan: Plan, place: Place, recorded: _Recorded) -> Launch:
     begin, end, environment = recorded.begin, recorded.end, recorded.environment
-    status, message = recorded.status, end.message if end else ""
+    status, message, given_up_after = recorded.status, "", 0
+    if end is not None:
+        message, given_up_after = end.message, end.given_up_after
+    if before := GIVEN_UP.search(message):
+        message, given_up_after = message[: before.start()], int(before[1])
+    cause = logs.cause(message)
     slowed = _held_down(recorded)
     if wrong := recorded.wrong:
-        if status in NO_FAILURE:
-            status, message = wrong[0].status, _wrong_words(wrong[0])
+        if failure(status) is None:
+            status, message = "wrong data", _wrong_words(wrong[0])
+            cause = message
         if len(wrong) > 1:
             message += f" (wrong data in {len(wrong)} cases)"
     return Launch(
@@ -295,8 +308,10 @@ def _launch(plan: Plan, place: Place, recorded: _Recorded) -> Launch:
         conditions=_conditions(recorded, slowed),
         tick_ns=environment.clock.get("tick_ns") if environment else None,
         slot_ms=begin.slot_ms or plan.slot_ms,
-        at=None if status in NO_FAILURE else recorded.not_survived,
+        at=recorded.not_survived if failure(status) else None,
         held_down=slowed,
+        cause=cause,
+        given_up_after=given_up_after,
     )
 
 
@@ -368,18 +383,18 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
             yield Gap(
                 launch, case, problem.status, problem.message, method, said=True, at_least=least
             )
-    status = recorded.status
-    if recorded.end is None or status in NO_FAILURE:
+    gap: Missing | None = failure(recorded.status)
+    if recorded.end is None or gap is None:
         return
-    if status == "wrong data" and recorded.wrong:
-        status = "skipped"  # the cases with wrong data are named; the others were not reached
+    if gap == "wrong data" and recorded.wrong:
+        gap = "skipped"  # the cases with wrong data are named; the others were not reached
     reached = True
     for _, curves in groupby(launch.curves, key=lambda one: (one.benchmark, one.buffers, one.axes)):
         missing = [case for curve in curves for case in _asked(plan, curve) if case not in settled]
         for case in missing:
             began = msgspec.structs.replace(case, metric="")
             ended_in = began == launch.at if recorded.case else reached
-            yield Gap(launch, case, status, launch.message, reached=ended_in)
+            yield Gap(launch, case, gap, launch.message, reached=ended_in)
         reached = reached and not missing
 
 

@@ -3,7 +3,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from statistics import median
 
 import msgspec
 
@@ -166,23 +165,10 @@ def side(compared: Compared, which: Side) -> str:
     return f"{count(len(own), 'session')} in {folders[0]}{others}"
 
 
-def sure_from(compared: Compared) -> float | None:
-    """The median over libraries and ceilings of how far their intervals reach, relative.
-
-    Not adjusted for other comparisons; None where nothing can be told.
-    """
-    widths = [
-        one.change.ratio / one.change.ci95[0] - 1
-        for one in compared.places
-        if one.change.ci95 is not None
-    ]
-    return median(widths) if widths else None
-
-
 def sessions(compared: Compared) -> str:
     """What so many sessions can tell, and what they cannot."""
     old, new = compared.count("old"), compared.count("new")
-    told = sure_from(compared)
+    told = compared.tells_from
     if not compared.places:
         return f"Nothing is judged: {_NONE_IN_COMMON}."
     if told is None:
@@ -222,12 +208,7 @@ def _unfounded(compared: Compared) -> str:
 
 def _moved(compared: Compared) -> str:
     """Where the CPUs have mostly other distances now."""
-    places = [
-        one.place.path
-        for one in compared.places
-        if one.distances
-        and max(one.distances, key=lambda at: at.old) != max(one.distances, key=lambda at: at.new)
-    ]
+    places = [one.place.path for one in compared.places if one.moved]
     if not places:
         return ""
     return (

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
-from nearpeak.conform.plan import RANKS
 from nearpeak.numbers import count, size
-from nearpeak.study.trials import CHURN, LEAK, PLAIN, BadEnd, Outcome
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
+from nearpeak.terms.trials import CHURN, LEAK, PLAIN, RANKS, BadEnd, Outcome
 
 # From the worst on: what a table says of several cases.
 WORST: tuple[Status, ...] = (

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands out, in sentences made of the parts of a finding."""
+
+from collections.abc import Callable
+
+from nearpeak.numbers import count, number, size, unit
+from nearpeak.results.names import axes_words, staged
+from nearpeak.results.results import Evidence, Finding, FindingKind, SettingChange
+from nearpeak.terms.axes import STAGING
+
+
+def sentence(finding: Finding) -> str:
+    """Whose figure loses where, in what, against which: `openmpi, gpu-gpu nvlink, latency D,D at
+    8 B: ...`."""
+    return WORDS[finding.kind](finding)
+
+
+def lost(finding: Finding) -> str:
+    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
+    factors.`"""
+    cost = finding.cost
+    more = cost.cases - 1
+    words = [
+        ""
+        if finding.sure
+        else f"Not certain: in {count(cost.blocks, 'block')} this may be chance.",
+        f"Each such operation loses {number(cost.lost_us)} µs." if cost.lost_us else "",
+        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} in the same way, by"
+        " smaller factors."
+        if more
+        else "",
+    ]
+    return " ".join(filter(None, words))
+
+
+def _blocking(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
+        f" ({_own(finding, 'us')}), {_of(finding, 'alternative').window} in flight move"
+        f" {_better(finding)}: {_ratio(finding)} as much. The ceilings differ by"
+        f" {number(finding.cost.ceilings)} times."
+    )
+
+
+def _directions(finding: Finding) -> str:
+    mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
+        f" ({finding.alternative.case.buffers}), {_ratio(finding)}; the ceilings are"
+        f" {number(mine.value)} and {_value(theirs)}."
+    )
+
+
+def _guidelines(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
+        f" {finding.alternative.case.figure}, which does the same and more, {_ratio(finding)}."
+    )
+
+
+def _mps(finding: Finding) -> str:
+    better = finding.alternative.place
+    ways = ("under MPS", "without") if better.mps else ("without MPS", "under it")
+    without = finding.place if better.mps else better
+    return (
+        f"{finding.who.label}, {without.path}, {_case(finding)}: {_better(finding)} {ways[0]}"
+        f" against {_own(finding)} {ways[1]}, {_ratio(finding)}."
+    )
+
+
+def _reductions(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} in which"
+        f" {finding.alternative.case.figure} moves the same number of bytes, {_ratio(finding)}."
+    )
+
+
+def _settings(finding: Finding) -> str:
+    changes = ", ".join(map(_change, finding.remedy.changes))
+    return (
+        f"{finding.who.library}, {finding.place.path}, {_case(finding)}: {_better(finding)} with"
+        f" the settings {finding.alternative.who.settings} against {_own(finding)} with"
+        f" {finding.who.settings}, {_ratio(finding)};"
+        f" the difference: {changes or 'none that the plan knows'}."
+    )
+
+
+def _staged(finding: Finding) -> str:
+    other = finding.alternative
+    return (
+        f"{_where(finding)}: {_own(finding)} by the library's own way against"
+        f" {_better(finding)} with {other.who.label} {staged(other.case.axes[STAGING])},"
+        f" {_ratio(finding)}."
+    )
+
+
+WORDS: dict[FindingKind, Callable[[Finding], str]] = {
+    "blocking": _blocking,
+    "directions": _directions,
+    "guidelines": _guidelines,
+    "mps": _mps,
+    "reductions": _reductions,
+    "settings": _settings,
+    "staged": _staged,
+}
+
+
+def _where(finding: Finding) -> str:
+    return f"{finding.who.label}, {finding.place.path}, {_case(finding)}"
+
+
+def _case(finding: Finding) -> str:
+    """`latency D,D at 8 B (calls=blocking)`."""
+    case = finding.case
+    words = f"{case.figure} {case.buffers} at {size(case.x)}"
+    axes = ", ".join(axes_words(finding.apart))
+    return f"{words} ({axes})" if axes else words
+
+
+def _of(finding: Finding, of: str, unit: str = "") -> Evidence:
+    """The evidence of it; where it stands there in two units, in this one."""
+    return next(one for one in finding.evidence if one.of == of and (not unit or one.unit == unit))
+
+
+def _own(finding: Finding, unit: str = "") -> str:
+    return _value(_of(finding, "own", unit))
+
+
+def _better(finding: Finding) -> str:
+    return _value(_of(finding, "alternative"))
+
+
+def _value(one: Evidence) -> str:
+    return f"{number(one.value)} {unit(one.unit)}"
+
+
+def _ratio(finding: Finding) -> str:
+    """`2.1 times (1.9 to 2.4 in 6 blocks)`."""
+    cost = finding.cost
+    low, high = cost.range
+    blocks = count(cost.blocks, "block")
+    return f"{number(cost.ratio)} times ({number(low)} to {number(high)} in {blocks})"
+
+
+def _change(one: SettingChange) -> str:
+    """`UCX_TLS=all in place of tcp`, `no UCX_TLS=tcp`."""
+    if one.kind == "flags":
+        return f"flags {one.value or 'none'} in place of {one.instead or 'none'}"
+    if one.value is None:
+        return f"no {one.name}={one.instead}"
+    words = f"{one.name}={one.value}"
+    return words if one.instead is None else f"{words} in place of {one.instead}"

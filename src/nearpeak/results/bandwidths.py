@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bandwidths that nccl-tests tells of a collective operation (doc/PERFORMANCE.md there)."""
+
+from nearpeak.results.results import Cell
+from nearpeak.terms.benchmarks import Benchmark
+
+
+def tell(cell: Cell, benchmark: Benchmark) -> None:
+    """Sets those of a cell, unless it is no time of an operation that moves data."""
+    moved = benchmark.traffic
+    if moved is None or not moved.moves_data or not cell.median or cell.unit != "us":
+        return
+    ranks, nanoseconds = len(cell.place.ends), 1e3 * cell.median
+    cell.algbw_gbs = moved.whole(cell.case.x, ranks) / nanoseconds
+    cell.busbw_gbs = moved.bytes(cell.case.x, ranks) / nanoseconds

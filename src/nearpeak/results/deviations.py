@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the messages of applications took another time than those of the study, and why."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from nearpeak.results.results import Application, Cell, Deviation, MessageTime
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Place, Who
+
+FAR = 0.2  # relative: a prediction that is off by more is told
+PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
+
+
+def tell(
+    applications: Sequence[Application], cells: Iterable[Cell], known: Mapping[str, Benchmark]
+) -> None:
+    """Sets it of each problem whose messages were measured and predicted."""
+    times: dict[tuple[Who, Place], dict[int, float]] = defaultdict(dict)  # us, by bytes
+    for cell in cells:
+        if known[cell.case.benchmark].one_message and cell.median:
+            times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
+    for one in applications:
+        if one.predicted_us and one.messages_us:
+            one.deviation = _deviation(one, times[one.cell.who, one.cell.place])
+
+
+def _deviation(one: Application, times: Mapping[int, float]) -> Deviation:
+    off = (one.messages_us or math.nan) / (one.predicted_us or math.nan) - 1
+    largest = max(one.work.messages, default=0) if one.work else 0
+    found = Deviation(
+        off=off, far=abs(off) > FAR, largest_bytes=largest, around=_around(largest, times)
+    )
+    if off < 0:  # the rest makes messages slower
+        return found
+    found.own_bytes = one.work.own_bytes if one.work else 0
+    pause_us = (one.cell.median or 0.0) - (one.messages_us or 0.0)
+    if "gpu" in one.cell.place.ends:
+        found.pause_us = pause_us if pause_us >= PAUSE_US else None
+    else:
+        # It has a roofline where no caches hold its cells.
+        found.pushed_out = one.roofline is not None
+    return found
+
+
+def _around(largest: int, times: Mapping[int, float]) -> list[MessageTime]:
+    """The two sizes next to it that were measured, where their times are far from each other."""
+    below = max((x for x in times if x <= largest), default=largest)
+    above = min((x for x in times if x >= largest), default=largest)
+    if below not in times or above not in times or abs(times[below] / times[above] - 1) <= FAR:
+        return []
+    return [MessageTime(size_bytes=x, us=times[x]) for x in (below, above)]

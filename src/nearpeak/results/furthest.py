@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of each family and place, what stays furthest from what it is held against."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.results.names import reference
+from nearpeak.results.order import no_mpi
+from nearpeak.results.results import Cell, Furthest, Results, Share
+from nearpeak.terms.identity import Place
+
+
+def find(results: Results) -> list[Furthest]:
+    """At the smallest size and at the largest, in the families that have more than what is held
+    against a measured ceiling. What is no MPI is told beside it, or alone where no MPI is there."""
+    known = {one.name: one for one in results.benchmarks}
+    others = {one.family for one in results.benchmarks if one.ceiling != "measured"}
+    beside = no_mpi(results)
+    groups: dict[tuple[str, Place, str], list[Cell]] = defaultdict(list)
+    for cell in results.cells:
+        family = known[cell.case.benchmark].family
+        if family in others:
+            groups[family, cell.place, cell.case.buffers].append(cell)
+    found: list[Furthest] = []
+    for (family, *_), here in groups.items():
+        libraries = [cell for cell in here if cell.who.library not in beside]
+        found += _of_group(family, libraries or here, [c for c in here if c.who.library in beside])
+    return found
+
+
+def _of_group(family: str, cells: list[Cell], beside: list[Cell]) -> Iterator[Furthest]:
+    held = [cell for cell in cells if cell.fraction is not None]
+    there = sorted({cell.case.x for cell in held if cell.case.x > 0})
+    for x in dict.fromkeys((there[0], there[-1]) if there else ()):
+        worst = min((cell for cell in held if cell.case.x == x), key=_share)
+        yield Furthest(
+            family=family,
+            who=worst.who,
+            place=worst.place,
+            case=worst.case,
+            share=_share(worst),
+            of="overlap" if worst.overlap is not None else reference(worst.ceiling),
+            beside=[
+                Share(who=cell.who, share=_share(cell))
+                for cell in beside
+                if cell.case == worst.case and cell is not worst and cell.fraction is not None
+            ],
+        )
+
+
+def _share(cell: Cell) -> float:
+    """The overlap, or the fraction of what it is held against."""
+    return cell.overlap.hidden.value if cell.overlap is not None else cell.fraction or 0.0

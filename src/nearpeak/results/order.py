@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which order results are told, and what of them is told first."""
+
+from collections.abc import Callable
+
+from nearpeak.results.names import bare
+from nearpeak.results.results import Headline, Results
+from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import CEILING, Curve, Place, Who
+
+
+def contenders(results: Results) -> list[Who]:
+    """All who were to be measured, also those of which nothing but failures is known."""
+    found = [Who(info.name, given.name) for info in results.libraries for given in info.settings]
+    found += [cell.who for cell in results.cells]
+    found += [failed.who for failed in results.failures if failed.who != CEILING]
+    return list(dict.fromkeys(found))
+
+
+def no_mpi(results: Results) -> set[str]:
+    """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
+    return {info.name for info in results.libraries if not info.mpi}
+
+
+def places(results: Results) -> list[Place]:
+    """All places, those with MPI cells first."""
+    measured = [cell.place for cell in results.cells]
+    described = [path.place for path in results.paths]
+    others = [point.place for point in results.ceilings]
+    with_cells = set(measured)
+    found = dict.fromkeys(described + measured + others)
+    return sorted(found, key=lambda place: place not in with_cells)
+
+
+def curves(results: Results) -> list[Curve]:
+    """All curves of MPI; the first one of a figure and its buffers is the default one.
+
+    Results keep the order of the plan, which puts each benchmark's default axes first.
+    """
+    found = dict.fromkeys(cell.case.curve for cell in results.cells)
+    return sorted(found, key=ranking(results))
+
+
+def first_sheet(results: Results) -> list[Curve]:
+    """The curves of the first tables and of the charts of each path: those that are held against a
+    measured ceiling; of a study without any, all of them. Families have the others."""
+    held = {one.name for one in results.benchmarks if one.ceiling == "measured"}
+    found = curves(results)
+    return [curve for curve in found if curve.benchmark in held] or found
+
+
+def figures(results: Results) -> list[str]:
+    """What the first tables tell of MPI, in their order."""
+    return list(dict.fromkeys(curve.figure for curve in first_sheet(results)))
+
+
+def ranking(results: Results) -> Callable[[Curve], int]:
+    """Says where a curve stands in tables; what no benchmark measures comes last."""
+    order: dict[tuple[str, str], int] = {}
+    for benchmark in sorted(results.benchmarks, key=lambda one: one.place):
+        for metric in benchmark.metrics:
+            order.setdefault((benchmark.name, metric.name), len(order))
+    return lambda curve: order.get((curve.benchmark, curve.metric), len(order))
+
+
+def default_curves(results: Results) -> list[Curve]:
+    """The default curve of each figure and buffers; one that stages only where no other is."""
+    found = curves(results)
+    first: dict[tuple[str, str], Curve] = {}
+    for curve in sorted(found, key=lambda curve: staging(curve.axes) is not None):
+        first.setdefault((curve.figure, curve.buffers), curve)
+    return sorted(first.values(), key=found.index)
+
+
+def headlines(results: Results) -> list[list[Headline]]:
+    """The headlines that are told first: of each path with one kind of buffers those of the default
+    curves of the first sheet."""
+    first = set(first_sheet(results))
+    defaults = [curve for curve in default_curves(results) if curve in first]
+    known = {(one.place, bare(one.case)): one for one in results.headlines}
+    found = [
+        [
+            known[place, bare(curve)]
+            for curve in defaults
+            if curve.buffers == buffers and (place, bare(curve)) in known
+        ]
+        for place in places(results)
+        for buffers in dict.fromkeys(curve.buffers for curve in defaults)
+    ]
+    return [group for group in found if group]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studies of all pairs: a matrix for each kind of pair and benchmark, and which pair is slowest."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from nearpeak.arrays import Floats
+from nearpeak.observations.observed import Block
+from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.results import (
+    CeilingPoint,
+    Cell,
+    PairFigure,
+    PairMatrix,
+    PairSource,
+    Results,
+)
+from nearpeak.statistics import ordered
+from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+
+Pair = tuple[str, ...]  # the names of both ends
+
+
+@dataclass(frozen=True)
+class Source:
+    """The values of one contender, or of the ceiling, in one matrix."""
+
+    who: Who  # CEILING for that of a ceiling
+    values: dict[Pair, float]
+    better: str
+    blocks: dict[Pair, dict[Block, float]]  # what each block measured
+
+    @property
+    def middle(self) -> float:
+        """Of the median pair."""
+        return median(self.values.values())
+
+    def fraction(self, pair: Pair) -> float:
+        """How near a pair is to the median pair; below 1 is worse, whatever is better."""
+        value = self.values[pair]
+        return self.middle / value if self.better == "lower" else value / self.middle
+
+    @property
+    def slowest(self) -> Pair:
+        """The pair with the least fraction."""
+        return min(self.values, key=self.fraction)
+
+    def behind(self, columns: list[Block]) -> tuple[Pair, Floats]:
+        """The slowest pair of the blocks that give the order (statistics/ordered.py), and how far
+        it lies behind the next slower one in each of these blocks.
+
+        Logarithms, above 0 where no other pair is as slow; nan where a pair lacks the block.
+        """
+        table = [[self.blocks.get(p, {}).get(b, math.nan) for b in columns] for p in self.values]
+        rows = np.log(np.array(table, dtype=float).reshape(len(table), len(columns)))
+        rows = rows if self.better == "lower" else -rows
+        first = rows[:, : ordered.ordering(len(columns))]
+        slowest = int(np.argmax(np.nan_to_num(np.median(first, axis=1), nan=-math.inf)))
+        others = np.delete(rows, slowest, axis=0)
+        if not len(others):
+            return self.slowest, np.full(len(columns), math.nan)
+        return list(self.values)[slowest], np.asarray(rows[slowest] - others.max(axis=0))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One benchmark between all pairs, at the largest size that was measured."""
+
+    place: Place  # one of them
+    case: Case
+    unit: str
+    sources: list[Source]
+
+
+def find(results: Results) -> list[PairMatrix]:
+    """A matrix for each kind of pair, figure and buffers, at the largest size that was measured.
+
+    A contender stands there with the first curve that the benchmark does not stage. Whether a
+    slowest pair is slower than each of the others is asked of all matrices of a study together.
+    """
+    return judged(_matrices(results))
+
+
+def judged(matrices: list[Matrix]) -> list[PairMatrix]:
+    """The same, with what is known of the slowest pair of each source."""
+    sources = [source for matrix in matrices for source in matrix.sources]
+    columns = sorted({b for one in sources for values in one.blocks.values() for b in values})
+    asked = [source.behind(columns) for source in sources]
+    rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
+    sure = {
+        id(source): bool(above) and pair == source.slowest
+        for source, (pair, _), above in zip(sources, asked, ordered.surely_above(rows), strict=True)
+    }
+    return [
+        PairMatrix(
+            kind=one.place.kind,
+            symmetric=len(set(one.place.ends)) == 1,
+            case=one.case,
+            unit=one.unit,
+            sources=[_told(source, sure[id(source)]) for source in one.sources],
+        )
+        for one in matrices
+    ]
+
+
+def _told(source: Source, sure: bool) -> PairSource:
+    return PairSource(
+        who=source.who,
+        figures=[
+            PairFigure(pair=pair, value=value, fraction=source.fraction(pair))
+            for pair, value in source.values.items()
+        ],
+        median=source.middle,
+        slowest=source.slowest,
+        fraction=source.fraction(source.slowest),
+        sure=sure,
+    )
+
+
+def _matrices(results: Results) -> list[Matrix]:
+    cells: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)  # kind, figure, buffers
+    first: dict[tuple[str, str], Curve] = {}
+    for cell in results.cells:
+        if not cell.place.pair or not cell.median or staging(cell.case.axes) is not None:
+            continue
+        curve = cell.case.curve
+        if first.setdefault((curve.figure, curve.buffers), curve) == curve:
+            cells[cell.place.kind, curve.figure, curve.buffers].append(cell)
+    points: dict[tuple[str, str, str], list[CeilingPoint]] = defaultdict(list)
+    held: dict[tuple[str, str], Curve] = {}
+    for point in results.ceilings:
+        if not point.place.pair or point.value <= 0 or point.fact or point.kind != "measured":
+            continue
+        curve = point.case.curve
+        if held.setdefault((curve.figure, curve.buffers), curve) == curve:
+            points[point.place.kind, curve.figure, curve.buffers].append(point)
+    places = dict.fromkeys(path.place for path in results.paths if path.pair)
+    ceilings = Ceilings(results.ceilings)
+    found = [_of_cells(owned, places, ceilings) for owned in cells.values()]
+    return found + [_of_ceilings(limits) for key, limits in points.items() if key not in cells]
+
+
+def _of_cells(cells: list[Cell], places: Iterable[Place], ceilings: Ceilings) -> Matrix:
+    at = cells[0].case.curve.at(max(cell.case.x for cell in cells))
+    kind, better = cells[0].place.kind, cells[0].better
+    limits = [ceilings.of(place, at) for place in places if place.kind == kind]
+    owners: dict[Who, dict[Pair, float]] = defaultdict(dict)
+    blocks: dict[Who, dict[Pair, dict[Block, float]]] = defaultdict(dict)
+    for point in limits:
+        if point is not None and point.value > 0:
+            owners[CEILING][point.place.pair] = point.value
+            blocks[CEILING][point.place.pair] = point.by_block
+    for cell in cells:
+        if cell.case.x == at.x and cell.median:
+            owners[cell.who][cell.place.pair] = cell.median
+            blocks[cell.who][cell.place.pair] = cell.by_block
+    return Matrix(
+        place=cells[0].place,
+        case=at,
+        unit=cells[0].unit,
+        sources=[Source(who, values, better, blocks[who]) for who, values in owners.items()],
+    )
+
+
+def _of_ceilings(points: list[CeilingPoint]) -> Matrix:
+    """Where no library was measured."""
+    one = max(points, key=lambda point: point.case.x)
+    here = [point for point in points if point.case.x == one.case.x]
+    values = {point.place.pair: point.value for point in here}
+    blocks = {point.place.pair: point.by_block for point in here}
+    return Matrix(
+        place=one.place,
+        case=one.case,
+        unit=one.unit,
+        sources=[Source(CEILING, values, one.better, blocks)],
+    )

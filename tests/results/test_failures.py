@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches that failed alike are of one kind."""
+
+from nearpeak.results.failures import kinds
+from nearpeak.results.results import EndedIn, Failure
+from nearpeak.terms.identity import Place, Who
+
+
+def failure(launch: int, cause: str, **other: object) -> Failure:
+    fields: dict[str, object] = {
+        "who": Who("mpich"),
+        "place": Place(path="host-host same-numa"),
+        "benchmarks": ["latency"],
+        "status": "crashed",
+        "message": f"of launch {launch}",
+        **other,
+    }
+    return Failure(launch=launch, session=0, cause=cause, command="by hand", log=None, **fields)  # type: ignore[arg-type]
+
+
+def test_causes_that_differ_in_numbers_are_alike() -> None:
+    (one,) = kinds(
+        [
+            failure(3, "pid 17 at 0x7ffe"),
+            failure(5, "pid 4 at 0xabc", benchmarks=["bw", "latency"]),
+            failure(9, "pid 8 at 0x1", given_up_after=3),
+        ]
+    )
+    assert (one.first, one.launches) == (3, [3, 5, 9])
+    assert [each.benchmark for each in one.ended_in] == ["latency", "bw"]
+    assert (one.message, one.cause, one.given_up_after) == ("of launch 3", "pid 17 at 0x7ffe", 3)
+
+
+def test_others_are_not() -> None:
+    found = kinds(
+        [
+            failure(1, "SIGSEGV"),
+            failure(2, "SIGABRT"),
+            failure(3, "SIGSEGV", who=Who("intel")),
+            failure(4, "SIGSEGV", place=Place(path="gpu-gpu nvlink")),
+            failure(5, "SIGSEGV", status="hung"),
+        ]
+    )
+    assert [one.launches for one in found] == [[1], [2], [3], [4], [5]]
+
+
+def test_one_without_a_cause_is_of_those_that_measured_the_same() -> None:
+    found = kinds(
+        [
+            failure(1, ""),
+            failure(2, "SIGABRT"),
+            failure(3, "SIGABRT"),
+            failure(4, "SIGSEGV"),
+            failure(5, "", who=Who("intel")),
+            failure(6, "", benchmarks=["bw"]),
+        ]
+    )
+    assert [(one.first, one.launches) for one in found] == [
+        (2, [1, 2, 3]),
+        (4, [4]),
+        (5, [5]),
+        (6, [6]),
+    ]
+
+
+def test_the_case_that_it_ended_in_is_known() -> None:
+    (one,) = kinds([failure(1, "a", x=8), failure(2, "a", x=8), failure(3, "a", x=0)])
+    assert one.ended_in == [EndedIn(benchmark="latency", x=8), EndedIn(benchmark="latency")]
