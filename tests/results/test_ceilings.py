@@ -299,7 +299,7 @@ def test_another_method_may_win_by_the_other_answer(make_study: MakeStudy) -> No
     study = make_study()
     paced(study, [9, 9, 9, 0, 0, 9])
     for block in range(6):
-        study.ceiling(block, {("latency", "steady", 8): 1.8})
+        study.ceiling(block, {("latency", "steady", 8): 1.8}, adapter="mlx5_0")
     (point,) = study.results().ceilings
     assert (point.method, point.value) == ("steady", 1.8)
     assert point.otherwise == [[1.0, 1.0, 1.0, 2.0, 2.0, 1.0]]
