@@ -10,8 +10,8 @@
 #include "app/halo_transfer.hpp"
 #include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/staging.hpp"
 #include "payload/numbers.hpp"
 
 namespace nearpeak {

@@ -12,8 +12,8 @@
 #include "app/particles.hpp"
 #include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/staging.hpp"
 
 namespace nearpeak {
 namespace {

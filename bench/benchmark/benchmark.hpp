@@ -85,7 +85,7 @@ struct BenchmarkInfo {
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)
   bool usual = false;     // measured when nothing is asked for
   bool threads = false;   // calls MPI from several threads, which must be said when it begins
-  bool staged = false;    // its messages may be staged, as those over a transport (mpi/staging.hpp)
+  bool staged = false;    // its messages may be staged, as those over a transport (mpi/methods.hpp)
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 

@@ -7,8 +7,8 @@
 
 #include "benchmark/check_memory.hpp"
 #include "benchmark/slots.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/staging.hpp"
 #include "sampling/clock.hpp"
 
 namespace nearpeak {

@@ -2,10 +2,10 @@
 #include "mpi/pt2pt/fan.hpp"
 
 #include "benchmark/check_memory.hpp"
-#include "mpi/persistent.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/pt2pt/lanes.hpp"
-#include "mpi/staging.hpp"
 #include "pt2pt/windows.hpp"
+#include "transport/mpi/persistent.hpp"
 
 namespace nearpeak {
 namespace {

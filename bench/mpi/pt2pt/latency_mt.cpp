@@ -6,11 +6,11 @@
 // awake another one, which falls in step with the other rank: waking is no part of the time.
 #include <numeric>
 
-#include "mpi/direct.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/crew.hpp"
 #include "pt2pt/ping_pong.hpp"
+#include "transport/mpi/direct.hpp"
 
 namespace nearpeak {
 namespace {

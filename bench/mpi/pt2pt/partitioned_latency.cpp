@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pong between two ranks with messages in parts. An iteration is one round trip.
 #include "mpi/mpi_group.hpp"
-#include "mpi/partitioned.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/ping_pong.hpp"
+#include "transport/mpi/partitioned.hpp"
 
 namespace nearpeak {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "tests/native/host/spoiled.hpp"
+#include "tests/transport/host/spoiled.hpp"
 
 using namespace nearpeak;
 

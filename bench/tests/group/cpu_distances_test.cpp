@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 
 using namespace nearpeak;
 

@@ -12,7 +12,7 @@
 #include "options/options.hpp"
 #include "tests/accel/fake.hpp"
 #include "tests/accel/readable.hpp"
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 
 using namespace nearpeak;
 

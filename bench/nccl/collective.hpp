@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all collective operations of NCCL have in common. An operation is a class of a few lines, as
+// those of MPI (collective/collective.hpp), with
+//   void call(const Communicator& comm, void* out, void* in) const
+// whose buffers are null where they have no bytes; where the rank sends in place, `out` lies in
+// `in`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benchmark/addends.hpp"
+#include "collective/layout.hpp"
+#include "transport/nccl/communicator.hpp"
+
+namespace nearpeak::nccl {
+
+template <class Operation>
+class CaseOf final : public CollectiveCase {
+ public:
+  CaseOf(const CaseContext& context, Operation operation)
+      : CollectiveCase(context, operation.places(), operation.contents()),
+        operation_(std::move(operation)),
+        comm_(communicator_of(context.group)),
+        enqueued_(context.axis("calls") == "enqueued") {}
+
+  std::vector<double> values(const Times& times) const override {
+    return {times.us / static_cast<double>(enqueued_ ? kEnqueued : 1)};
+  }
+  void begin_round(std::uint64_t round, Part part) override {
+    CollectiveCase::begin_round(round, part);
+    operations_ = enqueued_ && round == 0 ? kEnqueued : 1;
+  }
+  void run(std::uint64_t n) override {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      for (int each = 0; each < operations_; ++each) call(next_slot());
+      comm_.synchronize();
+    }
+  }
+
+ private:
+  static constexpr int kEnqueued = 20;  // as nccl-tests has it without -n
+
+  void call(std::size_t slot) const {
+    void* const to = in(slot);
+    operation_.call(comm_, in_place() ? static_cast<char*>(to) + *in_place() : out(slot), to);
+  }
+
+  const Operation operation_;
+  const Communicator& comm_;
+  const bool enqueued_;
+  int operations_ = 1;  // of an iteration
+};
+
+inline Axis calls_axis() {
+  return {"calls",
+          {"blocking", "enqueued"},
+          "every operation waited for, as a blocking call of MPI is; 20 in the stream before it is "
+          "waited for, as in nccl-tests, and the time of one"};
+}
+
+template <class Operation>
+Benchmark collective(BenchmarkInfo info, std::vector<Axis> axes = {}) {
+  axes.insert(axes.begin(), calls_axis());
+  return collective_benchmark(
+      std::move(info), std::move(axes), [](const CaseContext& context) -> std::unique_ptr<Case> {
+        return std::make_unique<CaseOf<Operation>>(context, Operation(context));
+      });
+}
+
+// The numbers of a reduction with what NCCL calls their type. Throws Unfit where it lacks it.
+struct Elements : Addends {
+  explicit Elements(const CaseContext& context);
+  DataType nccl;
+};
+using Reduction = Summing<Elements>;
+
+Axis type_axis();
+
+inline void* at(void* buffer, std::size_t offset) { return static_cast<char*>(buffer) + offset; }
+
+// The parts of an operation that NCCL has no function for. All of them in one group.
+inline void send(const Communicator& comm, const void* from, std::size_t bytes, int peer) {
+  comm.call("ncclSend", comm.api().ncclSend, from, bytes, kInt8, peer);
+}
+inline void receive(const Communicator& comm, void* to, std::size_t bytes, int peer) {
+  comm.call("ncclRecv", comm.api().ncclRecv, to, bytes, kInt8, peer);
+}
+
+}  // namespace nearpeak::nccl

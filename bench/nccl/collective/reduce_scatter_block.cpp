@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nccl/collective.hpp"
+
+namespace nearpeak::nccl {
+namespace {
+
+class ReduceScatterBlock final : public Reduction {
+ public:
+  using Reduction::Reduction;
+  Places places() const { return {.out_bytes = all_bytes(), .in_bytes = bytes()}; }
+  std::unique_ptr<Contents> contents() const {
+    return sums(context(), elements().type,
+                {.count = elements().count * static_cast<std::size_t>(ranks()),
+                 .first = elements().count * static_cast<std::size_t>(rank()),
+                 .received = elements().count,
+                 .ranks = ranks()});
+  }
+
+  void call(const Communicator& comm, void* out, void* in) const {
+    comm.call("ncclReduceScatter", comm.api().ncclReduceScatter, out, in, elements().count,
+              elements().nccl, kSum);
+  }
+};
+
+const Register entry(collective<ReduceScatterBlock>(
+    {.name = "reduce_scatter_block",
+     .summary = "time until every rank has the sums of its block, of which each rank has one for "
+                "every rank: ncclReduceScatter",
+     .smallest = 4,
+     .traffic = Traffic{.once = -1, .times_ranks = 1}},
+    {type_axis()}));
+
+}  // namespace
+}  // namespace nearpeak::nccl
