@@ -8,7 +8,6 @@
 #include "app/exchange.hpp"
 #include "app/halo_cells.hpp"
 #include "app/halo_transfer.hpp"
-#include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
 #include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
@@ -101,7 +100,7 @@ class Halo final : public Case {
         messages_(messages_of(context, block_)),
         pack_(context.axis("pack")),
         packed_bytes_(pack_ == kByMpi ? messages_.size() : 0),
-        clock_(phase_names(pack_)),
+        phases_(packs(pack_) ? Phases({"pack", "communicate", "unpack"}) : Phases()),
         round_bytes_(bytes_of(context, block_)) {
     check_axes(context, type_.bytes);
     make_types();
@@ -111,8 +110,7 @@ class Halo final : public Case {
     connect(context);
   }
 
-  std::vector<std::string> phases() const override { return clock_.names(); }
-  const std::vector<double>& phases_ns() const override { return clock_.ns(); }
+  const Phases& phases() const override { return phases_; }
   std::optional<Work> work() const override {
     Work work;
     for (const HaloMessage& message : messages_)
@@ -136,7 +134,7 @@ class Halo final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    clock_.clear();
+    phases_.clear();
     for (std::uint64_t i = 0; i < n; ++i) iterate();
   }
 
@@ -154,10 +152,6 @@ class Halo final : public Case {
  private:
   bool packs() const { return packs(pack_); }
   static bool packs(const std::string& pack) { return pack != kDirect && pack != kMock; }
-  static std::vector<std::string> phase_names(const std::string& pack) {
-    if (!packs(pack)) return {};
-    return {"pack", "communicate", "unpack"};
-  }
 
   void make_types() {
     if (pack_ != kDirect && pack_ != kByMpi) return;
@@ -227,18 +221,18 @@ class Halo final : public Case {
   }
 
   void iterate() {
-    clock_.start();
+    phases_.start();
     pack();
-    clock_.lap(kPack);
+    phases_.lap(kPack);
     if (staged_) {
       staged_->begin();
       staged_->finish();
     } else {
       transfer_->run();
     }
-    clock_.lap(kCommunicate);
+    phases_.lap(kCommunicate);
     unpack();
-    clock_.lap(kUnpack);
+    phases_.lap(kUnpack);
   }
 
   void pack() {
@@ -308,7 +302,7 @@ class Halo final : public Case {
   std::unique_ptr<HaloCells> cells_;
   std::unique_ptr<HaloTransfer> transfer_;
   std::unique_ptr<Exchange> staged_;
-  PhaseClock clock_;
+  Phases phases_;
   const std::size_t round_bytes_;
 };
 

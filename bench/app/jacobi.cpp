@@ -56,8 +56,8 @@ Iterations::Iterations(const CaseContext& context)
       tile_(own_tile(context, type_.bytes)),
       overlaps_(context.axis("overlap") == "yes"),
       on_device_(nearpeak::on_device(context.kind)),
-      clock_({overlaps_ && on_device_ ? kExposedCompute : "compute", "pack", "communicate",
-              "unpack", "norm"}) {
+      phases_({overlaps_ && on_device_ ? kExposedCompute : "compute", "pack", "communicate",
+               "unpack", "norm"}) {
   on_every_rank(group_, [&] { relaxation_ = make_relaxation(context, tile_, type_.name); });
   std::vector<Link> links;
   for (const Side side : kSides)
@@ -68,34 +68,34 @@ Iterations::Iterations(const CaseContext& context)
 
 std::optional<double> Iterations::iterate(bool summed) {
   std::optional<double> sum;
-  clock_.start();
+  phases_.start();
   relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
   relaxation_->finish_first();
-  clock_.lap(kCompute);
+  phases_.lap(kCompute);
   relaxation_->pack();
-  clock_.lap(kPack);
+  phases_.lap(kPack);
   exchange_->begin();
-  clock_.lap(kCommunicate);
+  phases_.lap(kCommunicate);
   if (overlaps_) relaxation_->compute_inside();
-  clock_.lap(kCompute);
+  phases_.lap(kCompute);
   exchange_->finish();
-  clock_.lap(kCommunicate);
+  phases_.lap(kCommunicate);
   relaxation_->unpack();
-  clock_.lap(kUnpack);
+  phases_.lap(kUnpack);
   if (summed) {
     const double mine = relaxation_->sum();
-    if (overlaps_) clock_.lap(kCompute);  // on a device it is of the cells inside, too
+    if (overlaps_) phases_.lap(kCompute);  // on a device it is of the cells inside, too
     sum = group_.total(mine);
   }
-  clock_.lap(kNorm);
+  phases_.lap(kNorm);
   relaxation_->turn();
   return sum;
 }
 
 void Iterations::finish() {
-  clock_.start();
+  phases_.start();
   relaxation_->finish();
-  clock_.lap(kCompute);
+  phases_.lap(kCompute);
 }
 
 }  // namespace nearpeak

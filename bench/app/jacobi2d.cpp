@@ -19,8 +19,7 @@ class Jacobi final : public Case {
         iterations_(context),
         plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
 
-  std::vector<std::string> phases() const override { return iterations_.clock().names(); }
-  const std::vector<double>& phases_ns() const override { return iterations_.clock().ns(); }
+  const Phases& phases() const override { return iterations_.phases(); }
   std::optional<Work> work() const override {
     const Tile& tile = iterations_.tile();
     Work work{.copied_bytes = tile.rows * tile.columns * iterations_.type().bytes};
@@ -52,8 +51,6 @@ class Jacobi final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    // Whether a step reads what neighbours sent after the one before, only a second one shows.
-    if (field_.round != 0) n = 2;
     iterations_.clear();
     for (std::uint64_t i = 0; i < n; ++i) {
       const bool summed = norm_every_ != 0 && done_++ % norm_every_ == 0;
@@ -64,6 +61,8 @@ class Jacobi final : public Case {
     }
     iterations_.finish();
   }
+  // Whether a step reads what neighbours sent after the one before, only a second one shows.
+  void run_round(std::uint64_t) override { run(2); }
 
   std::optional<Mismatch> wrong(std::uint64_t, Part) const override {
     const auto found = iterations_.cells().find_wrong(field_);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "app/particles.hpp"
-#include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
 #include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
@@ -265,8 +264,7 @@ class Migrate final : public Case {
     partners_->expect(std::move(expected));
   }
 
-  std::vector<std::string> phases() const override { return clock_.names(); }
-  const std::vector<double>& phases_ns() const override { return clock_.ns(); }
+  const Phases& phases() const override { return phases_; }
   std::optional<Work> work() const override {
     Work work{.announced_bytes = sizeof(int)};
     std::vector<std::uint64_t> leaving(by_rank_ ? static_cast<std::size_t>(group_.size())
@@ -296,7 +294,7 @@ class Migrate final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    clock_.clear();
+    phases_.clear();
     for (std::uint64_t i = 0; i < n; ++i) step();
   }
 
@@ -330,16 +328,16 @@ class Migrate final : public Case {
   }
 
   void step() {
-    clock_.start();
+    phases_.start();
     const auto leaving = particles_->find_leaving(motion_.shift(step_));
-    clock_.lap(kCount);
+    phases_.lap(kCount);
     particles_->pack(partners_->order());
-    clock_.lap(kPack);
+    phases_.lap(kPack);
     const std::uint64_t come = exchange(leaving);
-    clock_.lap(kCommunicate);
+    phases_.lap(kCommunicate);
     const std::uint64_t gone = std::accumulate(leaving.begin(), leaving.end(), std::uint64_t{0});
     particles_->unpack(std::min(come, gone));
-    clock_.lap(kUnpack);
+    phases_.lap(kUnpack);
     ++step_;
   }
 
@@ -386,7 +384,7 @@ class Migrate final : public Case {
   std::optional<SlotBuffer> staged_in_;
   bool by_rank_ = false;  // partners are ranks, not directions
   std::unique_ptr<Partners> partners_;
-  PhaseClock clock_{{"count", "pack", "communicate", "unpack"}};
+  Phases phases_{{"count", "pack", "communicate", "unpack"}};
   std::uint64_t first_step_ = 0;
   std::uint64_t step_ = 0;
 };

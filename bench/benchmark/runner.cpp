@@ -24,6 +24,17 @@ struct Told {
   Mismatch where;
 };
 
+Measurement per_operation(Measurement measurement, std::uint64_t operations) {
+  const auto divide = [operations](std::vector<double>& series) {
+    for (double& us : series) us /= static_cast<double>(operations);
+  };
+  divide(measurement.samples_us);
+  for (auto* const all : {&measurement.phases_us, &measurement.shortest_phases_us,
+                          &measurement.mean_phases_us, &measurement.ranks_us})
+    for (auto& series : *all) divide(series);
+  return measurement;
+}
+
 // With the messages of the rank that sends most bytes, for which the others wait; of what each rank
 // moves in its memory the mean. Collective.
 std::optional<Work> work_of(const Case& made, Group& group) {
@@ -160,7 +171,7 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
     const Part part = round < rounds ? before : last;
     made.begin_round(round, part);
     group_.barrier();
-    made.run(1);
+    made.run_round(round);
     if (auto wrong = verify(made, round, part)) return wrong;
   }
   return std::nullopt;
@@ -207,7 +218,8 @@ void Runner::record(const std::vector<CaseResult>& results) {
 // One for each metric; on the leader. Collective.
 std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const CaseContext& context,
                                            const Case& made, const Method* method,
-                                           const Measurement& measurement) const {
+                                           const Measurement& of_iterations) const {
+  const Measurement measurement = per_operation(of_iterations, made.operations());
   std::vector<CaseResult> results;
   const auto work = work_of(made, group_);
   if (!group_.leads()) return results;
@@ -229,7 +241,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.samples = values_of(measurement.samples_us, metric);
     for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
     result.measurement = measurement;
-    result.phases = made.phases();
+    result.phases = made.phases().names();
     result.work = work;
     result.window = made.window();
     result.offset = context.offset;

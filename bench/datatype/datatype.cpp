@@ -251,16 +251,12 @@ class DatatypeCase final : public Case {
         out_(context.memory, extent_, slots_, context.offset),
         in_(context.memory, extent_, slots_, context.offset),
         road_(road()),
-        phases_ns_(road_->packs() ? 3 : 0) {}
+        phases_(road_->packs() ? Phases({"pack", "communicate", "unpack"}) : Phases()) {}
 
   std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
   std::uint64_t cycle() const override { return slots_; }
   std::size_t round_bytes() const override { return extent_; }
-  std::vector<std::string> phases() const override {
-    if (!road_->packs()) return {};
-    return {"pack", "communicate", "unpack"};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  const Phases& phases() const override { return phases_; }
 
   void begin_round(std::uint64_t round, Part) override {
     next_ = 0;
@@ -284,8 +280,9 @@ class DatatypeCase final : public Case {
     for (std::uint64_t i = 0; i + 1 < n; ++i) round_trip([](int) {});
     std::array<std::int64_t, 4> moments{};
     round_trip([&](int which) { moments[which] = now_ns(); });
-    for (std::size_t i = 0; i < phases_ns_.size(); ++i)
-      phases_ns_[i] = static_cast<double>(n) * static_cast<double>(moments[i + 1] - moments[i]);
+    phases_.clear();
+    for (std::size_t i = 0; i < phases_.count(); ++i)
+      phases_.add(i, static_cast<double>(n) * static_cast<double>(moments[i + 1] - moments[i]));
   }
 
  private:
@@ -355,7 +352,7 @@ class DatatypeCase final : public Case {
   SlotBuffer out_;
   SlotBuffer in_;
   const std::unique_ptr<Road> road_;
-  std::vector<double> phases_ns_;
+  Phases phases_;
   std::size_t next_ = 0;
   std::size_t used_ = 0;  // slots, since the round began
 };

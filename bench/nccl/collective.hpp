@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "benchmark/addends.hpp"
+#include "benchmark/calls.hpp"
 #include "collective/layout.hpp"
 #include "transport/nccl/communicator.hpp"
 
@@ -23,25 +24,21 @@ class CaseOf final : public CollectiveCase {
       : CollectiveCase(context, operation.places(), operation.contents()),
         operation_(std::move(operation)),
         comm_(communicator_of(context.group)),
-        enqueued_(context.axis("calls") == "enqueued") {}
+        operations_(context.axis(kCalls) == "enqueued" ? kEnqueued : 1) {}
 
-  std::vector<double> values(const Times& times) const override {
-    return {times.us / static_cast<double>(enqueued_ ? kEnqueued : 1)};
-  }
-  void begin_round(std::uint64_t round, Part part) override {
-    CollectiveCase::begin_round(round, part);
-    operations_ = enqueued_ && round == 0 ? kEnqueued : 1;
-  }
+  std::uint64_t operations() const override { return operations_; }
   void run(std::uint64_t n) override {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      for (int each = 0; each < operations_; ++each) call(next_slot());
-      comm_.synchronize();
-    }
+    for (std::uint64_t i = 0; i < n; ++i) batch(operations_);
   }
+  void run_round(std::uint64_t) override { batch(1); }
 
  private:
-  static constexpr int kEnqueued = 20;  // as nccl-tests has it without -n
+  static constexpr std::uint64_t kEnqueued = 20;  // as nccl-tests has it without -n
 
+  void batch(std::uint64_t operations) {
+    for (std::uint64_t i = 0; i < operations; ++i) call(next_slot());
+    comm_.synchronize();
+  }
   void call(std::size_t slot) const {
     void* const to = in(slot);
     operation_.call(comm_, in_place() ? static_cast<char*>(to) + *in_place() : out(slot), to);
@@ -49,13 +46,12 @@ class CaseOf final : public CollectiveCase {
 
   const Operation operation_;
   const Communicator& comm_;
-  const bool enqueued_;
-  int operations_ = 1;  // of an iteration
+  const std::uint64_t operations_;  // of an iteration
 };
 
 inline Axis calls_axis() {
-  return {"calls",
-          {"blocking", "enqueued"},
+  return {kCalls,
+          {kBlocking, "enqueued"},
           "every operation waited for, as a blocking call of MPI is; 20 in the stream before it is "
           "waited for, as in nccl-tests, and the time of one"};
 }

@@ -20,13 +20,9 @@ Beside::Beside(const CaseContext& context) : group_(context.group) {
       group_.first_reason(computes_on_device(context) ? why_no_device_work(context) : "");
   if (!why.empty()) throw Unfit(why);
   on_every_rank(group_, [&] { computation_ = std::make_unique<Computation>(context); });
-  phases_ns_.resize(phases().size());
-}
-
-std::vector<std::string> Beside::phases() const {
   std::vector<std::string> names{"communicate", "compute", "both"};
   if (computation_->on_device()) names.insert(names.end(), {"device alone", "device beside"});
-  return names;
+  phases_ = Phases(std::move(names));
 }
 
 std::vector<double> Beside::values(const Times& times) const {
@@ -35,7 +31,6 @@ std::vector<double> Beside::values(const Times& times) const {
 }
 
 void Beside::run(std::uint64_t n, Communication& communication) {
-  if (round_ > 0) return verify(communication);
   if (state_ == State::kUnused) {  // a first use is that of the communication alone
     communication.begin();
     communication.finish();
@@ -43,16 +38,15 @@ void Beside::run(std::uint64_t n, Communication& communication) {
     return;
   }
   if (state_ == State::kUsed) fit(communication);
-  const std::size_t width = phases_ns_.size();
+  const std::size_t width = phases_.count();
   all_ns_.resize(n * width);
   for (std::uint64_t i = 0; i < n; ++i) measure(communication, &all_ns_[i * width]);
   reduce(n);
 }
 
-// One communication for each payload: beside computation, or alone, in turn.
-void Beside::verify(Communication& communication) {
+void Beside::run_round(std::uint64_t round, Communication& communication) {
   communication.begin();
-  if (round_ % 2 == 1) computation_->run(&communication);
+  if (round % 2 == 1) computation_->run(&communication);
   communication.finish();
 }
 
@@ -89,14 +83,14 @@ void Beside::measure(Communication& communication, double* ns) {
 }
 
 void Beside::reduce(std::uint64_t n) {
-  const std::size_t width = phases_ns_.size();
+  const std::size_t width = phases_.count();
   const std::vector<double> all = group_.gather(all_ns_);
-  std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+  phases_.clear();
   for (std::size_t place = 0; place < n * width; ++place) {
     double slowest = 0;
     for (std::size_t at = place; at < all.size(); at += n * width)
       slowest = std::max(slowest, all[at]);
-    phases_ns_[place % width] += slowest;
+    phases_.add(place % width, slowest);
   }
 }
 

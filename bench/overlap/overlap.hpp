@@ -17,16 +17,15 @@ class Beside {
   // Collective. Throws Unfit on all ranks where one cannot compute as it is to.
   explicit Beside(const CaseContext& context);
 
-  void begin_round(std::uint64_t round) { round_ = round; }
   void run(std::uint64_t n, Communication& communication);
+  // One communication for each payload: beside computation, or alone, in turn.
+  void run_round(std::uint64_t round, Communication& communication);
 
-  std::vector<std::string> phases() const;
-  const std::vector<double>& phases_ns() const { return phases_ns_; }
+  const Phases& phases() const { return phases_; }
   // Both at once over the longer of the two, which has its usual time.
   std::vector<double> values(const Times& times) const;
 
  private:
-  void verify(Communication& communication);
   void fit(Communication& communication);
   void measure(Communication& communication, double* ns);
   void reduce(std::uint64_t n);
@@ -34,9 +33,8 @@ class Beside {
   Group& group_;
   std::unique_ptr<Computation> computation_;
   enum class State { kUnused, kUsed, kFitted } state_ = State::kUnused;
-  std::uint64_t round_ = 0;
   std::vector<double> all_ns_;  // of each iteration, on this rank
-  std::vector<double> phases_ns_;
+  Phases phases_;
 };
 
 // A Base, made of what follows the first argument, that communicates beside computation. What it
@@ -48,14 +46,10 @@ class Overlapping : public Base, protected Communication {
   explicit Overlapping(std::unique_ptr<Beside> beside, Arguments&&... arguments)
       : Base(std::forward<Arguments>(arguments)...), beside_(std::move(beside)) {}
 
-  void begin_round(std::uint64_t round, Part part) override {
-    Base::begin_round(round, part);
-    beside_->begin_round(round);
-  }
   void run(std::uint64_t n) final { beside_->run(n, *this); }
+  void run_round(std::uint64_t round) final { beside_->run_round(round, *this); }
   std::vector<double> values(const Times& times) const final { return beside_->values(times); }
-  std::vector<std::string> phases() const final { return beside_->phases(); }
-  const std::vector<double>& phases_ns() const final { return beside_->phases_ns(); }
+  const Phases& phases() const final { return beside_->phases(); }
 
  private:
   const std::unique_ptr<Beside> beside_;

@@ -21,9 +21,8 @@ class MultipleLatencies final : public PingPong<T> {
   }
 
   void run(std::uint64_t n) override { PingPong<T>::run(n * trips_); }
-  std::vector<double> values(const Times& times) const override {
-    return {times.us / static_cast<double>(2 * trips_)};
-  }
+  std::uint64_t operations() const override { return trips_; }
+  std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
 
  private:
   const std::uint64_t trips_;  // in an iteration

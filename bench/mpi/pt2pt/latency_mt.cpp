@@ -62,15 +62,14 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
 
   double least_sample_ns() const override { return kSampleNs; }
 
-  void begin_round(std::uint64_t round, Part part) override {
-    Lanes::begin_round(round, part);
-    verifies_ = round > 0;
-    only_asked_ = true;
-  }
-
   void run(std::uint64_t n) override {
     crew_->run(n);
-    only_asked_ = verifies_;
+    only_asked_ = false;
+  }
+  // What is verified are single messages.
+  void run_round(std::uint64_t) override {
+    only_asked_ = true;
+    crew_->run(1);
   }
   std::optional<double> own_ns() const override {
     return std::accumulate(times_ns_.begin(), times_ns_.end(), 0.0) /
@@ -93,15 +92,12 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
     times_ns_[thread] = static_cast<double>(now_ns() - begin);
   }
 
-  // What is verified are single messages: none but those that were asked for. The first use is the
-  // first one.
   void untimed_trip(std::size_t thread) {
     if (!only_asked_) lanes()[thread]->run(1);
   }
 
   Device* const device_;
-  bool verifies_ = false;
-  bool only_asked_ = true;
+  bool only_asked_ = true;  // no untimed trips: a first use is the first one
   std::vector<double> times_ns_;
   std::unique_ptr<Crew> crew_;
 };

@@ -70,8 +70,9 @@ class Links final : public Case {
     }
   }
   std::size_t round_bytes() const override { return context_.bytes * arrivals_.size(); }
+  std::uint64_t operations() const override { return repeats_; }
   std::vector<double> values(const Times& times) const override {
-    return {static_cast<double>(context_.bytes * copies_ * repeats_) / times.us / 1e3};
+    return {static_cast<double>(context_.bytes * copies_) / times.us / 1e3};
   }
 
   void begin_round(std::uint64_t round, Part part) override {
