@@ -29,8 +29,9 @@ Patch patch_of(const CaseContext& context, std::size_t side) {
 
 // Throws Unfit on all ranks.
 Patch own_patch(const CaseContext& context) {
-  check_memory(context, "the fields", cosmo::kHalo,
-               [&](std::size_t side) { return cosmo::bytes_of(patch_of(context, side)); });
+  check_memory(
+      context, cosmo::kHalo,
+      [&](std::size_t side) { return cosmo::bytes_of(patch_of(context, side)); }, "the fields");
   return patch_of(context, context.bytes);
 }
 

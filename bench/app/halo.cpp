@@ -74,8 +74,10 @@ HaloBlock own_block(const CaseContext& context, bool plane) {
     throw Unfit("the block has fewer cells along a side than the halo of radius " +
                 std::to_string(radius));
   const auto smallest = static_cast<std::size_t>(is_flat(context, plane) ? 2 * radius : radius);
-  check_memory(context, "the cells and messages", smallest,
-               [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); });
+  check_memory(
+      context, smallest,
+      [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); },
+      "the cells and messages");
   return block;
 }
 

@@ -35,9 +35,9 @@ Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
     return tile_of(grid, context.group.rank(), at.rows, at.columns);
   };
   const bool strong = context.axis("scaling") == "strong";
-  check_memory(context, "the cells",
-               strong ? static_cast<std::size_t>(std::max(grid.rows, grid.columns)) : 1,
-               [&](std::size_t side) { return relaxation_bytes(tile_at(side), cell_bytes); });
+  check_memory(
+      context, strong ? static_cast<std::size_t>(std::max(grid.rows, grid.columns)) : 1,
+      [&](std::size_t side) { return relaxation_bytes(tile_at(side), cell_bytes); }, "the cells");
   return tile_at(context.bytes);
 }
 

@@ -235,9 +235,12 @@ Motion motion_of(const CaseContext& context) {
   const std::uint64_t moving = motion.room() * record_bytes_of(context);
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
-  check_memory(context, "the particles", 1, [&](std::size_t particles) {
-    return bytes_of(motion_at(particles), record_bytes_of(context));
-  });
+  check_memory(
+      context, 1,
+      [&](std::size_t particles) {
+        return bytes_of(motion_at(particles), record_bytes_of(context));
+      },
+      "the particles");
   return motion;
 }
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "benchmark/check_memory.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -286,6 +288,7 @@ std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark,
     return tried;
   }
   const Messages messages = benchmark.messages(context);
+  check_memory(context, {.all = Slots::bytes(messages)});
   on_every_rank(group_, [&] {
     tried->slots.emplace(messages, context.memory, context.memory, context.offset);
     tried->transport = context.methods(context, messages, tried->slots->both()).front().make();
@@ -307,6 +310,7 @@ std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds) {
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context, Memory& out,
                       Memory& in) {
   const Messages messages = benchmark.messages(context);
+  check_memory(context, {.all = Slots::bytes(messages)});
   std::optional<Slots> slots;
   on_every_rank(group_, [&] { slots.emplace(messages, out, in, context.offset); });
   {

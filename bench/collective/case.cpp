@@ -35,7 +35,8 @@ std::size_t slots_of(const CaseContext& context, const Places& places) {
   const std::size_t slots = context.group.largest(slots_for_one(context, bytes));
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  check_memory(context, "the buffers", {needed, slots * needed, scratch_bytes(places)});
+  check_memory(context,
+               {.all = slots * needed, .scratch = scratch_bytes(places), .limited = needed});
   return slots;
 }
 

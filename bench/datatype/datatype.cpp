@@ -218,8 +218,7 @@ std::size_t slots_of(const CaseContext& context, std::size_t extent) {
   constexpr std::size_t kImages = 2;  // while what has arrived is looked at
   const std::size_t staged = staging_device(context) != nullptr ? 2 : 0;
   const std::size_t stride = SlotBuffer::stride(extent);
-  const std::string why = why_not_in_host(context, 2 * slots * stride, (kImages + staged) * stride);
-  if (!why.empty()) throw Unfit(why);
+  check_memory(context, {.all = 2 * slots * stride, .scratch = (kImages + staged) * stride});
   return slots;
 }
 

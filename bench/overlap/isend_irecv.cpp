@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ranks that send to each other at once, beside computation.
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "overlap/overlap.hpp"
@@ -57,14 +58,8 @@ class Beginning final : private End<BothWays>, public Overlapping<PairCase<BothW
 };
 
 std::unique_ptr<Case> make(const CaseContext& context, std::unique_ptr<Beside> beside) {
-  const int rank = context.group.rank();
-  const Messages messages{.bytes = context.bytes,
-                          .window = 1,
-                          .slots = slots_for(context, 1),
-                          .sends = true,
-                          .receives = true,
-                          .rank = rank,
-                          .peer = 1 - rank};
+  const Messages messages = both_ways_messages(context, 1);
+  check_memory(context, {.all = Slots::bytes(messages)});
   return std::make_unique<Beginning>(std::move(beside), context, messages);
 }
 

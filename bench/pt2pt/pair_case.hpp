@@ -21,6 +21,18 @@ inline std::uint64_t times_by_many(std::size_t bytes) {
   return std::clamp<std::uint64_t>(kBytes / std::max<std::size_t>(bytes, 1), 1, kMost);
 }
 
+// Windows between two ranks, of which both send.
+inline Messages both_ways_messages(const CaseContext& context, std::uint64_t window) {
+  const int rank = context.group.rank();
+  return {.bytes = context.bytes,
+          .window = window,
+          .slots = slots_for(context, window),
+          .sends = true,
+          .receives = true,
+          .rank = rank,
+          .peer = 1 - rank};
+}
+
 // T is the transport: a final class where calls must cost nothing, else Transport itself.
 template <class T>
 class PairCase : public Case {

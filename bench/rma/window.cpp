@@ -55,17 +55,18 @@ bool share_a_host(MPI_Comm comm) {
 
 bool is_librarys(const std::string& how) { return how == kAllocated || how == kShared; }
 
-std::string why_not(const CaseContext& context, std::size_t bytes, std::size_t scratch_bytes) {
+// Throws Unfit on all ranks.
+void check_window(const CaseContext& context) {
   const std::string& how = context.axis(kWin);
   const bool other = is_librarys(how) && context.kind != BufferKind::kHost;
-  const std::string why = context.group.first_reason(
+  std::string why = context.group.first_reason(
       other ? "the memory of a window that is " + how +
                   " is the library's own, on the host: give --buffers H, or --win created"
             : "");
-  if (!why.empty()) return why;
-  if (how == kShared && !context.group.everywhere(share_a_host(comm_of(context.group))))
-    return "ranks on several hosts share no memory: choose another --win";
-  return why_not_in_host(context, bytes, scratch_bytes);
+  if (why.empty() && how == kShared &&
+      !context.group.everywhere(share_a_host(comm_of(context.group))))
+    why = "ranks on several hosts share no memory: choose another --win";
+  if (!why.empty()) throw Unfit(why);
 }
 
 }  // namespace
@@ -93,9 +94,9 @@ Window::Window(const CaseContext& context, std::size_t bytes, std::size_t slots,
       how_(context.axis(kWin)),
       group_(context.group),
       peer_(1 - context.group.rank()) {
-  const std::string why = why_not(
-      context, SlotBuffer::stride(bytes) * slots + context.offset + also_bytes, scratch_bytes);
-  if (!why.empty()) throw Unfit(why);
+  check_window(context);
+  check_memory(context, {.all = SlotBuffer::stride(bytes) * slots + context.offset + also_bytes,
+                         .scratch = scratch_bytes});
   make(context, bytes, slots);
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Win_get_group(window_, &all);

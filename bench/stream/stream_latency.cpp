@@ -3,6 +3,7 @@
 // stream before they send; or enqueued, as in programs that give messages to the stream too: then
 // an iteration is a batch of round trips, one behind the other in the stream, and both ranks wait
 // for their stream once, behind the last. Beside it the same without the work, in the same launch.
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "overlap/computation.hpp"
 #include "pt2pt/pair_case.hpp"
@@ -140,14 +141,8 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
 };
 
 std::unique_ptr<Case> make(const CaseContext& context) {
-  const int rank = context.group.rank();
-  const Messages messages{.bytes = context.bytes,
-                          .window = 1,
-                          .slots = slots_for(context, 1),
-                          .sends = true,
-                          .receives = true,
-                          .rank = rank,
-                          .peer = 1 - rank};
+  const Messages messages = both_ways_messages(context, 1);
+  check_memory(context, {.all = Slots::bytes(messages)});
   return std::make_unique<StreamPingPong>(context, messages);
 }
 

@@ -104,14 +104,12 @@ std::unique_ptr<Case> make(const CaseContext& context, Fan fan) {
   const Messages messages = lane_messages(context, fan, kRoot);
   const int size = context.group.size();
   const std::size_t lanes = context.group.rank() == kRoot ? size - 1 : 1;
-  std::string why =
-      why_not_in_host(context, lanes * messages.slots * SlotBuffer::stride(context.bytes));
-  if (why.empty() && calls_are(context, kPersistent)) {
+  check_memory(context, {.all = lanes * Slots::bytes(messages)});
+  if (calls_are(context, kPersistent)) {
     Messages all = messages;
     all.slots *= static_cast<std::uint64_t>(size) - 1;
-    why = why_no_requests(all);
+    if (const std::string why = why_no_requests(all); !why.empty()) throw Unfit(why);
   }
-  if (!why.empty()) throw Unfit(why);
   return std::make_unique<FanCase>(context, fan);
 }
 

@@ -6,6 +6,7 @@
 // awake another one, which falls in step with the other rank: waking is no part of the time.
 #include <numeric>
 
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/crew.hpp"
@@ -118,8 +119,9 @@ std::unique_ptr<Case> make(const CaseContext& context) {
                                         : std::string("the library grants ") + text_of(level) +
                                               ", and several threads need MPI_THREAD_MULTIPLE");
   if (!why.empty()) throw Unfit(why);
-  return std::make_unique<ThreadsCase>(
-      context, ping_pong_messages(context, 1 - context.group.rank()), threads);
+  const Messages messages = ping_pong_messages(context, 1 - context.group.rank());
+  check_memory(context, {.all = static_cast<std::uint64_t>(threads) * Slots::bytes(messages)});
+  return std::make_unique<ThreadsCase>(context, messages, threads);
 }
 
 const Register entry(

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "benchmark/calls.hpp"
+#include "benchmark/check_memory.hpp"
 #include "benchmark/runner.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/methods.hpp"
@@ -159,6 +160,7 @@ Subject find(const std::string& name, bool host) {
   return {{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
            .make =
                [&operation](const CaseContext& context) {
+                 check_memory(context, {.all = 2 * SlotBuffer::stride(context.bytes)});
                  return std::make_unique<OperationCase>(context, operation);
                }},
           {{}}};

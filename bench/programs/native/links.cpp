@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "benchmark/check_memory.hpp"
 #include "programs/native/mode.hpp"
 #include "programs/native/process.hpp"
 
@@ -43,6 +44,11 @@ class Links final : public Case {
       : context_(context),
         repeats_(std::clamp<std::uint64_t>(kInFlight / context.bytes, 1, context.window)) {
     const Group& group = context.group;
+    const std::size_t stride = SlotBuffer::stride(context.bytes);
+    const std::uint64_t from_peers =
+        traffic.peers ? static_cast<std::uint64_t>(group.size()) - 1 : 0;
+    check_memory(context, {.all = (1 + from_peers + (traffic.down ? 1 : 0)) * stride,
+                           .scratch = ((traffic.down ? 1 : 0) + (traffic.up ? 1 : 0)) * stride});
     std::vector<IpcHandle> handles;
     on_every_rank(context.group, [&] { make_buffers(traffic, handles); });
     if (traffic.peers) {
