@@ -60,8 +60,8 @@ std::uint64_t bytes_of(const CaseContext& context, const HaloBlock& block) {
   const std::string& pack = context.axis("pack");
   std::vector<std::size_t> messages;
   if (pack != kDirect)
-    for (const HaloMessage& one : messages_of(context, block))
-      messages.push_back(static_cast<std::size_t>(one.cells) * cell_bytes);
+    for (const HaloMessage& message : messages_of(context, block))
+      messages.push_back(static_cast<std::size_t>(message.cells) * cell_bytes);
   const auto cells = static_cast<std::uint64_t>(block.cells_of_all()) * cell_bytes;
   return (pack == kMock ? 0 : cells) + 2 * MessageBuffers::bytes_of_all(messages);
 }
@@ -216,7 +216,7 @@ class Halo final : public Case {
           {message.peer < rank ? message.other : i, Link{message.peer, &packed_->out[i], &in}});
     }
     std::sort(ordered.begin(), ordered.end(),
-              [](const auto& one, const auto& other) { return one.first < other.first; });
+              [](const auto& link, const auto& other) { return link.first < other.first; });
     std::vector<Link> links;
     for (const auto& [_, link] : ordered) links.push_back(link);
     staged_ = std::make_unique<Exchange>(context, links);

@@ -16,7 +16,7 @@ Grid grid_of(const CaseContext& context) {
   return context.axis("tiles") == "rows" ? Grid{ranks, 1} : near_square(ranks);
 }
 
-Whole whole_at(const CaseContext& context, std::size_t side) {
+Domain domain_at(const CaseContext& context, std::size_t side) {
   const Grid grid = grid_of(context);
   if (context.axis("scaling") == "strong") return {side, side};
   return {side * static_cast<std::uint64_t>(grid.rows),
@@ -25,13 +25,13 @@ Whole whole_at(const CaseContext& context, std::size_t side) {
 
 // Throws Unfit on all ranks.
 Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
-  const Whole whole = whole_of(context);
+  const Domain domain = domain_of(context);
   const Grid grid = grid_of(context);
-  if (whole.rows < static_cast<std::uint64_t>(grid.rows) ||
-      whole.columns < static_cast<std::uint64_t>(grid.columns))
+  if (domain.rows < static_cast<std::uint64_t>(grid.rows) ||
+      domain.columns < static_cast<std::uint64_t>(grid.columns))
     throw Unfit("there are fewer rows or columns of cells than of ranks");
   const auto tile_at = [&](std::size_t side) {
-    const Whole at = whole_at(context, side);
+    const Domain at = domain_at(context, side);
     return tile_of(grid, context.group.rank(), at.rows, at.columns);
   };
   const bool strong = context.axis("scaling") == "strong";
@@ -43,7 +43,7 @@ Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
 
 }  // namespace
 
-Whole whole_of(const CaseContext& context) { return whole_at(context, context.bytes); }
+Domain domain_of(const CaseContext& context) { return domain_at(context, context.bytes); }
 
 std::uint64_t norm_every(const CaseContext& context) {
   const std::string& text = context.axis("norm");

@@ -12,14 +12,14 @@
 
 namespace nearpeak {
 
-// Rows and columns of the whole.
-struct Whole {
+// Rows and columns of the domain.
+struct Domain {
   std::uint64_t rows;
   std::uint64_t columns;
   double cells() const { return static_cast<double>(rows) * static_cast<double>(columns); }
 };
 // As the axes ask.
-Whole whole_of(const CaseContext& context);
+Domain domain_of(const CaseContext& context);
 
 // After how many iterations the norm is taken; 0: never.
 std::uint64_t norm_every(const CaseContext& context);

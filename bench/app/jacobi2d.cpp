@@ -14,10 +14,10 @@ constexpr double kUnwaitedNs = 1e6;
 class Jacobi final : public Case {
  public:
   explicit Jacobi(const CaseContext& context)
-      : whole_(whole_of(context)),
+      : domain_(domain_of(context)),
         norm_every_(norm_every(context)),
         iterations_(context),
-        plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
+        plane_(Field::plane(domain_.rows, domain_.columns, iterations_.type().exact)) {}
 
   const Phases& phases() const override { return iterations_.phases(); }
   std::optional<Work> work() const override {
@@ -29,7 +29,7 @@ class Jacobi final : public Case {
     return work;
   }
   std::vector<double> values(const Times& times) const override {
-    return {times.us, whole_.cells() / times.us / 1e3};
+    return {times.us, domain_.cells() / times.us / 1e3};
   }
 
   std::size_t round_bytes() const override {
@@ -94,7 +94,7 @@ class Jacobi final : public Case {
     return static_cast<unsigned>(static_cast<std::int64_t>(16 * value) & 0xFF);
   }
 
-  const Whole whole_;
+  const Domain domain_;
   const std::uint64_t norm_every_;
   Iterations iterations_;
   const Field plane_;

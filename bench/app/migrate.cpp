@@ -37,9 +37,9 @@ class Partners {
         out_(static_cast<std::size_t>(partners)),
         in_(static_cast<std::size_t>(partners)) {
     std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int one, int other) {
-      return partner_of[static_cast<std::size_t>(one)] <
-             partner_of[static_cast<std::size_t>(other)];
+    std::stable_sort(order_.begin(), order_.end(), [&](int first, int second) {
+      return partner_of[static_cast<std::size_t>(first)] <
+             partner_of[static_cast<std::size_t>(second)];
     });
   }
   virtual ~Partners() = default;
@@ -85,8 +85,8 @@ class Partners {
   // Numbers below 0 are more than any room.
   bool has_room() const {
     return std::accumulate(in_.counts.begin(), in_.counts.end(), std::uint64_t{0},
-                           [](std::uint64_t all, int one) {
-                             return all + static_cast<std::uint32_t>(one);
+                           [](std::uint64_t all, int count) {
+                             return all + static_cast<std::uint32_t>(count);
                            }) <= room_;
   }
   std::uint64_t place(Side& side) const {

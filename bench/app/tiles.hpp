@@ -43,7 +43,7 @@ struct Tile {
   std::uint64_t cells() const { return rows * columns; }
   bool alone() const {
     return std::none_of(neighbours.begin(), neighbours.end(),
-                        [](const auto& one) { return !!one; });
+                        [](const auto& neighbour) { return !!neighbour; });
   }
   // Cells along a side.
   std::uint64_t length(Side side) const { return side == kUp || side == kDown ? columns : rows; }

@@ -74,8 +74,9 @@ const std::vector<Benchmark>& benchmarks() { return registry(); }
 
 const Benchmark* benchmark_named(const std::string& name) {
   const auto& all = benchmarks();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Benchmark& one) { return one.info.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Benchmark& benchmark) {
+    return benchmark.info.name == name;
+  });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kMeasured = 2;  // nor are more methods than these
 constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a round: it takes no time
 
 // A mismatch as it is told to other ranks.
-struct Told {
+struct RankMismatch {
   int wrong;
   Mismatch where;
 };
@@ -130,7 +130,7 @@ void Runner::skip(const CaseName& name, const std::string& reason) {
 }
 
 std::optional<WrongData> Runner::first_wrong(const std::optional<Mismatch>& mine) {
-  const auto all = group_.gather(Told{mine ? 1 : 0, mine.value_or(Mismatch{})});
+  const auto all = group_.gather(RankMismatch{mine ? 1 : 0, mine.value_or(Mismatch{})});
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].wrong != 0) return WrongData{static_cast<int>(rank), all[rank].where};
   return std::nullopt;
@@ -451,11 +451,11 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
   }
   if (measured.empty() && !contest() && !why.empty()) throw Unfit(why);
   if (measured.empty() || !group_.leads()) return;
-  const auto best =
-      std::min_element(measured.begin(), measured.end(), [](const Trial& one, const Trial& other) {
-        return median(one.results.front().measurement.samples_us) <
-               median(other.results.front().measurement.samples_us);
-      });
+  const auto best = std::min_element(measured.begin(), measured.end(),
+                                     [](const Trial& trial, const Trial& other) {
+                                       return median(trial.results.front().measurement.samples_us) <
+                                              median(other.results.front().measurement.samples_us);
+                                     });
   record(best->results);
 }
 

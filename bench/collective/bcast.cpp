@@ -4,10 +4,10 @@
 namespace nearpeak {
 namespace {
 
-class Bcast final : public Operation {
+class Bcast final : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = is_root() ? bytes() : 0, .in_bytes = is_root() ? 0 : bytes()};
   }
   std::unique_ptr<Contents> contents() const {

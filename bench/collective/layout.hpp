@@ -11,9 +11,9 @@
 
 namespace nearpeak {
 
-class Operation {
+class CollectiveOperation {
  public:
-  explicit Operation(const CaseContext& context) : context_(context) {}
+  explicit CollectiveOperation(const CaseContext& context) : context_(context) {}
   Group& group() const { return context_.group; }
 
  protected:
@@ -49,10 +49,10 @@ class Operation {
 };
 
 // The blocks of all ranks, to the root.
-class ToRoot : public Operation {
+class ToRoot : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = bytes(),
             .in_bytes = is_root() ? all_bytes() : 0,
             .in_place = is_root() ? in_place_at(place_of(rank())) : std::nullopt};
@@ -65,10 +65,10 @@ class ToRoot : public Operation {
 };
 
 // The root's blocks, one to each rank. In place the root's own stays where it is.
-class FromRoot : public Operation {
+class FromRoot : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = is_root() ? all_bytes() : 0, .in_bytes = receives() ? bytes() : 0};
   }
   std::unique_ptr<Contents> contents() const {
@@ -82,10 +82,10 @@ class FromRoot : public Operation {
 };
 
 // The blocks of all ranks, to every rank.
-class ToAll : public Operation {
+class ToAll : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {
         .out_bytes = bytes(), .in_bytes = all_bytes(), .in_place = in_place_at(place_of(rank()))};
   }
@@ -95,10 +95,10 @@ class ToAll : public Operation {
 };
 
 // A block of every rank for every rank.
-class AllToAll : public Operation {
+class AllToAll : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = all_bytes(),
             .in_bytes = all_bytes(),
             .in_place = in_place_at(0),
@@ -113,10 +113,10 @@ class AllToAll : public Operation {
 // Sums of numbers: of as many as each rank has, to every rank. `Elements`: Addends with what the
 // library calls their type.
 template <class Elements>
-class Summing : public Operation {
+class Summing : public CollectiveOperation {
  public:
-  explicit Summing(const CaseContext& context) : Operation(context), elements_(context) {}
-  Places places() const {
+  explicit Summing(const CaseContext& context) : CollectiveOperation(context), elements_(context) {}
+  CollectiveBuffers buffers() const {
     return {
         .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
   }

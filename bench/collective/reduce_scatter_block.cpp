@@ -7,7 +7,7 @@ namespace {
 class ReduceScatterBlock final : public Reduction {
  public:
   using Reduction::Reduction;
-  Places places() const {
+  CollectiveBuffers buffers() const {
     return {.out_bytes = all_bytes(),
             .in_bytes = bytes(),
             .in_place = in_place_at(0),

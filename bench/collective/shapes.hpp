@@ -37,10 +37,10 @@ struct Counts {
 
 // Ranks in a ring that is closed, each with one neighbour on either side: the one before, then the
 // one behind, as MPI_Cart_create has them (MPI 4, section 8.6).
-class InRing : public Operation {
+class InRing : public CollectiveOperation {
  public:
   // Collective.
-  explicit InRing(const CaseContext& context) : Operation(context) {
+  explicit InRing(const CaseContext& context) : CollectiveOperation(context) {
     MPI_Comm made = MPI_COMM_NULL;
     const int size = ranks();
     const int closed = 1;
@@ -66,7 +66,9 @@ inline MPI_Comm comm_of(const InRing& ring) { return ring.comm(); }
 class ToNeighbours : public InRing {
  public:
   using InRing::InRing;
-  Places places() const { return {.out_bytes = bytes(), .in_bytes = kNeighbours * bytes()}; }
+  CollectiveBuffers buffers() const {
+    return {.out_bytes = bytes(), .in_bytes = kNeighbours * bytes()};
+  }
   std::unique_ptr<Contents> contents() const {
     return blocks(context(), bytes(), {block_of(before()), block_of(behind())});
   }
@@ -78,7 +80,7 @@ class ToNeighbours : public InRing {
 class NeighbourToNeighbour : public InRing {
  public:
   using InRing::InRing;
-  Places places() const {
+  CollectiveBuffers buffers() const {
     return {.out_bytes = kNeighbours * bytes(), .in_bytes = kNeighbours * bytes()};
   }
   std::unique_ptr<Contents> contents() const {

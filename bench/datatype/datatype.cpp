@@ -26,12 +26,12 @@ constexpr std::uint64_t kOutGaps = 1;
 constexpr std::uint64_t kInGaps = 2;
 
 // A datatype that is ready to be used.
-class Committed {
+class CommittedType {
  public:
-  explicit Committed(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
-  ~Committed() { MPI_Type_free(&type_); }
-  Committed(const Committed&) = delete;
-  Committed& operator=(const Committed&) = delete;
+  explicit CommittedType(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
+  ~CommittedType() { MPI_Type_free(&type_); }
+  CommittedType(const CommittedType&) = delete;
+  CommittedType& operator=(const CommittedType&) = delete;
   MPI_Datatype get() const { return type_; }
 
  private:
@@ -72,9 +72,9 @@ class Staged {
 };
 
 // How a message comes out of a buffer to the peer, and from there into one.
-class Road {
+class PackMethod {
  public:
-  virtual ~Road() = default;
+  virtual ~PackMethod() = default;
   virtual bool packs() const { return true; }
   virtual void pack(const char* data) = 0;
   virtual void send(const char* data) = 0;
@@ -82,7 +82,7 @@ class Road {
   virtual void unpack(char* data) = 0;
 };
 
-class Direct final : public Road {
+class Direct final : public PackMethod {
  public:
   Direct(const CaseContext& context, int peer, MPI_Datatype type, std::size_t extent)
       : comm_(comm_of(context.group)),
@@ -110,7 +110,7 @@ class Direct final : public Road {
   Staged to_;
 };
 
-class ByMpi final : public Road {
+class ByMpi final : public PackMethod {
  public:
   ByMpi(const CaseContext& context, int peer, MPI_Datatype type, std::size_t extent)
       : comm_(comm_of(context.group)),
@@ -157,7 +157,7 @@ class ByMpi final : public Road {
   SlotBuffer in_;
 };
 
-class ByKernel final : public Road {
+class ByKernel final : public PackMethod {
  public:
   ByKernel(const CaseContext& context, int peer, const std::vector<Piece>& pieces)
       : comm_(comm_of(context.group)),
@@ -249,8 +249,8 @@ class DatatypeCase final : public Case {
         writes_(context.axis(kTouch) == "sender"),
         out_(context.memory, extent_, slots_, context.offset),
         in_(context.memory, extent_, slots_, context.offset),
-        road_(road()),
-        phases_(road_->packs() ? Phases({"pack", "communicate", "unpack"}) : Phases()) {}
+        pack_(pack_method()),
+        phases_(pack_->packs() ? Phases({"pack", "communicate", "unpack"}) : Phases()) {}
 
   std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
   std::uint64_t cycle() const override { return slots_; }
@@ -287,7 +287,7 @@ class DatatypeCase final : public Case {
  private:
   template <class Tell>
   void round_trip(Tell tell) {
-    Road& by = *road_;
+    PackMethod& by = *pack_;
     char* const in = in_.slot(next_);
     if (context_.group.leads()) {
       const char* const out = outgoing();
@@ -334,7 +334,7 @@ class DatatypeCase final : public Case {
   }
   std::uint64_t seed_of(int sender) const { return payload_seed(sender, bytes_of(pieces_)); }
 
-  std::unique_ptr<Road> road() const {
+  std::unique_ptr<PackMethod> pack_method() const {
     const std::string& way = context_.axis(kPack);
     if (way == kByMpi) return std::make_unique<ByMpi>(context_, peer_, type_.get(), extent_);
     if (way == kByKernel) return std::make_unique<ByKernel>(context_, peer_, pieces_);
@@ -343,14 +343,14 @@ class DatatypeCase final : public Case {
 
   const CaseContext context_;
   const int peer_;
-  const Committed type_;
+  const CommittedType type_;
   const std::vector<Piece> pieces_;
   const std::size_t extent_;
   const std::size_t slots_;
   const bool writes_;
   SlotBuffer out_;
   SlotBuffer in_;
-  const std::unique_ptr<Road> road_;
+  const std::unique_ptr<PackMethod> pack_;
   Phases phases_;
   std::size_t next_ = 0;
   std::size_t used_ = 0;  // slots, since the round began

@@ -18,10 +18,10 @@
 namespace nearpeak::nccl {
 
 template <class Operation>
-class CaseOf final : public CollectiveCase {
+class NcclCollective final : public CollectiveCase {
  public:
-  CaseOf(const CaseContext& context, Operation operation)
-      : CollectiveCase(context, operation.places(), operation.contents()),
+  NcclCollective(const CaseContext& context, Operation operation)
+      : CollectiveCase(context, operation.buffers(), operation.contents()),
         operation_(std::move(operation)),
         comm_(communicator_of(context.group)),
         operations_(context.axis(kCalls) == "enqueued" ? kEnqueued : 1) {}
@@ -61,7 +61,7 @@ Benchmark collective(BenchmarkInfo info, std::vector<Axis> axes = {}) {
   axes.insert(axes.begin(), calls_axis());
   return collective_benchmark(
       std::move(info), std::move(axes), [](const CaseContext& context) -> std::unique_ptr<Case> {
-        return std::make_unique<CaseOf<Operation>>(context, Operation(context));
+        return std::make_unique<NcclCollective<Operation>>(context, Operation(context));
       });
 }
 

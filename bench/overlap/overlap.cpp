@@ -15,7 +15,7 @@ constexpr double kAlike = 1.25;  // times as long: near enough for both to hide 
 
 }  // namespace
 
-Beside::Beside(const CaseContext& context) : group_(context.group) {
+OverlapTimer::OverlapTimer(const CaseContext& context) : group_(context.group) {
   const std::string why =
       group_.first_reason(computes_on_device(context) ? why_no_device_work(context) : "");
   if (!why.empty()) throw Unfit(why);
@@ -25,12 +25,12 @@ Beside::Beside(const CaseContext& context) : group_(context.group) {
   phases_ = Phases(std::move(names));
 }
 
-std::vector<double> Beside::values(const Times& times) const {
+std::vector<double> OverlapTimer::values(const Times& times) const {
   const auto& typical = times.typical_phases_us;
   return {times.phases_us[kBoth] / std::max(typical[kCommunicate], typical[kCompute])};
 }
 
-void Beside::run(std::uint64_t n, Communication& communication) {
+void OverlapTimer::run(std::uint64_t n, Communication& communication) {
   if (state_ == State::kUnused) {  // a first use is that of the communication alone
     communication.begin();
     communication.finish();
@@ -44,14 +44,14 @@ void Beside::run(std::uint64_t n, Communication& communication) {
   reduce(n);
 }
 
-void Beside::run_round(std::uint64_t round, Communication& communication) {
+void OverlapTimer::run_round(std::uint64_t round, Communication& communication) {
   communication.begin();
   if (round % 2 == 1) computation_->run(&communication);
   communication.finish();
 }
 
 // What is communicated first may take much longer than later: so it is looked at again.
-void Beside::fit(Communication& communication) {
+void OverlapTimer::fit(Communication& communication) {
   const auto communicate = [&] {
     communication.begin();
     communication.finish();
@@ -66,7 +66,7 @@ void Beside::fit(Communication& communication) {
   state_ = State::kFitted;
 }
 
-void Beside::measure(Communication& communication, double* ns) {
+void OverlapTimer::measure(Communication& communication, double* ns) {
   const bool on_device = computation_->on_device();
   ns[kCommunicate] = timed_ns(group_, [&] {
     communication.begin();
@@ -82,7 +82,7 @@ void Beside::measure(Communication& communication, double* ns) {
   if (on_device) ns[kDeviceBeside] = 1e3 * computation_->device_us();
 }
 
-void Beside::reduce(std::uint64_t n) {
+void OverlapTimer::reduce(std::uint64_t n) {
   const std::size_t width = phases_.count();
   const std::vector<double> all = group_.gather(all_ns_);
   phases_.clear();
@@ -96,7 +96,7 @@ void Beside::reduce(std::uint64_t n) {
 
 Benchmark overlap_benchmark(
     const std::string& name, const BenchmarkInfo& alone, std::vector<Axis> axes,
-    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<Beside>)> make) {
+    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<OverlapTimer>)> make) {
   axes.push_back(compute_axis());
   axes.push_back(tests_axis());
   return {.info = {.name = name,
@@ -112,7 +112,7 @@ Benchmark overlap_benchmark(
                    .moves = {.ways = 4},
                    .bound = 1},
           .make = [make = std::move(make)](const CaseContext& context) {
-            return make(context, std::make_unique<Beside>(context));
+            return make(context, std::make_unique<OverlapTimer>(context));
           }};
 }
 

@@ -12,10 +12,10 @@
 namespace nearpeak {
 
 // Times the three; phases and values are as Case has them. A time is that of the slowest rank.
-class Beside {
+class OverlapTimer {
  public:
   // Collective. Throws Unfit on all ranks where one cannot compute as it is to.
-  explicit Beside(const CaseContext& context);
+  explicit OverlapTimer(const CaseContext& context);
 
   void run(std::uint64_t n, Communication& communication);
   // One communication for each payload: beside computation, or alone, in turn.
@@ -43,22 +43,22 @@ template <class Base>
 class Overlapping : public Base, protected Communication {
  public:
   template <class... Arguments>
-  explicit Overlapping(std::unique_ptr<Beside> beside, Arguments&&... arguments)
-      : Base(std::forward<Arguments>(arguments)...), beside_(std::move(beside)) {}
+  explicit Overlapping(std::unique_ptr<OverlapTimer> timer, Arguments&&... arguments)
+      : Base(std::forward<Arguments>(arguments)...), timer_(std::move(timer)) {}
 
-  void run(std::uint64_t n) final { beside_->run(n, *this); }
-  void run_round(std::uint64_t round) final { beside_->run_round(round, *this); }
-  std::vector<double> values(const Times& times) const final { return beside_->values(times); }
-  const Phases& phases() const final { return beside_->phases(); }
+  void run(std::uint64_t n) final { timer_->run(n, *this); }
+  void run_round(std::uint64_t round) final { timer_->run_round(round, *this); }
+  std::vector<double> values(const Times& times) const final { return timer_->values(times); }
+  const Phases& phases() const final { return timer_->phases(); }
 
  private:
-  const std::unique_ptr<Beside> beside_;
+  const std::unique_ptr<OverlapTimer> timer_;
 };
 
 // The benchmark `name`, of the family `overlap`: on as many ranks and of the same sizes
 // as what `alone` says, with these axes besides.
 Benchmark overlap_benchmark(
     const std::string& name, const BenchmarkInfo& alone, std::vector<Axis> axes,
-    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<Beside>)> make);
+    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<OverlapTimer>)> make);
 
 }  // namespace nearpeak

@@ -45,7 +45,7 @@ class BidirectionalBandwidth final : public PairCase<T> {
   const bool blocking_;
 };
 
-const Register entry(Over<BidirectionalBandwidth>::benchmark({
+const Register entry(OverTransport<BidirectionalBandwidth>::benchmark({
     .name = "bibw",
     .summary = "bandwidth of both directions together: a window of messages each way at once",
     .metrics = {{"bibw", "GB/s", "higher"}},

@@ -49,7 +49,7 @@ class Latency final : public PingPong<T> {
   Phases phases_;
 };
 
-const Register entry(Over<Latency>::benchmark({
+const Register entry(OverTransport<Latency>::benchmark({
     .name = "latency",
     .summary = "time of one message one way: half the round trip of a ping-pong",
     .metrics = {{"latency", "us", "lower"}},

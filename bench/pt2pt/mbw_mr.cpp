@@ -34,7 +34,7 @@ class MultiplePairs final : public OneWay<T> {
   const std::uint64_t windows_;  // in an iteration
 };
 
-const Register entry(Over<MultiplePairs>::benchmark({
+const Register entry(OverTransport<MultiplePairs>::benchmark({
     .name = "mbw_mr",
     .summary = "bandwidth and message rate of all pairs of ranks together, each one way",
     .metrics = {{"mbw", "GB/s", "higher"}, {"mr", "M/s", "higher"}},

@@ -28,7 +28,7 @@ class MultipleLatencies final : public PingPong<T> {
   const std::uint64_t trips_;  // in an iteration
 };
 
-const Register entry(Over<MultipleLatencies>::benchmark({
+const Register entry(OverTransport<MultipleLatencies>::benchmark({
     .name = "multi_lat",
     .summary = "time of one message one way while all pairs of ranks have a ping-pong each",
     .metrics = {{"multi_lat", "us", "lower"}},

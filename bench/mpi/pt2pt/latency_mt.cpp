@@ -28,10 +28,10 @@ class ThreadLane : public PingPong<DirectTransport> {
 class Comms {
  public:
   Comms(MPI_Comm comm, int count) : comms_(static_cast<std::size_t>(count), MPI_COMM_NULL) {
-    for (MPI_Comm& one : comms_) MPI_Comm_dup(comm, &one);
+    for (MPI_Comm& copy : comms_) MPI_Comm_dup(comm, &copy);
   }
   ~Comms() {
-    for (MPI_Comm& one : comms_) MPI_Comm_free(&one);
+    for (MPI_Comm& comm : comms_) MPI_Comm_free(&comm);
   }
   Comms(const Comms&) = delete;
   Comms& operator=(const Comms&) = delete;

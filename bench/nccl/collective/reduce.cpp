@@ -7,7 +7,7 @@ namespace {
 class Reduce final : public Reduction {
  public:
   using Reduction::Reduction;
-  Places places() const {
+  CollectiveBuffers buffers() const {
     return {.out_bytes = bytes(),
             .in_bytes = is_root() ? bytes() : 0,
             .in_place = is_root() ? in_place_at(0) : std::nullopt,

@@ -7,7 +7,7 @@ namespace {
 class ReduceScatterBlock final : public Reduction {
  public:
   using Reduction::Reduction;
-  Places places() const { return {.out_bytes = all_bytes(), .in_bytes = bytes()}; }
+  CollectiveBuffers buffers() const { return {.out_bytes = all_bytes(), .in_bytes = bytes()}; }
   std::unique_ptr<Contents> contents() const {
     return sums(context(), elements().type,
                 {.count = elements().count * static_cast<std::size_t>(ranks()),

@@ -122,8 +122,8 @@ void refuse_to_solve(CLI::App& command) {
           "--solve",
           [name = command.get_name()](const std::string&) {
             std::string those;
-            for (const Benchmark& one : benchmarks())
-              if (one.solve) those += (those.empty() ? "" : ", ") + one.info.name;
+            for (const Benchmark& benchmark : benchmarks())
+              if (benchmark.solve) those += (those.empty() ? "" : ", ") + benchmark.info.name;
             throw BadInput(name + " has nothing to solve: " + those + " has");
           })
       ->group("");  // not in --help
@@ -221,20 +221,20 @@ bool gives_some(const std::string& allocator, const Kinds& kinds) {
 }
 
 // Throws BadInput.
-std::vector<Trial> chosen_trials(const Given& given) {
+std::vector<ProbeTrial> chosen_trials(const Given& given) {
   if (given.probed.empty()) throw BadInput("probe needs --buffers, like --buffers D, or --cases");
   std::vector<Kinds> kinds;
   for (const std::string& buffers : given.probed) kinds.emplace_back(buffers);
   const std::vector<std::string> allocators = split(given.allocators);
-  for (const std::string& one : allocators)
+  for (const std::string& allocator : allocators)
     if (std::none_of(kinds.begin(), kinds.end(),
-                     [&](const Kinds& each) { return gives_some(one, each); }))
-      throw BadInput("the allocator '" + one + "' of --allocators has no such buffers: " +
+                     [&](const Kinds& each) { return gives_some(allocator, each); }))
+      throw BadInput("the allocator '" + allocator + "' of --allocators has no such buffers: " +
                      "nearpeak-mpi --describe lists the allocators");
   const auto operations = parse_operations(given.operations);
   const auto checks = parse_checks(given.checks);
   const auto sizes = parse_sizes(given.sizes);
-  std::vector<Trial> trials;
+  std::vector<ProbeTrial> trials;
   for (const Kinds& each : kinds)
     for (const std::string& allocator : allocators)
       for (const std::string& operation : operations)
@@ -246,10 +246,10 @@ std::vector<Trial> chosen_trials(const Given& given) {
 }
 
 // Throws BadInput.
-std::vector<Trial> read_trials(const std::string& name) {
+std::vector<ProbeTrial> read_trials(const std::string& name) {
   std::ifstream file(name);
   if (!file) throw BadInput("--cases " + name + " cannot be read: give a file");
-  std::vector<Trial> trials;
+  std::vector<ProbeTrial> trials;
   for (std::string line; std::getline(file, line);) {
     std::string buffers, allocator, operation, offset, check, sizes;
     std::istringstream words(line);
@@ -292,7 +292,7 @@ void check(Command& command, const Given& given) {
     if (!command.selected.empty())
       throw BadInput("probe measures nothing: give it a launch of its own");
     command.trials = given.cases.empty() ? chosen_trials(given) : read_trials(given.cases);
-    for (const Trial& trial : command.trials)
+    for (const ProbeTrial& trial : command.trials)
       if (command.kinds.empty() || command.kinds.back().text() != trial.kinds.text())
         command.kinds.push_back(trial.kinds);
   } else {
@@ -340,7 +340,7 @@ void Command::check_ranks(int ranks) const {
 
 bool Command::calls_from_threads() const {
   const bool all_tried =
-      !trials.empty() && std::all_of(trials.begin(), trials.end(), [](const Trial& each) {
+      !trials.empty() && std::all_of(trials.begin(), trials.end(), [](const ProbeTrial& each) {
         const Benchmark* const benchmark = benchmark_named(each.operation);
         return benchmark != nullptr && benchmark->info.threads;
       });

@@ -12,7 +12,7 @@
 namespace nearpeak {
 
 // One operation to be tried on one kind of buffers: a benchmark's, or one that has no benchmark.
-struct Trial {
+struct ProbeTrial {
   Kinds kinds;
   std::string operation;
   std::string allocator = kPlain;  // of the ranks with a kind that it gives
@@ -24,7 +24,7 @@ struct Trial {
 // A part of a command line: what is measured with the same buffers and options.
 struct Command {
   std::vector<Selected> selected;  // one after the other, or
-  std::vector<Trial> trials;       // in this order
+  std::vector<ProbeTrial> trials;  // in this order
   std::vector<Kinds> kinds;        // of all ranks' buffers: of `selected`, one
   std::vector<DeviceSpec> devices;
   bool reversed = false;   // the last rank is rank 0

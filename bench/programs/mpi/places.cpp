@@ -21,7 +21,7 @@ bool is_index(const std::string& asked) {
 }
 
 // One rank with the device that it asked for, by --devices or by its place on the host, and took.
-struct TakenDevice {
+struct DeviceOfRank {
   int rank;
   std::string host;
   std::string asked;
@@ -37,7 +37,7 @@ struct TakenDevice {
 
 // Throws BadInput. An index and a UUID may well name the same device, and where each rank sees a
 // device of its own alone, the first of each is another.
-void check_pair(const TakenDevice& a, const TakenDevice& b) {
+void check_pair(const DeviceOfRank& a, const DeviceOfRank& b) {
   if (a.host != b.host || is_index(a.asked) != is_index(b.asked)) return;
   if ((a.asked == b.asked) == (a.uuid == b.uuid)) return;
   if (a.uuid != b.uuid && a.by_place()) return;
@@ -50,16 +50,16 @@ void check_pair(const TakenDevice& a, const TakenDevice& b) {
 // Of the ranks of a host that took devices by their place, the one that is on a device with more of
 // them than there need be, or null: what they took for their place was none. With fewer ranks than
 // devices nobody shares.
-const TakenDevice* crowded(const std::vector<TakenDevice>& taken) {
-  for (const TakenDevice& one : taken) {
-    const auto beside = [&](const TakenDevice& other) {
-      return other.by_place() && other.host == one.host;
+const DeviceOfRank* crowded(const std::vector<DeviceOfRank>& taken) {
+  for (const DeviceOfRank& device : taken) {
+    const auto beside = [&](const DeviceOfRank& other) {
+      return other.by_place() && other.host == device.host;
     };
     const auto all = std::count_if(taken.begin(), taken.end(), beside);
-    const auto here = std::count_if(taken.begin(), taken.end(), [&](const TakenDevice& other) {
-      return beside(other) && other.uuid == one.uuid;
+    const auto here = std::count_if(taken.begin(), taken.end(), [&](const DeviceOfRank& other) {
+      return beside(other) && other.uuid == device.uuid;
     });
-    if (one.by_place() && here > (all + one.visible - 1) / one.visible) return &one;
+    if (device.by_place() && here > (all + device.visible - 1) / device.visible) return &device;
   }
   return nullptr;
 }
@@ -80,16 +80,16 @@ std::vector<std::string> gather_places(const DeviceChoice& devices, MpiGroup& gr
   const auto hosts = group.gather(place.host);
   const auto uuids = group.gather(place.device ? place.device->uuid : "");
   const auto visible = group.gather(devices.visible());
-  std::vector<TakenDevice> taken;
+  std::vector<DeviceOfRank> taken;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (asked[i].empty()) continue;
-    const TakenDevice next{static_cast<int>(i), hosts[i], asked[i], uuids[i], visible[i]};
-    for (const TakenDevice& other : taken) check_pair(other, next);
+    const DeviceOfRank next{static_cast<int>(i), hosts[i], asked[i], uuids[i], visible[i]};
+    for (const DeviceOfRank& other : taken) check_pair(other, next);
     taken.push_back(next);
   }
-  if (const TakenDevice* const one = crowded(taken))
-    throw BadInput("more ranks share a device than need to: " + one->text() + ", of " +
-                   std::to_string(one->visible) +
+  if (const DeviceOfRank* const device = crowded(taken))
+    throw BadInput("more ranks share a device than need to: " + device->text() + ", of " +
+                   std::to_string(device->visible) +
                    " devices, as the launcher does not tell the ranks of a host apart (" +
                    local_rank_variables() + "): name devices in --devices");
   return places;

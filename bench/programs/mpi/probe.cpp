@@ -156,7 +156,7 @@ Subject find(const std::string& name, bool host) {
   if (const Benchmark* const benchmark = benchmark_named(name)) return subject_of(*benchmark, host);
   const auto& all = operations();
   const ProbeOperation& operation = *std::find_if(
-      all.begin(), all.end(), [&](const ProbeOperation& one) { return one.info.name == name; });
+      all.begin(), all.end(), [&](const ProbeOperation& known) { return known.info.name == name; });
   return {{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
            .make =
                [&operation](const CaseContext& context) {
@@ -174,7 +174,7 @@ std::vector<std::string> known_operations() {
   return names;
 }
 
-std::string text_of(const Trial& trial) {
+std::string text_of(const ProbeTrial& trial) {
   std::string text = trial.kinds.text() + "  " + trial.operation;
   if (trial.allocator != kPlain) text += "  " + trial.allocator;
   if (trial.offset != 0) text += "  offset " + std::to_string(trial.offset);
@@ -183,10 +183,10 @@ std::string text_of(const Trial& trial) {
 }
 
 // One trial on this rank.
-class Attempt {
+class TrialRun {
  public:
-  Attempt(Runner& runner, const Command& command, const Trial& trial, const DeviceChoice& devices,
-          MpiGroup& group)
+  TrialRun(Runner& runner, const Command& command, const ProbeTrial& trial,
+           const DeviceChoice& devices, MpiGroup& group)
       : runner_(runner),
         trial_(trial),
         devices_(devices),
@@ -233,8 +233,8 @@ class Attempt {
  private:
   ProbeOutcome looked_at(const Axes& axes) {
     const std::size_t bytes = subject_.benchmark.info.sized ? kBufferBytes : 0;
-    if (trial_.check == kChurnCheck) return at_size(bytes, axes, &Attempt::churn);
-    if (trial_.check == kLeakCheck) return at_size(bytes, axes, &Attempt::leak);
+    if (trial_.check == kChurnCheck) return at_size(bytes, axes, &TrialRun::churn);
+    if (trial_.check == kLeakCheck) return at_size(bytes, axes, &TrialRun::leak);
     return data(axes);
   }
 
@@ -246,7 +246,7 @@ class Attempt {
     std::erase_if(sizes, [&](std::size_t size) { return !subject_.benchmark.info.has_size(size); });
     if (sizes.empty()) last.message = "of no size that was asked for";
     for (const std::size_t bytes : sizes) {
-      ProbeOutcome outcome = at_size(bytes, axes, &Attempt::once);
+      ProbeOutcome outcome = at_size(bytes, axes, &TrialRun::once);
       if (outcome.status != kOk && outcome.status != kNotTried) return outcome;
       good = good || outcome.status == kOk;
       if (outcome.status == kNotTried) {
@@ -260,7 +260,7 @@ class Attempt {
 
   // What is begun is written before, so that whoever finds that line as the last knows what
   // crashed.
-  ProbeOutcome at_size(std::size_t bytes, const Axes& axes, ProbeOutcome (Attempt::*action)()) {
+  ProbeOutcome at_size(std::size_t bytes, const Axes& axes, ProbeOutcome (TrialRun::*action)()) {
     size_ = bytes;
     axes_ = axes;
     begin();
@@ -402,7 +402,7 @@ class Attempt {
 
   Runner& runner_;
   Command command_;  // of this trial alone
-  const Trial& trial_;
+  const ProbeTrial& trial_;
   const DeviceChoice& devices_;
   MpiGroup& group_;
   const Subject subject_;
@@ -452,15 +452,15 @@ std::string probe_checks_text() {
 int probe(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = ""});
   runner.open(library_version(), gather_places(devices, group));
-  const Attempt* running = nullptr;
+  const TrialRun* running = nullptr;
   on_error(group.comm(), [&](const std::string& words) {
     if (running == nullptr || command.common.jsonl.empty()) return;
     RecordWriter own(command.common.jsonl);  // not the leader's, perhaps
     running->tell(own, {.status = "refused", .message = words, .size_bytes = running->size()});
   });
   int status = kGood;
-  for (const Trial& trial : command.trials) {
-    Attempt attempt(runner, command, trial, devices, group);
+  for (const ProbeTrial& trial : command.trials) {
+    TrialRun attempt(runner, command, trial, devices, group);
     running = &attempt;
     const ProbeOutcome outcome = attempt.run();
     running = nullptr;

@@ -77,7 +77,7 @@ class GpuProcess {
       place = RankDevice{info.uuid, info.name, info.pci};
     }
     open_records(runner, "gpu", place);
-    const Ground ground{
+    const RankSetup setup{
         .kind = kind_,
         .memory = device_ != nullptr ? device_->memory(kind_) : host_memory(),
         .device = device_,
@@ -85,7 +85,7 @@ class GpuProcess {
         .methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
           return methods(messages, buffers);
         }};
-    for_each_case(group_, options_.mode, ground, asked_,
+    for_each_case(group_, options_.mode, setup, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     Memory* const out = on_device(kind_) ? nullptr : &own().out;
                     Memory* const in = on_device(kind_) ? nullptr : &own().in;

@@ -245,16 +245,16 @@ class LinksMode final : public Mode {
     const DeviceInfo& info = taken.device->info();
     Runner runner(group, options_.common, options_.naming("D"));
     open_records(runner, "links", RankDevice{info.uuid, info.name, info.pci});
-    const Ground ground{.kind = BufferKind::kDevice,
-                        .memory = taken.device->memory(BufferKind::kDevice),
-                        .device = taken.device};
+    const RankSetup setup{.kind = BufferKind::kDevice,
+                          .memory = taken.device->memory(BufferKind::kDevice),
+                          .device = taken.device};
     for (const LinkTraffic& traffic : traffics()) {
       if (!wanted(options_.metrics, traffic.name)) continue;
       if (traffic.peers && group.size() == 1) continue;
       const Benchmark benchmark = benchmark_of(traffic);
       for (const std::size_t bytes : options_.common.ordered_sizes())
         if (bytes >= benchmark.info.smallest)
-          runner.run(benchmark, context_of(group, options_, ground, benchmark, bytes));
+          runner.run(benchmark, context_of(group, options_, setup, benchmark, bytes));
     }
     group.barrier();
     return runner.status();

@@ -381,10 +381,10 @@ class MemoryRun {
     }
     const auto best_of = [&](std::size_t least, std::size_t most) {
       const WayTrial* best = nullptr;
-      for (const WayTrial& one : all)
-        if (one.way->threads >= least && one.way->threads <= most &&
-            (best == nullptr || one.best_us() < best->best_us()))
-          best = &one;
+      for (const WayTrial& tried : all)
+        if (tried.way->threads >= least && tried.way->threads <= most &&
+            (best == nullptr || tried.best_us() < best->best_us()))
+          best = &tried;
       return best;
     };
     const auto name_of = [&](const Way& way) {
@@ -491,7 +491,7 @@ std::uint64_t last_level_bytes(const std::vector<int>& cpus, const std::string& 
   }
   if (caches.empty()) return std::uint64_t{32} << 20;
   return std::accumulate(caches.begin(), caches.end(), std::uint64_t{0},
-                         [](std::uint64_t all, const auto& one) { return all + one.second; });
+                         [](std::uint64_t all, const auto& entry) { return all + entry.second; });
 }
 
 std::size_t uncached_bytes(std::uint64_t cache_bytes, std::uint64_t available) {

@@ -160,19 +160,19 @@ void open_records(Runner& runner, const std::string& heading,
   runner.group().barrier();
 }
 
-CaseContext context_of(Group& group, const ModeOptions& options, const Ground& ground,
+CaseContext context_of(Group& group, const ModeOptions& options, const RankSetup& setup,
                        const Benchmark& benchmark, std::size_t bytes) {
   CaseContext context{.group = group,
-                      .kind = ground.kind,
-                      .memory = ground.memory,
-                      .device = ground.device,
+                      .kind = setup.kind,
+                      .memory = setup.memory,
+                      .device = setup.device,
                       .bytes = bytes,
                       .window = options.common.window_at(bytes),
                       .offset = 0,
-                      .cache_bytes = ground.cache_bytes.value_or(options.common.cache_bytes()),
+                      .cache_bytes = setup.cache_bytes.value_or(options.common.cache_bytes()),
                       .most_bytes = options.common.memory_limit,
                       .axes = {{kReuse, options.common.reuse}, {kTouch, options.common.touch}},
-                      .methods = ground.methods};
+                      .methods = setup.methods};
   for (const Axis& axis : benchmark.info.axes) context.axes[axis.name] = axis.default_of(true);
   return context;
 }
@@ -191,12 +191,12 @@ std::size_t most_slot_bytes(const ModeOptions& options, const std::vector<const 
   return most;
 }
 
-void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
+void for_each_case(Group& group, const ModeOptions& options, const RankSetup& setup,
                    const std::vector<const Benchmark*>& asked,
                    const std::function<void(const Benchmark&, const CaseContext&)>& measure) {
   for (const Benchmark* benchmark : asked)
     for (const std::size_t bytes : options.sizes_of(benchmark->info))
-      measure(*benchmark, context_of(group, options, ground, *benchmark, bytes));
+      measure(*benchmark, context_of(group, options, setup, *benchmark, bytes));
 }
 
 }  // namespace nearpeak

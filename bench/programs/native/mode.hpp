@@ -100,7 +100,7 @@ std::vector<Metric> transport_metrics();
 std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, int ranks);
 
 // Where the buffers of this rank are.
-struct Ground {
+struct RankSetup {
   BufferKind kind = BufferKind::kHost;
   Memory& memory = host_memory();
   Device* device = nullptr;
@@ -120,11 +120,11 @@ TakenDevice take_device(const std::string& text);
 void open_records(Runner& runner, const std::string& heading,
                   const std::optional<RankDevice>& device = std::nullopt);
 // Calls measure(benchmark, context) for every size of every benchmark. Collective.
-void for_each_case(Group& group, const ModeOptions& options, const Ground& ground,
+void for_each_case(Group& group, const ModeOptions& options, const RankSetup& setup,
                    const std::vector<const Benchmark*>& asked,
                    const std::function<void(const Benchmark&, const CaseContext&)>& measure);
 // As for_each_case() makes it.
-CaseContext context_of(Group& group, const ModeOptions& options, const Ground& ground,
+CaseContext context_of(Group& group, const ModeOptions& options, const RankSetup& setup,
                        const Benchmark& benchmark, std::size_t bytes);
 
 // Bytes that are at least taken for the slots of one end, in any of the cases.

@@ -30,11 +30,11 @@ class PairProcess {
     own().touch();
     Runner runner(group_, options_.common, options_.naming());
     open_records(runner, "pair");
-    Ground ground;
-    ground.methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
+    RankSetup setup;
+    setup.methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
       return methods(messages, buffers);
     };
-    for_each_case(group_, options_, ground, asked_,
+    for_each_case(group_, options_, setup, asked_,
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     runner.run(benchmark, context);
                   });

@@ -112,7 +112,7 @@ std::optional<Value> find_value(const std::string& output, std::size_t bytes,
       continue;
     }
     const auto column = std::find_if(columns.begin(), columns.end(),
-                                     [&](const Column& one) { return one.name == name; });
+                                     [&](const Column& each) { return each.name == name; });
     const auto index = static_cast<std::size_t>(column - columns.begin());
     const std::vector<double> row = numbers_of(line);  // remarks stand between header and row
     if (column == columns.end() || index >= row.size() || row[0] != static_cast<double>(bytes))
@@ -133,7 +133,7 @@ ChildProgram::ChildProgram(const std::vector<std::string>& arguments)
     throw std::runtime_error(std::string("no temporary file: ") + std::strerror(errno));
   std::vector<std::string> copies = arguments;
   std::vector<char*> pointers;
-  for (std::string& one : copies) pointers.push_back(one.data());
+  for (std::string& copy : copies) pointers.push_back(copy.data());
   pointers.push_back(nullptr);
   std::fflush(nullptr);
   const pid_t parent = getpid();

@@ -24,8 +24,8 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
   };
   Runner runner(group, options.common, options.naming());
   open_records(runner, "tcp");
-  Ground ground;
-  ground.methods = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
+  RankSetup setup;
+  setup.methods = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
     std::vector<Method> some;
     for (const TcpMethod& method : methods)
       if (method.applies(messages))
@@ -41,7 +41,7 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
                                                  : std::vector<std::string>{}});
     return some;
   };
-  for_each_case(group, options, ground, asked,
+  for_each_case(group, options, setup, asked,
                 [&](const Benchmark& benchmark, const CaseContext& context) {
                   runner.run(benchmark, context);
                 });

@@ -60,8 +60,8 @@ class Copied final : public CollectiveCase {
   const std::size_t bytes_;
 };
 
-struct One {
-  explicit One(std::size_t bytes)
+struct Rank {
+  explicit Rank(std::size_t bytes)
       : context{.group = alone,
                 .kind = BufferKind::kHost,
                 .memory = memory,
@@ -80,7 +80,7 @@ struct One {
 
 constexpr std::size_t kLarge = 3 * kPieceBytes + 4;  // with a gap behind it
 
-void check_every_byte_counts(const One& one, Copied& made) {
+void check_every_byte_counts(const Rank& rank, Copied& made) {
   for (const std::uint64_t round : {0, 1}) {
     made.begin_round(round, Part::kAll);
     made.run(1);
@@ -96,29 +96,29 @@ void check_every_byte_counts(const One& one, Copied& made) {
       CHECK(bad->whole == kLarge);
     }
   }
-  CHECK(one.memory.most <= kPieceBytes);
+  CHECK(rank.memory.most <= kPieceBytes);
 }
 
 }  // namespace
 
 TEST_CASE("large blocks are looked at piece by piece") {
-  const One one(kLarge);
+  const Rank rank(kLarge);
   const Block whole{.rank = 0, .whole = kLarge, .from = 0, .bytes = kLarge};
-  Copied made(one.context, blocks(one.context, kLarge, {whole}));
+  Copied made(rank.context, blocks(rank.context, kLarge, {whole}));
   CHECK(made.round_bytes() == 2 * kLarge);
-  check_every_byte_counts(one, made);
+  check_every_byte_counts(rank, made);
 }
 
 TEST_CASE("large sums are written and looked at piece by piece") {
-  const One one(kLarge);
+  const Rank rank(kLarge);
   constexpr std::size_t kCount = kLarge / sizeof(float);
-  Copied made(one.context, sums(one.context, number_type("float"),
-                                {.count = kCount, .first = 0, .received = kCount, .ranks = 1}));
-  check_every_byte_counts(one, made);
+  Copied made(rank.context, sums(rank.context, number_type("float"),
+                                 {.count = kCount, .first = 0, .received = kCount, .ranks = 1}));
+  check_every_byte_counts(rank, made);
 }
 
 TEST_CASE("what may be received in two ways is one of them from its first piece to its last") {
-  const One one(kLarge);
+  const Rank rank(kLarge);
   const Block whole{.rank = 0, .whole = kLarge, .from = 0, .bytes = kLarge};
   // The first half of one and the second half of the other.
   const Block first{.rank = 0, .whole = kLarge, .from = 0, .bytes = 2 * kPieceBytes};
@@ -127,7 +127,8 @@ TEST_CASE("what may be received in two ways is one of them from its first piece 
       .rank = 0, .whole = kLarge, .from = 2 * kPieceBytes, .bytes = kLarge - 2 * kPieceBytes};
   const Block wrong{.rank = 1, .whole = kLarge, .from = 0, .bytes = 2 * kPieceBytes};
   const auto is_right = [&](std::vector<Block> received, std::vector<Block> or_else) {
-    Copied made(one.context, blocks(one.context, kLarge, std::move(received), std::move(or_else)));
+    Copied made(rank.context,
+                blocks(rank.context, kLarge, std::move(received), std::move(or_else)));
     made.begin_round(1, Part::kAll);
     made.run(1);
     return !made.wrong(1, Part::kAll);

@@ -213,9 +213,9 @@ class CopyTransport final : public Transport {
       ++received_;
   }
   void finish() override {
-    for (const Open& one : pulls_open_) {
-      await(one.number);
-      in_->start(end_.in.slot(one.slot), peer_out_ + one.slot * end_.stride, one.bytes);
+    for (const Open& message : pulls_open_) {
+      await(message.number);
+      in_->start(end_.in.slot(message.slot), peer_out_ + message.slot * end_.stride, message.bytes);
     }
     if (moving_out_) {
       out_->finish();

@@ -11,7 +11,7 @@
 
 #include "accel/accelerator.hpp"
 #include "group/shared.hpp"
-#include "transport/queue.hpp"
+#include "transport/open_messages.hpp"
 #include "transport/transport.hpp"
 
 namespace nearpeak {

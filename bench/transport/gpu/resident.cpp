@@ -91,14 +91,14 @@ class ResidentTransport final : public Transport {
 
   void ring() {
     for (; !sends_.empty(); sends_.pop()) {
-      const Begun& next = sends_.front();
+      const OpenMessage& next = sends_.front();
       if (!sender_.ring(next.slot, next.bytes, end_.out.slot(next.slot))) return;
     }
   }
   bool over() {
     ring();
     for (; !receives_.empty(); receives_.pop()) {
-      const Begun& next = receives_.front();
+      const OpenMessage& next = receives_.front();
       if (!receiver_.receive(next.bytes, end_.in.slot(next.slot))) return false;
     }
     return sends_.empty() && (!serves_out_ || sender_.all_there());
@@ -110,8 +110,8 @@ class ResidentTransport final : public Transport {
   ResidentReceiver receiver_;
   std::vector<std::unique_ptr<RegisteredMemory>> registered_;
   std::optional<ResidentKernel> kernel_;
-  Queue sends_;
-  Queue receives_;
+  OpenMessages sends_;
+  OpenMessages receives_;
 };
 
 std::string unavailable(const GpuEnd& end) {

@@ -77,7 +77,7 @@ class FlagTransport final : public Transport {
     taken_.tell(++received_);
   }
   void take_next() {
-    const Begun next = receives_.front();
+    const OpenMessage next = receives_.front();
     receives_.pop();
     take(next.slot, next.bytes);
   }
@@ -118,7 +118,7 @@ class FlagTransport final : public Transport {
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t known_taken_ = 0;
-  Queue receives_;
+  OpenMessages receives_;
 };
 
 }  // namespace nearpeak

@@ -91,14 +91,14 @@ class HalvesTransport final : public Transport {
   static Claims* claims(const HostMemory& receiver, std::uint64_t message) {
     return reinterpret_cast<Claims*>(receiver.inbox()) + message % Claims::kOpen;
   }
-  static std::size_t chunk_of(const Begun& message) {
+  static std::size_t chunk_of(const OpenMessage& message) {
     const std::size_t part = message.bytes / kChunks / kLine * kLine;
     return std::clamp(part, kLeastChunk, kMostChunk);
   }
-  static std::uint64_t chunks_of(const Begun& message) {
+  static std::uint64_t chunks_of(const OpenMessage& message) {
     return (message.bytes + chunk_of(message) - 1) / chunk_of(message);
   }
-  void copy_chunk(const Begun& message, const HostMemory& from, const HostMemory& to,
+  void copy_chunk(const OpenMessage& message, const HostMemory& from, const HostMemory& to,
                   std::uint64_t index) const {
     const std::size_t at = index * chunk_of(message);
     const std::size_t begin = message.slot * stride_ + at;
@@ -108,7 +108,7 @@ class HalvesTransport final : public Transport {
 
   // A chunk of the first message that is not whole. False where there is nothing to do yet.
   bool receive_some() {
-    const Begun& message = receives_.front();
+    const OpenMessage& message = receives_.front();
     const std::uint64_t number = received_ + 1;
     if (peer_.control().posted.told() < number) return false;
     if (claims(own_, number)->claim(number, chunks_of(message))) {
@@ -126,7 +126,7 @@ class HalvesTransport final : public Transport {
   // The same for what this end sends, where the receiver is ready for it: not before may anything
   // be written there.
   bool send_some() {
-    const Begun& message = sends_.front();
+    const OpenMessage& message = sends_.front();
     const std::uint64_t number = sent_ + 1;
     if (chunks_of(message) > 0) {
       if (peer_.control().asked.told() < number) return false;
@@ -147,8 +147,8 @@ class HalvesTransport final : public Transport {
   const CopyFunction copy_;
   const HostMemory& own_;
   const HostMemory& peer_;
-  Queue sends_;
-  Queue receives_;
+  OpenMessages sends_;
+  OpenMessages receives_;
   std::uint64_t posted_ = 0;
   std::uint64_t asked_ = 0;
   std::uint64_t sent_ = 0;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "group/shared.hpp"
-#include "transport/queue.hpp"
+#include "transport/open_messages.hpp"
 #include "transport/transport.hpp"
 
 namespace nearpeak {

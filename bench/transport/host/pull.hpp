@@ -51,7 +51,7 @@ class PullTransport final : public Transport {
   const Counter& peer_posted_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
-  Queue receives_;
+  OpenMessages receives_;
 };
 
 // The sender's slots are in memory that both have mapped, as XPMEM gives it to an MPI library.

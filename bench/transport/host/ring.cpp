@@ -23,7 +23,7 @@ std::size_t room_of(std::size_t bytes) {
 // One end of a ring: how far it has come, in bytes that have ever gone through, and in the message
 // that is under way.
 struct Place {
-  Queue messages;
+  OpenMessages messages;
   std::uint64_t at = 0;
   std::size_t done = 0;
 

@@ -26,8 +26,8 @@ class Programs {
                                                              "ib_write_bw", "ib_read_bw"}) {
     char name[] = "/tmp/nearpeak-verbs-XXXXXX";
     folder_ = mkdtemp(name);
-    for (const std::string& one : names)
-      std::filesystem::create_symlink(FAKE_PERFTEST, folder_ + "/" + one);
+    for (const std::string& program : names)
+      std::filesystem::create_symlink(FAKE_PERFTEST, folder_ + "/" + program);
   }
   ~Programs() { std::filesystem::remove_all(folder_); }
   const std::string& folder() const { return folder_; }
@@ -286,7 +286,7 @@ TEST_CASE("verbs: what is wrong with a program is told in its words") {
     const char* second;
     const char* message;
   };
-  for (const Case& one : {
+  for (const Case& failing : {
            Case{"no device", "no device", "ib_write_lat: Did not detect devices"},
            Case{"nonsense", "", "ib_write_lat: prints no result for messages of this size"},
            Case{"hang", "", "ib_write_lat: no end within 2 s"},
@@ -294,14 +294,15 @@ TEST_CASE("verbs: what is wrong with a program is told in its words") {
            Case{"crash", "", "ib_write_lat: ended by signal 6"},
            Case{"", "die", "ib_write_lat: Failed to allocate"},
        }) {
-    CAPTURE(one.message);
+    CAPTURE(failing.message);
     const RecordFile file;
     const Programs programs;
     VerbsOptions options = short_verbs("64", file);
     options.start_s = 0.9;
     options.metrics = {"latency"};
-    CHECK(run(options, programs, {one.first, one.second}, only("ib_write_lat")) == kBothGood);
-    CHECK(messages_of(file) == std::set<std::string>{one.message});
+    CHECK(run(options, programs, {failing.first, failing.second}, only("ib_write_lat")) ==
+          kBothGood);
+    CHECK(messages_of(file) == std::set<std::string>{failing.message});
   }
 }
 

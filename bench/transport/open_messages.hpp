@@ -7,15 +7,15 @@
 namespace nearpeak {
 
 // Sends or receives that were begun, in order.
-struct Begun {
+struct OpenMessage {
   std::size_t slot;
   std::size_t bytes;
 };
-class Queue {
+class OpenMessages {
  public:
   bool empty() const { return first_ == all_.size(); }
-  Begun& front() { return all_[first_]; }
-  void push(const Begun& one) { all_.push_back(one); }
+  OpenMessage& front() { return all_[first_]; }
+  void push(const OpenMessage& one) { all_.push_back(one); }
   void pop() {
     if (++first_ == all_.size()) {
       all_.clear();
@@ -24,7 +24,7 @@ class Queue {
   }
 
  private:
-  std::vector<Begun> all_;
+  std::vector<OpenMessage> all_;
   std::size_t first_ = 0;
 };
 
