@@ -2,7 +2,7 @@
 // What all collective operations of MPI have in common: the ways to call them, their axes. An
 // operation is a class of a few lines (docs/adding-a-benchmark.md):
 //   Operation(const CaseContext&)        collective; may throw Unfit, on all ranks
-//   CollectiveBuffers buffers() const                what this rank's buffers are
+//   CollectiveBuffers buffers() const    what this rank's buffers are
 //   std::unique_ptr<Contents> contents() const      and what they hold
 //   void call(Calls& calls, void* out, void* in) const   the MPI functions and their arguments:
 //     buffers are null where they have no bytes, `out` is MPI_IN_PLACE where the rank sends in

@@ -81,6 +81,19 @@ class FromRoot : public CollectiveOperation {
   bool receives() const { return !(is_root() && is_in_place(context())); }
 };
 
+// The root's block, to every other rank.
+class ToOthers : public CollectiveOperation {
+ public:
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
+    return {.out_bytes = is_root() ? bytes() : 0, .in_bytes = is_root() ? 0 : bytes()};
+  }
+  std::unique_ptr<Contents> contents() const {
+    if (is_root()) return blocks(context(), bytes(), {});
+    return blocks(context(), 0, {block_of(kLeaderRank)});
+  }
+};
+
 // The blocks of all ranks, to every rank.
 class ToAll : public CollectiveOperation {
  public:
@@ -135,6 +148,43 @@ class Summing : public CollectiveOperation {
 
  private:
   Elements elements_;
+};
+
+// The same, to the root alone.
+template <class Elements>
+class SummingToRoot : public Summing<Elements> {
+ public:
+  using Summing<Elements>::Summing;
+  CollectiveBuffers buffers() const {
+    CollectiveBuffers all = Summing<Elements>::buffers();
+    if (this->is_root()) return all;
+    all.in_bytes = 0;
+    all.in_place.reset();
+    return all;
+  }
+  std::unique_ptr<Contents> contents() const {
+    return this->all_sums(this->is_root(), this->ranks());
+  }
+};
+
+// Of the numbers that each rank has for every rank, the sums of its own to each.
+template <class Elements>
+class SummingBlocks : public Summing<Elements> {
+ public:
+  using Summing<Elements>::Summing;
+  CollectiveBuffers buffers() const {
+    CollectiveBuffers all = Summing<Elements>::buffers();
+    all.out_bytes = this->all_bytes();
+    return all;
+  }
+  std::unique_ptr<Contents> contents() const {
+    const std::size_t count = this->elements().count;
+    return sums(this->context(), this->elements().type,
+                {.count = count * static_cast<std::size_t>(this->ranks()),
+                 .first = count * static_cast<std::size_t>(this->rank()),
+                 .received = count,
+                 .ranks = this->ranks()});
+  }
 };
 
 }  // namespace nearpeak

@@ -4,17 +4,9 @@
 namespace nearpeak::nccl {
 namespace {
 
-class ReduceScatterBlock final : public Reduction {
+class ReduceScatterBlock final : public SummingBlocks<Elements> {
  public:
-  using Reduction::Reduction;
-  CollectiveBuffers buffers() const { return {.out_bytes = all_bytes(), .in_bytes = bytes()}; }
-  std::unique_ptr<Contents> contents() const {
-    return sums(context(), elements().type,
-                {.count = elements().count * static_cast<std::size_t>(ranks()),
-                 .first = elements().count * static_cast<std::size_t>(rank()),
-                 .received = elements().count,
-                 .ranks = ranks()});
-  }
+  using SummingBlocks::SummingBlocks;
 
   void call(const Communicator& comm, void* out, void* in) const {
     comm.call("ncclReduceScatter", comm.api().ncclReduceScatter, out, in, elements().count,

@@ -121,10 +121,10 @@ void refuse_to_solve(CLI::App& command) {
       .add_option_function<std::string>(
           "--solve",
           [name = command.get_name()](const std::string&) {
-            std::string those;
+            std::vector<std::string> those;
             for (const Benchmark& benchmark : benchmarks())
-              if (benchmark.solve) those += (those.empty() ? "" : ", ") + benchmark.info.name;
-            throw BadInput(name + " has nothing to solve: " + those + " has");
+              if (benchmark.solve) those.push_back(benchmark.info.name);
+            throw BadInput(name + " has nothing to solve: " + comma_list(those) + " has");
           })
       ->group("");  // not in --help
 }

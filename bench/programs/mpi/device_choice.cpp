@@ -112,8 +112,7 @@ Memory& DeviceChoice::memory(BufferKind kind, const std::string& allocator) cons
 
 std::optional<RankDevice> DeviceChoice::place() const {
   if (device_ == nullptr) return std::nullopt;
-  const DeviceInfo& info = device_->info();
-  return nearpeak::RankDevice{info.uuid, info.name, info.pci};
+  return rank_device(device_->info());
 }
 
 }  // namespace nearpeak

@@ -424,21 +424,13 @@ std::vector<std::string> parse_operations(const std::string& text) {
   const auto known = known_operations();
   if (text.empty()) return known;
   const auto names = split(text);
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string all;
-    for (const std::string& each : known) all += (all.empty() ? "" : ", ") + each;
-    throw BadInput("unknown operation '" + name + "' in --operations: give some of " + all);
-  }
+  check_names(names, known, "operation");
   return names;
 }
 
 std::vector<std::string> parse_checks(const std::string& text) {
   const auto names = split(text);
-  for (const std::string& name : names)
-    if (std::none_of(checks().begin(), checks().end(),
-                     [&](const auto& check) { return check.first == name; }))
-      throw BadInput("unknown check '" + name + "': give some of data, churn, leak");
+  check_names(names, {kDataCheck, kChurnCheck, kLeakCheck}, "check");
   return names;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "accel/kinds.hpp"
+#include "group/failure.hpp"
 #include "programs/native/process.hpp"
 
 namespace nearpeak {
@@ -72,10 +73,7 @@ class GpuProcess {
     if (const int status = open(); status != kGood) return status;
     Runner runner(group_, options_.mode.common, options_.mode.naming(options_.buffers));
     std::optional<RankDevice> place;
-    if (device_ != nullptr) {
-      const DeviceInfo& info = device_->info();
-      place = RankDevice{info.uuid, info.name, info.pci};
-    }
+    if (device_ != nullptr) place = rank_device(device_->info());
     open_records(runner, "gpu", place);
     const RankSetup setup{
         .kind = kind_,
@@ -106,29 +104,15 @@ class GpuProcess {
 
   // Takes the device and has the kernels compiled. What stops a rank is said once.
   int open() {
-    std::string why;
-    int status = kGood;
-    try {
-      if (on_device(kind_)) {
-        taken_ = take_device(options_.devices[group_.rank()]);
-        device_ = taken_.device;
-        compile();
-      }
-    } catch (const BadInput& error) {
-      why = error.what();
-      status = kBadInput;
-    } catch (const std::exception& error) {
-      why = error.what();
-      status = kFailed;
-    }
-    const auto statuses = group_.gather(status);
-    why = group_.first_reason(why);
-    const auto bad =
-        std::find_if(statuses.begin(), statuses.end(), [](int each) { return each != kGood; });
-    if (bad != statuses.end()) {
-      if (group_.leads()) std::fprintf(stderr, "nearpeak-native: %s\n", why.c_str());
+    const Failure failure = failure_in([&] {
+      if (!on_device(kind_)) return;
+      taken_ = take_device(options_.devices[group_.rank()]);
+      device_ = taken_.device;
+      compile();
+    });
+    if (const int status = settle("nearpeak-native", failure, group_); status != kGood) {
       group_.barrier();  // who ends first has the others ended
-      return *bad;
+      return status;
     }
     if (device_ != nullptr) {
       auto& uuid = own().control().uuid;
@@ -160,14 +144,10 @@ class GpuProcess {
     if (staged) std::memset(own().stage.data(), 0, Stages::kBytes);
     group_.barrier();
     if (!staged) return;
-    Registration* const registration = device_->registration();
-    if (registration == nullptr) {
-      stages_.why_none = "host memory cannot be registered with this backend";
-      return;
-    }
     stages_.why_none = failure_of([&] {
-      stages_.own = registration->register_memory(own().stage.data(), Stages::kBytes);
-      stages_.peer = registration->register_memory(peer().stage.data(), Stages::kBytes);
+      Registration& registration = registration_of(*device_);
+      stages_.own = registration.register_memory(own().stage.data(), Stages::kBytes);
+      stages_.peer = registration.register_memory(peer().stage.data(), Stages::kBytes);
     });
   }
 
@@ -213,11 +193,10 @@ class GpuProcess {
   // Lets the other end open these slots. Returns why it cannot.
   std::string offer(const Buffers& slots) {
     if (kind_ != BufferKind::kDevice || !on_device(peer_kind_)) return "";
-    Ipc* const ipc = device_->ipc();
-    if (ipc == nullptr) return "memory cannot be shared between processes with this backend";
     return failure_of([&] {
-      own().control().out = ipc->export_memory(slots.out.slot(0));
-      own().control().in = ipc->export_memory(slots.in.slot(0));
+      Ipc& ipc = ipc_of(*device_);
+      own().control().out = ipc.export_memory(slots.out.slot(0));
+      own().control().in = ipc.export_memory(slots.in.slot(0));
     });
   }
 

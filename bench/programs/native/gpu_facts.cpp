@@ -25,12 +25,7 @@ std::string failure_of(Group& group, Action action) {
   return group.first_reason(nearpeak::failure_of(action));
 }
 
-Ipc& ipc_of(Device& device) {
-  if (Ipc* const ipc = device.ipc()) return *ipc;
-  throw AcceleratorError("memory cannot be shared between processes with this backend");
-}
-
-Program& kernels_of(const GpuRank& rank) {
+Program& motion_of(const GpuRank& rank) {
   if (rank.motion == nullptr) throw AcceleratorError(rank.why_no_kernels);
   return *rank.motion;
 }
@@ -89,11 +84,8 @@ class Flags final : public Sampled {
         leads_(rank.group.leads()),
         wait_(rank.group.wait()) {
     if (!kernel_here) return;
-    kernel_ = kernels_of(rank).kernel("answer_flags");
-    Registration* const registration = rank.device->registration();
-    if (registration == nullptr)
-      throw AcceleratorError("host memory cannot be registered with this backend");
-    registered_ = registration->register_memory(&shared_, sizeof(shared_));
+    kernel_ = motion_of(rank).kernel("answer_flags");
+    registered_ = registration_of(*rank.device).register_memory(&shared_, sizeof(shared_));
     stream_ = rank.device->new_stream();
     // Once for nothing, so that it is loaded: that may wait for kernels that do not end.
     asked().tell(kStop);
@@ -173,7 +165,7 @@ class Passing {
         in_(out_.memory(), bytes, 1),
         box_(out_.memory(), (bytes + 7) / 8 * 16, 1),
         times_(rank.device->memory(BufferKind::kPinned), kMostSamples * sizeof(std::uint64_t), 1),
-        kernel_(kernels_of(rank).kernel("pass_messages")),
+        kernel_(motion_of(rank).kernel("pass_messages")),
         stream_(rank.device->new_stream()),
         seed_(payload_seed(rank.group.rank(), bytes)),
         peer_seed_(payload_seed(1 - rank.group.rank(), bytes)) {

@@ -120,11 +120,6 @@ class Links final : public Case {
     context_.group.barrier();  // nobody's memory goes while another still has it open
   }
 
-  Ipc& ipc() const {
-    if (Ipc* const ipc = context_.device->ipc()) return *ipc;
-    throw AcceleratorError("memory cannot be shared between processes with this backend");
-  }
-
   // `handles`: of this GPU's memory for what comes from each rank.
   void make_buffers(const LinkTraffic& traffic, std::vector<IpcHandle>& handles) {
     Memory& pinned = context_.device->memory(BufferKind::kPinned);
@@ -139,7 +134,8 @@ class Links final : public Case {
     for (int sender = 0; traffic.peers && sender < context_.group.size(); ++sender) {
       if (sender == rank) continue;
       arrivals_.push_back({buffer(context_.memory), sender});
-      handles[static_cast<std::size_t>(sender)] = ipc().export_memory(arrivals_.back().in->slot(0));
+      handles[static_cast<std::size_t>(sender)] =
+          ipc_of(*context_.device).export_memory(arrivals_.back().in->slot(0));
     }
     if (traffic.down) {
       host_out_ = buffer(pinned);
@@ -167,7 +163,7 @@ class Links final : public Case {
   void open_peers(const std::vector<IpcHandle>& handles) {
     for (int receiver = 0; receiver < context_.group.size(); ++receiver) {
       if (receiver == context_.group.rank()) continue;
-      opened_.push_back(ipc().open(handles[static_cast<std::size_t>(receiver)]));
+      opened_.push_back(ipc_of(*context_.device).open(handles[static_cast<std::size_t>(receiver)]));
       add(*out_, static_cast<char*>(opened_.back()->data()));
     }
   }
@@ -242,9 +238,8 @@ class LinksMode final : public Mode {
  private:
   int run_rank(SharedGroup& group) const {
     const TakenDevice taken = take_device(devices_[static_cast<std::size_t>(group.rank())]);
-    const DeviceInfo& info = taken.device->info();
     Runner runner(group, options_.common, options_.naming("D"));
-    open_records(runner, "links", RankDevice{info.uuid, info.name, info.pci});
+    open_records(runner, "links", rank_device(taken.device->info()));
     const RankSetup setup{.kind = BufferKind::kDevice,
                           .memory = taken.device->memory(BufferKind::kDevice),
                           .device = taken.device};

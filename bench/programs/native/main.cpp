@@ -47,9 +47,9 @@ std::unique_ptr<Mode> parse(int argc, char** argv) {
   add_examples(app, kExamples);
   parse_line(app, argc, argv);
   if (chosen == nullptr) {
-    std::string names;
-    for (const auto& mode : all) names += (names.empty() ? "" : ", ") + mode->name();
-    throw BadInput("name a mode, one of " + names + "; see nearpeak-native --help");
+    std::vector<std::string> names;
+    for (const auto& mode : all) names.push_back(mode->name());
+    throw BadInput("name a mode, one of " + comma_list(names) + "; see nearpeak-native --help");
   }
   return chosen;
 }

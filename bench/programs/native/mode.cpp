@@ -42,16 +42,6 @@ std::string describe_modes() {
   return to_json(out);
 }
 
-void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
-                 const std::string& kind) {
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string all;
-    for (const auto& each : known) all += (all.empty() ? "" : ", ") + each;
-    throw BadInput("unknown " + kind + " '" + name + "': give some of " + all);
-  }
-}
-
 bool wanted(const std::vector<std::string>& asked, const std::string& name) {
   return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
 }

@@ -77,9 +77,6 @@ struct RegisterMode {
 std::vector<std::unique_ptr<Mode>> modes();
 std::string describe_modes();
 
-// Throws BadInput for one of `names` that is none of those known, saying what kind of name it is.
-void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
-                 const std::string& kind);
 // Whether it is asked for; all are where nothing is.
 bool wanted(const std::vector<std::string>& asked, const std::string& name);
 

@@ -93,8 +93,7 @@ class Rank {
     NcclGroup group(group_, api_, *device_, wait_s());
     Runner runner(group, command_.common, {.program = kProgram, .buffers = command_.buffers});
     RankPlace place = this_place(group.rank());
-    const DeviceInfo& info = device_->info();
-    place.device = RankDevice{info.uuid, info.name, info.pci};
+    place.device = rank_device(device_->info());
     runner.open(api_.text(), group.gather(to_json(place)));
     if (group.leads()) runner.table().heading(api_.text());
     for (const Selected& each : command_.selected) measure(runner, group, each);

@@ -6,37 +6,27 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/benchmark/context.hpp"
+
 using namespace nearpeak;
 
 namespace {
 
 // Host memory that knows the most that was copied at once.
-class Counting final : public Memory {
+class Counting final : public ForwardingMemory {
  public:
-  void* allocate(std::size_t bytes) override { return own_.allocate(bytes); }
-  void release(void* memory) override { own_.release(memory); }
-  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
-    own_.fill(base, layout, payload, part);
-  }
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
-    own_.spoil(base, layout, seed);
-  }
-  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
-                                        const Payload& payload, Part part) override {
-    return own_.find_mismatch(base, layout, payload, part);
-  }
+  Counting() : ForwardingMemory(host_memory()) {}
+  void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
+  void release(void* memory) override { memory_.release(memory); }
   void to_host(void* host, const void* from, std::size_t bytes) override {
     most = std::max(most, bytes);
-    own_.to_host(host, from, bytes);
+    memory_.to_host(host, from, bytes);
   }
   void from_host(void* to, const void* host, std::size_t bytes) override {
     most = std::max(most, bytes);
-    own_.from_host(to, host, bytes);
+    memory_.from_host(to, host, bytes);
   }
   std::size_t most = 0;
-
- private:
-  Memory& own_ = host_memory();
 };
 
 // One rank, which receives what it has sent.
@@ -61,18 +51,7 @@ class Copied final : public CollectiveCase {
 };
 
 struct Rank {
-  explicit Rank(std::size_t bytes)
-      : context{.group = alone,
-                .kind = BufferKind::kHost,
-                .memory = memory,
-                .device = nullptr,
-                .bytes = bytes,
-                .window = 1,
-                .offset = 0,
-                .cache_bytes = 0,
-                .most_bytes = std::size_t{1} << 30,
-                .axes = {{kReuse, "fixed"}, {kTouch, "none"}},
-                .methods = nullptr} {}
+  explicit Rank(std::size_t bytes) : context(context_of(alone, bytes, memory)) {}
   Alone alone;
   Counting memory;
   CaseContext context;

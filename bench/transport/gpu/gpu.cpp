@@ -35,9 +35,7 @@ char* PeerSlots::address(bool registered) {
     registered_.reset();
     return memory_;
   }
-  if (device_->registration() == nullptr)
-    throw AcceleratorError("host memory cannot be registered with this backend");
-  if (!registered_) registered_ = device_->registration()->register_memory(memory_, bytes_);
+  if (!registered_) registered_ = registration_of(*device_).register_memory(memory_, bytes_);
   return static_cast<char*>(registered_->on_device());
 }
 
