@@ -297,7 +297,7 @@ TEST_CASE("a size that the device has no memory for is skipped, and the others g
 
 TEST_CASE("devices that are not there") {
   const RecordFile file;
-  CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), "devices=0") == kFailed);
+  CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), "devices=0") == kBadInput);
   CHECK(run(short_gpu("D,D", {"0", "1"}, "8", file), "prohibited=1") == kFailed);
   CHECK(run(short_gpu("D,D", {"0", "2"}, "8", file)) == kBadInput);
   CHECK(run(short_gpu("D,D", {"GPU-unknown", "0"}, "8", file)) == kBadInput);
@@ -312,7 +312,8 @@ TEST_CASE("the reason is told, whichever of the two processes ends first") {
     const RecordFile said;
     GpuOptions options = short_gpu("D,D", {"0", "1"}, "8", file);
     options.mode.cpus[1] = options.mode.cpus[0];  // so that they run one after the other
-    CHECK(in_own_process([&] { return run_gpu(options, gpu_methods()); }, said.path()) == kFailed);
+    CHECK(in_own_process([&] { return run_gpu(options, gpu_methods()); }, said.path()) ==
+          kBadInput);
     std::ifstream lines(said.path());
     std::string line;
     std::getline(lines, line);  // that they share a CPU
