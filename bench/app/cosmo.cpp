@@ -188,8 +188,8 @@ class Cosmo final : public Case {
       if (!found) continue;
       return Mismatch{.slot = set,
                       .byte = found->cell * sizeof(double),
-                      .expected = first_byte(found->expected),
-                      .got = first_byte(found->got),
+                      .expected = cell_byte(found->expected, 1024),
+                      .got = cell_byte(found->got, 1024),
                       .whole = cosmo::Layout(patch_).cells * sizeof(double)};
     }
     return std::nullopt;
@@ -199,10 +199,6 @@ class Cosmo final : public Case {
   // Iterations of a round. Whether an update reads what was received after the one before, only a
   // second one shows.
   int looked_at_after() const { return updates_->computes() && updates_->exchanges() ? 2 : 1; }
-
-  static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(1024 * value) & 0xFF);
-  }
 
   const Patch patch_;
   const double cells_;  // of an update, of all ranks

@@ -146,8 +146,8 @@ class Halo final : public Case {
     if (!number) return std::nullopt;
     return Mismatch{.slot = 0,
                     .byte = static_cast<std::size_t>(*number) * type_.bytes,
-                    .expected = first_byte(expected(*number, round)),
-                    .got = first_byte(cells_->value_at(*number)),
+                    .expected = cell_byte(expected(*number, round), 2),
+                    .got = cell_byte(cells_->value_at(*number), 2),
                     .whole = static_cast<std::size_t>(block_.cells_of_all()) * type_.bytes};
   }
 
@@ -287,10 +287,6 @@ class Halo final : public Case {
                       number % padded[2] - block_.halo[2]};
     return block_.expected(cell, number / block_.cells_of_field(), round);
   }
-  static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(2 * value) & 0xFF);
-  }
-
   Group& group_;
   const NumberType& type_;
   const HaloBlock block_;

@@ -70,7 +70,7 @@ class Jacobi final : public Case {
     if (found) return mismatch(*found);
     if (!sum_ || *sum_ == expected) return std::nullopt;
     return Mismatch{
-        .slot = 0, .byte = 0, .expected = first_byte(expected), .got = first_byte(*sum_)};
+        .slot = 0, .byte = 0, .expected = cell_byte(expected, 16), .got = cell_byte(*sum_, 16)};
   }
 
  private:
@@ -86,14 +86,10 @@ class Jacobi final : public Case {
     const std::int64_t cell = wrong.row * static_cast<std::int64_t>(tile.columns) + wrong.column;
     return {.slot = 0,
             .byte = static_cast<std::size_t>(std::max<std::int64_t>(cell, 0)) * bytes,
-            .expected = first_byte(wrong.expected),
-            .got = first_byte(wrong.got),
+            .expected = cell_byte(wrong.expected, 16),
+            .got = cell_byte(wrong.got, 16),
             .whole = tile.cells() * bytes};
   }
-  static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(16 * value) & 0xFF);
-  }
-
   const Domain domain_;
   const std::uint64_t norm_every_;
   Iterations iterations_;

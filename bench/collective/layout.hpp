@@ -19,6 +19,7 @@ class CollectiveOperation {
  protected:
   int rank() const { return context_.group.rank(); }
   int ranks() const { return context_.group.size(); }
+  int partners() const { return ranks(); }
   bool is_root() const { return context_.group.leads(); }
   std::size_t bytes() const { return context_.bytes; }
   std::size_t all_bytes() const { return bytes() * static_cast<std::size_t>(ranks()); }
