@@ -36,16 +36,15 @@ FOLDERS = [
     {"accel/host", "accel/kernels", "group", "transport"},
     {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},
     {"accel/cuda", "accel/hip", "record"},
+    {"transport/gpu", "transport/host", "transport/mpi", "transport/nccl", "transport/tcp"},
     {"benchmark"},
-    {"mpi", "native"},
-    {"native/gpu", "native/host", "native/local", "native/network"},
-    {"pt2pt"},
+    {"mpi", "pt2pt"},
     {"mpi/pt2pt"},
     {"overlap"},
     {"app", "collective", "datatype", "rma", "stream"},
-    {"native/nccl"},
-    {"native/nccl/collective"},
-    {"."},
+    {"nccl"},
+    {"nccl/collective"},
+    {"programs/mpi", "programs/native"},
 ]
 
 

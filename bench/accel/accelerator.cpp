@@ -29,12 +29,12 @@ RegisterBackend::RegisterBackend(Backend backend) {
 const std::vector<Backend>& backends() { return registry(); }
 
 const Backend& find_backend(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Backend& backend : backends()) {
     if (backend.name == name) return backend;
-    known += (known.empty() ? "" : ", ") + backend.name;
+    known.push_back(backend.name);
   }
-  throw BadInput("unknown backend '" + name + "' in --devices: give one of " + known);
+  throw BadInput("unknown backend '" + name + "' in --devices: give one of " + comma_list(known));
 }
 
 std::unique_ptr<Accelerator> load_accelerator(const std::string& backend) {
@@ -100,20 +100,30 @@ Memory& memory_of(BufferKind kind, Memory& pinned, Memory& device, Memory& manag
   return host_memory();
 }
 
+Ipc& ipc_of(Device& device) {
+  if (Ipc* const ipc = device.ipc()) return *ipc;
+  throw AcceleratorError("memory cannot be shared between processes with this backend");
+}
+
+Registration& registration_of(Device& device) {
+  if (Registration* const registration = device.registration()) return *registration;
+  throw AcceleratorError("host memory cannot be registered with this backend");
+}
+
 std::string why_no_kernels(Device& device) {
   Kernels* const kernels = device.kernels();
   return kernels == nullptr ? "this backend has no kernels" : kernels->unavailable();
 }
 
 int Accelerator::find_device(const std::string& text) const {
-  std::string known;
+  std::vector<std::string> known;
   for (const DeviceInfo& info : devices()) {
     if (text == std::to_string(info.index) || strcasecmp(text.c_str(), info.uuid.c_str()) == 0)
       return info.index;
-    known += (known.empty() ? "" : ", ") + std::to_string(info.index) + " (" + info.uuid + ")";
+    known.push_back(std::to_string(info.index) + " (" + info.uuid + ")");
   }
   throw BadInput("there is no device '" + text + "': give the index or the UUID of one of " +
-                 known);
+                 comma_list(known));
 }
 
 }  // namespace nearpeak

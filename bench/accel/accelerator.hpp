@@ -226,6 +226,11 @@ class Device {
 // The one of these that is of a kind; host memory is no device's.
 Memory& memory_of(BufferKind kind, Memory& pinned, Memory& device, Memory& managed);
 
+// What processes share memory by, and what pins host memory. Throw AcceleratorError where the
+// backend has none.
+Ipc& ipc_of(Device& device);
+Registration& registration_of(Device& device);
+
 // Why kernels cannot run on a device, in one line; empty where they can.
 std::string why_no_kernels(Device& device);
 

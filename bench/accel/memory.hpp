@@ -45,6 +45,31 @@ class HostReachable : public Memory {
   void from_host(void* to, const void* host, std::size_t bytes) final;
 };
 
+// Memory whose payloads another one makes and looks at.
+class ForwardingMemory : public Memory {
+ public:
+  explicit ForwardingMemory(Memory& memory) : memory_(memory) {}
+  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
+    memory_.fill(base, layout, payload, part);
+  }
+  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
+    memory_.spoil(base, layout, seed);
+  }
+  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
+                                        const Payload& payload, Part part) override {
+    return memory_.find_mismatch(base, layout, payload, part);
+  }
+  void to_host(void* host, const void* from, std::size_t bytes) override {
+    memory_.to_host(host, from, bytes);
+  }
+  void from_host(void* to, const void* host, std::size_t bytes) override {
+    memory_.from_host(to, host, bytes);
+  }
+
+ protected:
+  Memory& memory_;
+};
+
 Memory& host_memory();
 
 // Equal slots of `bytes` each, one message a slot, in one allocation. A slot is whole cache lines,

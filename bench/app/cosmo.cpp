@@ -8,7 +8,6 @@
 
 #include "app/cosmo_fields.hpp"
 #include "app/exchange.hpp"
-#include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
 
 namespace nearpeak {
@@ -30,8 +29,9 @@ Patch patch_of(const CaseContext& context, std::size_t side) {
 
 // Throws Unfit on all ranks.
 Patch own_patch(const CaseContext& context) {
-  check_memory(context, "the fields", cosmo::kHalo,
-               [&](std::size_t side) { return cosmo::bytes_of(patch_of(context, side)); });
+  check_memory(
+      context, cosmo::kHalo,
+      [&](std::size_t side) { return cosmo::bytes_of(patch_of(context, side)); }, "the fields");
   return patch_of(context, context.bytes);
 }
 
@@ -57,8 +57,8 @@ class Updates {
         exchanges_(context.axis("mode") != "nocomm"),
         waits_after_(context.axis("mode") == "deferred"),
         in_flight_(context.axis("mode") == "sync" || !computes_ ? 0 : patch.sets - 1),
-        clock_(parts(computes_, exchanges_,
-                     on_device(context.kind) && in_flight_ > 0 && !waits_after_)) {
+        phases_(parts(computes_, exchanges_,
+                      on_device(context.kind) && in_flight_ > 0 && !waits_after_)) {
     on_every_rank(context.group, [&] {
       fields_ = on_device(context.kind) ? cosmo::fields_on_device(context, patch)
                                         : cosmo::fields_on_host(context, patch);
@@ -75,7 +75,7 @@ class Updates {
   bool computes() const { return computes_; }
   bool exchanges() const { return exchanges_; }
   Fields& fields() { return *fields_; }
-  PhaseClock& clock() { return clock_; }
+  Phases& phases() { return phases_; }
 
   // Of one update; of messages those that it waits for.
   Work work() {
@@ -95,7 +95,7 @@ class Updates {
 
   void update() {
     const std::size_t set = begun_ % patch_.sets;
-    clock_.start();
+    phases_.start();
     if (computes_) {
       fields_->update(set);
       lap(kCompute);
@@ -140,7 +140,7 @@ class Updates {
     if (!computes) return {"pack", "communicate", "unpack"};
     return {beside ? kExposedCompute : "compute", "pack", "communicate", "unpack"};
   }
-  void lap(Phase phase) { clock_.lap(computes_ ? phase : phase - kPack); }
+  void lap(Phase phase) { phases_.lap(computes_ ? phase : phase - kPack); }
 
   const Patch patch_;
   const bool computes_;
@@ -151,7 +151,7 @@ class Updates {
   std::vector<std::unique_ptr<Exchange>> links_;
   std::uint64_t begun_ = 0;  // updates
   std::uint64_t finished_ = 0;
-  PhaseClock clock_;
+  Phases phases_;
 };
 
 // An iteration updates every set once.
@@ -162,28 +162,22 @@ class Cosmo final : public Case {
         cells_(static_cast<double>(patch_.cells()) * context.group.size()),
         updates_(std::make_unique<Updates>(context, patch_)) {}
 
-  std::vector<std::string> phases() const override { return updates_->clock().names(); }
-  const std::vector<double>& phases_ns() const override { return updates_->clock().ns(); }
+  const Phases& phases() const override { return updates_->phases(); }
   std::optional<Work> work() const override { return updates_->work(); }
+  std::uint64_t operations() const override { return patch_.sets; }
   std::vector<double> values(const Times& times) const override {
-    const double us = times.us / static_cast<double>(patch_.sets);
-    return {us, cells_ / us / 1e3};
+    return {times.us, cells_ / times.us / 1e3};
   }
 
   std::size_t round_bytes() const override { return cosmo::bytes_of(patch_); }
 
-  void begin_round(std::uint64_t round, Part) override {
-    round_ = round;
-    updates_->begin_round(round);
-  }
+  void begin_round(std::uint64_t round, Part) override { updates_->begin_round(round); }
 
   void run(std::uint64_t n) override {
-    if (round_ != 0) n = looked_at_after();
-    updates_->clock().clear();
+    updates_->phases().clear();
     for (std::uint64_t i = 0; i < n * patch_.sets; ++i) updates_->update();
-    // Of one update, as the metric is.
-    updates_->clock().divide(static_cast<double>(patch_.sets));
   }
+  void run_round(std::uint64_t) override { run(static_cast<std::uint64_t>(looked_at_after())); }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part) const override {
     updates_->settle();
@@ -194,8 +188,8 @@ class Cosmo final : public Case {
       if (!found) continue;
       return Mismatch{.slot = set,
                       .byte = found->cell * sizeof(double),
-                      .expected = first_byte(found->expected),
-                      .got = first_byte(found->got),
+                      .expected = cell_byte(found->expected, 1024),
+                      .got = cell_byte(found->got, 1024),
                       .whole = cosmo::Layout(patch_).cells * sizeof(double)};
     }
     return std::nullopt;
@@ -206,13 +200,8 @@ class Cosmo final : public Case {
   // second one shows.
   int looked_at_after() const { return updates_->computes() && updates_->exchanges() ? 2 : 1; }
 
-  static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(1024 * value) & 0xFF);
-  }
-
   const Patch patch_;
   const double cells_;  // of an update, of all ranks
-  std::uint64_t round_ = 0;
   const std::unique_ptr<Updates> updates_;
 };
 

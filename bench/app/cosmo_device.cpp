@@ -26,7 +26,7 @@ class OnDevice final : public Fields {
         find_wrong_(program_.kernel("cosmo_find_wrong")),
         values_(device_.memory(BufferKind::kDevice),
                 (2 * (patch.side + 2 * kHalo) + patch.planes()) * sizeof(double), 1),
-        lookers_(device_) {
+        search_(device_) {
     for (std::size_t i = 0; i < arrays(); ++i)
       arrays_.push_back(
           std::make_unique<SlotBuffer>(context.memory, layout_.cells * sizeof(double), 1));
@@ -48,15 +48,15 @@ class OnDevice final : public Fields {
     give(values);
     const void* const cells = array(array_of(set));
     const void* const numbers = values_.slot(0);
-    void* const found = lookers_.found();
+    void* const found = search_.found();
     const std::uint64_t planes = patch_.planes();
     const std::uint64_t looks_around = around ? 1 : 0;
-    find_wrong_->launch(Lookers::shape(),
+    find_wrong_->launch(SearchThreads::shape(),
                         {&cells, &layout_.origin, &layout_.pitch, &layout_.plane_pitch,
                          &patch_.side, &planes, &numbers, &looks_around, &found},
                         *exchanges_);
     exchanges_->synchronize();
-    const auto first = lookers_.first();
+    const auto first = search_.first();
     if (!first) return std::nullopt;
     const std::uint64_t wide = patch_.side + 2 * kHalo;
     const std::uint64_t plane = *first / (wide * wide);
@@ -125,7 +125,7 @@ class OnDevice final : public Fields {
   const std::unique_ptr<Kernel> write_;
   const std::unique_ptr<Kernel> find_wrong_;
   SlotBuffer values_;
-  const Lookers lookers_;
+  const SearchThreads search_;
   std::vector<std::unique_ptr<SlotBuffer>> arrays_;
 };
 

@@ -11,7 +11,7 @@ Exchange::Exchange(const CaseContext& context, const std::vector<Link>& links) {
   // Making a transport may need both ends: where all begin with the lowest pair of ranks, some pair
   // is always the first of both.
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const Link& one, const Link& other) { return one.peer < other.peer; });
+                   [](const Link& link, const Link& other) { return link.peer < other.peer; });
   std::string why;
   for (const Link& link : ordered) {
     const Messages messages{.bytes = std::max(link.out->layout().bytes, link.in->layout().bytes),

@@ -9,6 +9,10 @@
 
 namespace nearpeak {
 
+// The phase of computation that kernels do while messages are on their way: for how long the CPU
+// does nothing but wait for it.
+inline constexpr const char* kExposedCompute = "exposed compute";
+
 // Whom a rank exchanges messages with, all of `out` for all of `in`. A neighbour that is one
 // several times has its links in the same order at both ends; the bytes of a message are the same
 // there.

@@ -8,10 +8,9 @@
 #include "app/exchange.hpp"
 #include "app/halo_cells.hpp"
 #include "app/halo_transfer.hpp"
-#include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/staging.hpp"
 #include "payload/numbers.hpp"
 
 namespace nearpeak {
@@ -61,8 +60,8 @@ std::uint64_t bytes_of(const CaseContext& context, const HaloBlock& block) {
   const std::string& pack = context.axis("pack");
   std::vector<std::size_t> messages;
   if (pack != kDirect)
-    for (const HaloMessage& one : messages_of(context, block))
-      messages.push_back(static_cast<std::size_t>(one.cells) * cell_bytes);
+    for (const HaloMessage& message : messages_of(context, block))
+      messages.push_back(static_cast<std::size_t>(message.cells) * cell_bytes);
   const auto cells = static_cast<std::uint64_t>(block.cells_of_all()) * cell_bytes;
   return (pack == kMock ? 0 : cells) + 2 * MessageBuffers::bytes_of_all(messages);
 }
@@ -75,8 +74,10 @@ HaloBlock own_block(const CaseContext& context, bool plane) {
     throw Unfit("the block has fewer cells along a side than the halo of radius " +
                 std::to_string(radius));
   const auto smallest = static_cast<std::size_t>(is_flat(context, plane) ? 2 * radius : radius);
-  check_memory(context, "the cells and messages", smallest,
-               [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); });
+  check_memory(
+      context, smallest,
+      [&](std::size_t side) { return bytes_of(context, block_of(context, plane, side)); },
+      "the cells and messages");
   return block;
 }
 
@@ -101,7 +102,7 @@ class Halo final : public Case {
         messages_(messages_of(context, block_)),
         pack_(context.axis("pack")),
         packed_bytes_(pack_ == kByMpi ? messages_.size() : 0),
-        clock_(phase_names(pack_)),
+        phases_(packs(pack_) ? Phases({"pack", "communicate", "unpack"}) : Phases()),
         round_bytes_(bytes_of(context, block_)) {
     check_axes(context, type_.bytes);
     make_types();
@@ -111,8 +112,7 @@ class Halo final : public Case {
     connect(context);
   }
 
-  std::vector<std::string> phases() const override { return clock_.names(); }
-  const std::vector<double>& phases_ns() const override { return clock_.ns(); }
+  const Phases& phases() const override { return phases_; }
   std::optional<Work> work() const override {
     Work work;
     for (const HaloMessage& message : messages_)
@@ -136,7 +136,7 @@ class Halo final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    clock_.clear();
+    phases_.clear();
     for (std::uint64_t i = 0; i < n; ++i) iterate();
   }
 
@@ -146,18 +146,14 @@ class Halo final : public Case {
     if (!number) return std::nullopt;
     return Mismatch{.slot = 0,
                     .byte = static_cast<std::size_t>(*number) * type_.bytes,
-                    .expected = first_byte(expected(*number, round)),
-                    .got = first_byte(cells_->value_at(*number)),
+                    .expected = cell_byte(expected(*number, round), 2),
+                    .got = cell_byte(cells_->value_at(*number), 2),
                     .whole = static_cast<std::size_t>(block_.cells_of_all()) * type_.bytes};
   }
 
  private:
   bool packs() const { return packs(pack_); }
   static bool packs(const std::string& pack) { return pack != kDirect && pack != kMock; }
-  static std::vector<std::string> phase_names(const std::string& pack) {
-    if (!packs(pack)) return {};
-    return {"pack", "communicate", "unpack"};
-  }
 
   void make_types() {
     if (pack_ != kDirect && pack_ != kByMpi) return;
@@ -220,25 +216,25 @@ class Halo final : public Case {
           {message.peer < rank ? message.other : i, Link{message.peer, &packed_->out[i], &in}});
     }
     std::sort(ordered.begin(), ordered.end(),
-              [](const auto& one, const auto& other) { return one.first < other.first; });
+              [](const auto& link, const auto& other) { return link.first < other.first; });
     std::vector<Link> links;
     for (const auto& [_, link] : ordered) links.push_back(link);
     staged_ = std::make_unique<Exchange>(context, links);
   }
 
   void iterate() {
-    clock_.start();
+    phases_.start();
     pack();
-    clock_.lap(kPack);
+    phases_.lap(kPack);
     if (staged_) {
       staged_->begin();
       staged_->finish();
     } else {
       transfer_->run();
     }
-    clock_.lap(kCommunicate);
+    phases_.lap(kCommunicate);
     unpack();
-    clock_.lap(kUnpack);
+    phases_.lap(kUnpack);
   }
 
   void pack() {
@@ -291,10 +287,6 @@ class Halo final : public Case {
                       number % padded[2] - block_.halo[2]};
     return block_.expected(cell, number / block_.cells_of_field(), round);
   }
-  static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(2 * value) & 0xFF);
-  }
-
   Group& group_;
   const NumberType& type_;
   const HaloBlock block_;
@@ -308,7 +300,7 @@ class Halo final : public Case {
   std::unique_ptr<HaloCells> cells_;
   std::unique_ptr<HaloTransfer> transfer_;
   std::unique_ptr<Exchange> staged_;
-  PhaseClock clock_;
+  Phases phases_;
   const std::size_t round_bytes_;
 };
 

@@ -21,13 +21,14 @@ std::vector<HaloMessage> halo_messages(const HaloBlock& block, bool each_field) 
 
 std::size_t MessageBuffers::bytes_of_all(const std::vector<std::size_t>& bytes) {
   std::size_t all = 0;
-  for (const std::size_t one : bytes) all += PiecesOfMemory::rounded(SlotBuffer::stride(one));
+  for (const std::size_t message : bytes)
+    all += PiecesOfMemory::rounded(SlotBuffer::stride(message));
   return all;
 }
 
 MessageBuffers::MessageBuffers(const CaseContext& context, const std::vector<std::size_t>& bytes)
     : memory_(context.memory, bytes_of_all(bytes), context.offset) {
-  for (const std::size_t one : bytes) buffers_.emplace_back(memory_, one, 1);
+  for (const std::size_t message : bytes) buffers_.emplace_back(memory_, message, 1);
 }
 
 }  // namespace nearpeak

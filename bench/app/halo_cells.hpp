@@ -27,14 +27,14 @@ std::vector<HaloMessage> halo_messages(const HaloBlock& block, bool each_field);
 
 // One allocation, handed out piece by piece, so that one kernel reaches all pieces. It gives pieces
 // back when it ends.
-class PiecesOfMemory final : public Memory {
+class PiecesOfMemory final : public ForwardingMemory {
  public:
   static constexpr std::size_t kAlign = 256;
   static std::size_t rounded(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
   // The first piece begins `offset` bytes after the allocation.
   PiecesOfMemory(Memory& memory, std::size_t bytes, std::size_t offset)
-      : memory_(memory),
+      : ForwardingMemory(memory),
         base_(static_cast<char*>(memory.allocate(bytes + offset))),
         used_(offset) {}
   ~PiecesOfMemory() override { memory_.release(base_); }
@@ -48,25 +48,8 @@ class PiecesOfMemory final : public Memory {
     return piece;
   }
   void release(void*) override {}
-  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
-    memory_.fill(base, layout, payload, part);
-  }
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
-    memory_.spoil(base, layout, seed);
-  }
-  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
-                                        const Payload& payload, Part part) override {
-    return memory_.find_mismatch(base, layout, payload, part);
-  }
-  void to_host(void* host, const void* from, std::size_t bytes) override {
-    memory_.to_host(host, from, bytes);
-  }
-  void from_host(void* to, const void* host, std::size_t bytes) override {
-    memory_.from_host(to, host, bytes);
-  }
 
  private:
-  Memory& memory_;
   char* const base_;
   std::size_t used_;
 };

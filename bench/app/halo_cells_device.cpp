@@ -61,7 +61,7 @@ class OnDevice final : public HaloCells {
         in_boxes_(device_, boxes(packed == nullptr ? nullptr : &packed->in, false)),
         pieces_(device_, pieces()),
         shape_(device_, shape()),
-        lookers_(device_) {}
+        search_(device_) {}
 
   char* data() const override { return buffer_.slot(0); }
 
@@ -85,11 +85,11 @@ class OnDevice final : public HaloCells {
     const void* const block = shape_.data();
     const std::uint64_t all = part == Part::kAll ? 1 : 0;
     const std::uint64_t edges = block_.edges ? 1 : 0;
-    const void* const found = lookers_.found();
-    find_wrong_->launch(Lookers::shape(), {&cells, &block, &count_, &round, &all, &edges, &found},
-                        *stream_);
+    const void* const found = search_.found();
+    find_wrong_->launch(SearchThreads::shape(),
+                        {&cells, &block, &count_, &round, &all, &edges, &found}, *stream_);
     stream_->synchronize();
-    const auto first = lookers_.first();
+    const auto first = search_.first();
     if (!first) return std::nullopt;
     return static_cast<std::int64_t>(*first);
   }
@@ -188,7 +188,7 @@ class OnDevice final : public HaloCells {
   const DeviceTable<std::uint64_t> in_boxes_;
   const DeviceTable<std::uint64_t> pieces_;
   const DeviceTable<std::int64_t> shape_;
-  const Lookers lookers_;
+  const SearchThreads search_;
 };
 
 }  // namespace

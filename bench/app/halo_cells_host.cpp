@@ -154,8 +154,8 @@ class OnHost final : public HaloCells {
         }
       }
     if (count == 1) {
-      const Strip& one = strips[0];
-      *one.packed = rows<kPacks>(*one.packed, one.cells, end - begin, one.columns);
+      const Strip& strip = strips[0];
+      *strip.packed = rows<kPacks>(*strip.packed, strip.cells, end - begin, strip.columns);
       return;
     }
     // As most rows are: their first cells and their last are moved.
@@ -168,27 +168,27 @@ class OnHost final : public HaloCells {
   }
 
   template <bool kPacks>
-  void move_both(const Strip& one, const Strip& other, std::int64_t count) const {
-    switch (one.columns) {
+  void move_both(const Strip& strip, const Strip& other, std::int64_t count) const {
+    switch (strip.columns) {
       case 1:
-        return move_both<kPacks, 1>(one, other, count);
+        return move_both<kPacks, 1>(strip, other, count);
       case 2:
-        return move_both<kPacks, 2>(one, other, count);
+        return move_both<kPacks, 2>(strip, other, count);
       case 3:
-        return move_both<kPacks, 3>(one, other, count);
+        return move_both<kPacks, 3>(strip, other, count);
       default:
-        return move_both<kPacks, 0>(one, other, count);
+        return move_both<kPacks, 0>(strip, other, count);
     }
   }
   template <bool kPacks, std::int64_t kCells>
-  void move_both(const Strip& one, const Strip& other, std::int64_t count) const {
-    Real* first = *one.packed;
+  void move_both(const Strip& strip, const Strip& other, std::int64_t count) const {
+    Real* first = *strip.packed;
     Real* second = *other.packed;
     for (std::int64_t row = 0; row < count; ++row) {
-      first = copy_rows<kPacks, kCells>(first, one.cells + row * pitch_, 1, 0, one.columns);
+      first = copy_rows<kPacks, kCells>(first, strip.cells + row * pitch_, 1, 0, strip.columns);
       second = copy_rows<kPacks, kCells>(second, other.cells + row * pitch_, 1, 0, other.columns);
     }
-    *one.packed = first;
+    *strip.packed = first;
     *other.packed = second;
   }
 

@@ -105,7 +105,7 @@ class Neighbourhood final : public HaloTransfer {
       types.push_back(end.type);
     }
     void place() {
-      for (const char* const one : all) starts.push_back(one - base);
+      for (const char* const data : all) starts.push_back(data - base);
     }
   };
 

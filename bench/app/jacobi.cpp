@@ -16,7 +16,7 @@ Grid grid_of(const CaseContext& context) {
   return context.axis("tiles") == "rows" ? Grid{ranks, 1} : near_square(ranks);
 }
 
-Whole whole_at(const CaseContext& context, std::size_t side) {
+Domain domain_at(const CaseContext& context, std::size_t side) {
   const Grid grid = grid_of(context);
   if (context.axis("scaling") == "strong") return {side, side};
   return {side * static_cast<std::uint64_t>(grid.rows),
@@ -25,25 +25,25 @@ Whole whole_at(const CaseContext& context, std::size_t side) {
 
 // Throws Unfit on all ranks.
 Tile own_tile(const CaseContext& context, std::size_t cell_bytes) {
-  const Whole whole = whole_of(context);
+  const Domain domain = domain_of(context);
   const Grid grid = grid_of(context);
-  if (whole.rows < static_cast<std::uint64_t>(grid.rows) ||
-      whole.columns < static_cast<std::uint64_t>(grid.columns))
+  if (domain.rows < static_cast<std::uint64_t>(grid.rows) ||
+      domain.columns < static_cast<std::uint64_t>(grid.columns))
     throw Unfit("there are fewer rows or columns of cells than of ranks");
   const auto tile_at = [&](std::size_t side) {
-    const Whole at = whole_at(context, side);
+    const Domain at = domain_at(context, side);
     return tile_of(grid, context.group.rank(), at.rows, at.columns);
   };
   const bool strong = context.axis("scaling") == "strong";
-  check_memory(context, "the cells",
-               strong ? static_cast<std::size_t>(std::max(grid.rows, grid.columns)) : 1,
-               [&](std::size_t side) { return relaxation_bytes(tile_at(side), cell_bytes); });
+  check_memory(
+      context, strong ? static_cast<std::size_t>(std::max(grid.rows, grid.columns)) : 1,
+      [&](std::size_t side) { return relaxation_bytes(tile_at(side), cell_bytes); }, "the cells");
   return tile_at(context.bytes);
 }
 
 }  // namespace
 
-Whole whole_of(const CaseContext& context) { return whole_at(context, context.bytes); }
+Domain domain_of(const CaseContext& context) { return domain_at(context, context.bytes); }
 
 std::uint64_t norm_every(const CaseContext& context) {
   const std::string& text = context.axis("norm");
@@ -56,8 +56,8 @@ Iterations::Iterations(const CaseContext& context)
       tile_(own_tile(context, type_.bytes)),
       overlaps_(context.axis("overlap") == "yes"),
       on_device_(nearpeak::on_device(context.kind)),
-      clock_({overlaps_ && on_device_ ? kExposedCompute : "compute", "pack", "communicate",
-              "unpack", "norm"}) {
+      phases_({overlaps_ && on_device_ ? kExposedCompute : "compute", "pack", "communicate",
+               "unpack", "norm"}) {
   on_every_rank(group_, [&] { relaxation_ = make_relaxation(context, tile_, type_.name); });
   std::vector<Link> links;
   for (const Side side : kSides)
@@ -68,34 +68,34 @@ Iterations::Iterations(const CaseContext& context)
 
 std::optional<double> Iterations::iterate(bool summed) {
   std::optional<double> sum;
-  clock_.start();
+  phases_.start();
   relaxation_->step(overlaps_ ? Cells::kEdges : Cells::kAll, summed);
   relaxation_->finish_first();
-  clock_.lap(kCompute);
+  phases_.lap(kCompute);
   relaxation_->pack();
-  clock_.lap(kPack);
+  phases_.lap(kPack);
   exchange_->begin();
-  clock_.lap(kCommunicate);
+  phases_.lap(kCommunicate);
   if (overlaps_) relaxation_->compute_inside();
-  clock_.lap(kCompute);
+  phases_.lap(kCompute);
   exchange_->finish();
-  clock_.lap(kCommunicate);
+  phases_.lap(kCommunicate);
   relaxation_->unpack();
-  clock_.lap(kUnpack);
+  phases_.lap(kUnpack);
   if (summed) {
     const double mine = relaxation_->sum();
-    if (overlaps_) clock_.lap(kCompute);  // on a device it is of the cells inside, too
+    if (overlaps_) phases_.lap(kCompute);  // on a device it is of the cells inside, too
     sum = group_.total(mine);
   }
-  clock_.lap(kNorm);
+  phases_.lap(kNorm);
   relaxation_->turn();
   return sum;
 }
 
 void Iterations::finish() {
-  clock_.start();
+  phases_.start();
   relaxation_->finish();
-  clock_.lap(kCompute);
+  phases_.lap(kCompute);
 }
 
 }  // namespace nearpeak

@@ -7,20 +7,19 @@
 #include <optional>
 
 #include "app/exchange.hpp"
-#include "app/phase_clock.hpp"
 #include "app/relaxation.hpp"
 #include "payload/numbers.hpp"
 
 namespace nearpeak {
 
-// Rows and columns of the whole.
-struct Whole {
+// Rows and columns of the domain.
+struct Domain {
   std::uint64_t rows;
   std::uint64_t columns;
   double cells() const { return static_cast<double>(rows) * static_cast<double>(columns); }
 };
 // As the axes ask.
-Whole whole_of(const CaseContext& context);
+Domain domain_of(const CaseContext& context);
 
 // After how many iterations the norm is taken; 0: never.
 std::uint64_t norm_every(const CaseContext& context);
@@ -36,8 +35,9 @@ class Iterations {
   const NumberType& type() const { return type_; }
   Relaxation& cells() const { return *relaxation_; }
   bool on_device() const { return on_device_; }
-  const PhaseClock& clock() const { return clock_; }
-  void clear() { clock_.clear(); }
+  // Of those since clear().
+  const Phases& phases() const { return phases_; }
+  void clear() { phases_.clear(); }
 
   // One of them; where it is `summed`, the sum of the squares of all changes on all ranks.
   std::optional<double> iterate(bool summed);
@@ -52,7 +52,7 @@ class Iterations {
   const bool on_device_;
   std::unique_ptr<Relaxation> relaxation_;
   std::unique_ptr<Exchange> exchange_;
-  PhaseClock clock_;
+  Phases phases_;
 };
 
 // Solves the equation of Laplace, and prints how it goes: Benchmark::solve.

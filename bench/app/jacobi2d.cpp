@@ -14,13 +14,12 @@ constexpr double kUnwaitedNs = 1e6;
 class Jacobi final : public Case {
  public:
   explicit Jacobi(const CaseContext& context)
-      : whole_(whole_of(context)),
+      : domain_(domain_of(context)),
         norm_every_(norm_every(context)),
         iterations_(context),
-        plane_(Field::plane(whole_.rows, whole_.columns, iterations_.type().exact)) {}
+        plane_(Field::plane(domain_.rows, domain_.columns, iterations_.type().exact)) {}
 
-  std::vector<std::string> phases() const override { return iterations_.clock().names(); }
-  const std::vector<double>& phases_ns() const override { return iterations_.clock().ns(); }
+  const Phases& phases() const override { return iterations_.phases(); }
   std::optional<Work> work() const override {
     const Tile& tile = iterations_.tile();
     Work work{.copied_bytes = tile.rows * tile.columns * iterations_.type().bytes};
@@ -30,7 +29,7 @@ class Jacobi final : public Case {
     return work;
   }
   std::vector<double> values(const Times& times) const override {
-    return {times.us, whole_.cells() / times.us / 1e3};
+    return {times.us, domain_.cells() / times.us / 1e3};
   }
 
   std::size_t round_bytes() const override {
@@ -52,8 +51,6 @@ class Jacobi final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    // Whether a step reads what neighbours sent after the one before, only a second one shows.
-    if (field_.round != 0) n = 2;
     iterations_.clear();
     for (std::uint64_t i = 0; i < n; ++i) {
       const bool summed = norm_every_ != 0 && done_++ % norm_every_ == 0;
@@ -64,6 +61,8 @@ class Jacobi final : public Case {
     }
     iterations_.finish();
   }
+  // Whether a step reads what neighbours sent after the one before, only a second one shows.
+  void run_round(std::uint64_t) override { run(2); }
 
   std::optional<Mismatch> wrong(std::uint64_t, Part) const override {
     const auto found = iterations_.cells().find_wrong(field_);
@@ -71,7 +70,7 @@ class Jacobi final : public Case {
     if (found) return mismatch(*found);
     if (!sum_ || *sum_ == expected) return std::nullopt;
     return Mismatch{
-        .slot = 0, .byte = 0, .expected = first_byte(expected), .got = first_byte(*sum_)};
+        .slot = 0, .byte = 0, .expected = cell_byte(expected, 16), .got = cell_byte(*sum_, 16)};
   }
 
  private:
@@ -87,15 +86,11 @@ class Jacobi final : public Case {
     const std::int64_t cell = wrong.row * static_cast<std::int64_t>(tile.columns) + wrong.column;
     return {.slot = 0,
             .byte = static_cast<std::size_t>(std::max<std::int64_t>(cell, 0)) * bytes,
-            .expected = first_byte(wrong.expected),
-            .got = first_byte(wrong.got),
+            .expected = cell_byte(wrong.expected, 16),
+            .got = cell_byte(wrong.got, 16),
             .whole = tile.cells() * bytes};
   }
-  static unsigned first_byte(double value) {
-    return static_cast<unsigned>(static_cast<std::int64_t>(16 * value) & 0xFF);
-  }
-
-  const Whole whole_;
+  const Domain domain_;
   const std::uint64_t norm_every_;
   Iterations iterations_;
   const Field plane_;

@@ -19,12 +19,12 @@ namespace {
 // what the cells must come to, as the method has them, is known in closed form.
 class Laplace {
  public:
-  explicit Laplace(const Whole& whole)
-      : step_(std::numbers::pi / static_cast<double>(whole.rows + 1)),
+  explicit Laplace(const Domain& domain)
+      : step_(std::numbers::pi / static_cast<double>(domain.rows + 1)),
         rate_(std::acosh(2 - std::cos(step_))),
-        middle_((static_cast<double>(whole.columns) - 1) / 2) {}
+        middle_((static_cast<double>(domain.columns) - 1) / 2) {}
 
-  // Of a cell of the whole; -1 is beside it.
+  // Of a cell of the domain; -1 is beside it.
   double at(std::int64_t row, std::int64_t column) const {
     const double from_middle = std::abs(static_cast<double>(column) - middle_);
     // cosh(a) / cosh(b) of what may be large
@@ -55,8 +55,8 @@ constexpr std::uint64_t kMostPoints = 256;   // of a side, in a file
 // cells just so: no more than an epsilon, as values are 1 at most.
 class Distance {
  public:
-  Distance(const Whole& whole, const NumberType& type)
-      : lost_(part(whole.rows) + part(whole.columns)),
+  Distance(const Domain& domain, const NumberType& type)
+      : lost_(part(domain.rows) + part(domain.columns)),
         rounded_(2 / static_cast<double>(type.exact)) {}
   double of(double residue) const { return (residue + rounded_) / lost_; }
 
@@ -76,7 +76,7 @@ struct Errors {
 };
 
 // The differences from the closed form, of all ranks. Collective.
-Errors errors_of(const Iterations& iterations, const Laplace& exact, const Whole& whole) {
+Errors errors_of(const Iterations& iterations, const Laplace& exact, const Domain& domain) {
   const Tile& tile = iterations.tile();
   double most = 0;
   double squares = 0;
@@ -89,22 +89,22 @@ Errors errors_of(const Iterations& iterations, const Laplace& exact, const Whole
       squares += error * error;
     }
   }
-  return {std::sqrt(iterations.group().total(squares) / whole.cells()),
+  return {std::sqrt(iterations.group().total(squares) / domain.cells()),
           iterations.group().largest(most)};
 }
 
 // Some points of the solution, each the value of one cell. Collective; throws std::runtime_error.
-void write_solution(const Iterations& iterations, const Whole& whole, const std::string& name) {
+void write_solution(const Iterations& iterations, const Domain& domain, const std::string& name) {
   const Tile& tile = iterations.tile();
-  const std::uint64_t longest = std::max(whole.rows, whole.columns);
+  const std::uint64_t longest = std::max(domain.rows, domain.columns);
   const std::uint64_t step = (longest + kMostPoints - 1) / kMostPoints;
   nlohmann::ordered_json out{{"schema", 1},
-                             {"rows", whole.rows},
-                             {"columns", whole.columns},
+                             {"rows", domain.rows},
+                             {"columns", domain.columns},
                              {"step", step},
                              {"values", nlohmann::ordered_json::array()}};
-  for (std::uint64_t row = 0; row < whole.rows; row += step) {
-    std::vector<double> mine((whole.columns + step - 1) / step, 0.0);
+  for (std::uint64_t row = 0; row < domain.rows; row += step) {
+    std::vector<double> mine((domain.columns + step - 1) / step, 0.0);
     const std::int64_t here = static_cast<std::int64_t>(row) - tile.row;
     if (here >= 0 && here < static_cast<std::int64_t>(tile.rows)) {
       const auto values = iterations.cells().read(here);
@@ -127,12 +127,12 @@ void write_solution(const Iterations& iterations, const Whole& whole, const std:
 }  // namespace
 
 int solve_laplace(const CaseContext& context, const Solve& wanted) {
-  const Whole whole = whole_of(context);
-  const Laplace exact(whole);
+  const Domain domain = domain_of(context);
+  const Laplace exact(domain);
   Iterations iterations(context);
   const Tile& tile = iterations.tile();
-  const auto last_row = static_cast<std::int64_t>(whole.rows);
-  const auto last_column = static_cast<std::int64_t>(whole.columns);
+  const auto last_row = static_cast<std::int64_t>(domain.rows);
+  const auto last_column = static_cast<std::int64_t>(domain.columns);
   iterations.cells().write([&](std::int64_t row, std::int64_t column) {
     const std::int64_t y = tile.row + row;
     const std::int64_t x = tile.column + column;
@@ -142,12 +142,12 @@ int solve_laplace(const CaseContext& context, const Solve& wanted) {
   const bool leads = context.group.leads();
   if (leads)
     std::printf("# Laplace's equation on %llu x %llu cells, %s, by %d ranks\n# %-14s %14s %14s\n",
-                static_cast<unsigned long long>(whole.rows),
-                static_cast<unsigned long long>(whole.columns), context.axis("type").c_str(),
+                static_cast<unsigned long long>(domain.rows),
+                static_cast<unsigned long long>(domain.columns), context.axis("type").c_str(),
                 context.group.size(), "Iteration", "Residue", "Distance");
   const std::uint64_t every = norm_every(context) == 1 ? 1 : kToldEvery;
   const std::int64_t begin = now_ns();
-  const Distance distance(whole, iterations.type());
+  const Distance distance(domain, iterations.type());
   double residue = 0;
   double least = std::numeric_limits<double>::infinity();  // residue
   std::uint64_t done = 0;
@@ -157,7 +157,7 @@ int solve_laplace(const CaseContext& context, const Solve& wanted) {
   do {
     // The same on all ranks, who add up the same numbers in the same order.
     if (const auto sum = iterations.iterate(done % every == 0)) {
-      residue = std::sqrt(*sum / whole.cells());
+      residue = std::sqrt(*sum / domain.cells());
       if (residue < least) {
         least = residue;
         fell = done;
@@ -174,15 +174,15 @@ int solve_laplace(const CaseContext& context, const Solve& wanted) {
   } while (!solved && !stands && done < wanted.most);
   iterations.finish();
   const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
-  const Errors errors = errors_of(iterations, exact, whole);
-  if (!wanted.solution.empty()) write_solution(iterations, whole, wanted.solution);
+  const Errors errors = errors_of(iterations, exact, domain);
+  if (!wanted.solution.empty()) write_solution(iterations, domain, wanted.solution);
   if (leads) {
     std::printf(
         "# %s after %llu iterations: residue %.6e, distance %.3e at most\n"
         "# error %.3e, of a cell %.3e at most; %.3f s, %.4g GLUP/s\n",
         solved ? "solved" : "NOT SOLVED", static_cast<unsigned long long>(done), residue,
         distance.of(residue), errors.mean, errors.largest, seconds,
-        whole.cells() * static_cast<double>(done) / seconds / 1e9);
+        domain.cells() * static_cast<double>(done) / seconds / 1e9);
     if (stands && !solved)
       std::printf("# it comes no nearer, as cells are rounded: give a larger tolerance%s\n",
                   iterations.type().name == "float" ? " or --type double" : "");

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "app/particles.hpp"
-#include "app/phase_clock.hpp"
 #include "benchmark/check_memory.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/staging.hpp"
 
 namespace nearpeak {
 namespace {
@@ -38,9 +37,9 @@ class Partners {
         out_(static_cast<std::size_t>(partners)),
         in_(static_cast<std::size_t>(partners)) {
     std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int one, int other) {
-      return partner_of[static_cast<std::size_t>(one)] <
-             partner_of[static_cast<std::size_t>(other)];
+    std::stable_sort(order_.begin(), order_.end(), [&](int first, int second) {
+      return partner_of[static_cast<std::size_t>(first)] <
+             partner_of[static_cast<std::size_t>(second)];
     });
   }
   virtual ~Partners() = default;
@@ -86,8 +85,8 @@ class Partners {
   // Numbers below 0 are more than any room.
   bool has_room() const {
     return std::accumulate(in_.counts.begin(), in_.counts.end(), std::uint64_t{0},
-                           [](std::uint64_t all, int one) {
-                             return all + static_cast<std::uint32_t>(one);
+                           [](std::uint64_t all, int count) {
+                             return all + static_cast<std::uint32_t>(count);
                            }) <= room_;
   }
   std::uint64_t place(Side& side) const {
@@ -236,9 +235,12 @@ Motion motion_of(const CaseContext& context) {
   const std::uint64_t moving = motion.room() * record_bytes_of(context);
   if (moving > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Unfit("more bytes move at a step than MPI counts");
-  check_memory(context, "the particles", 1, [&](std::size_t particles) {
-    return bytes_of(motion_at(particles), record_bytes_of(context));
-  });
+  check_memory(
+      context, 1,
+      [&](std::size_t particles) {
+        return bytes_of(motion_at(particles), record_bytes_of(context));
+      },
+      "the particles");
   return motion;
 }
 
@@ -265,8 +267,7 @@ class Migrate final : public Case {
     partners_->expect(std::move(expected));
   }
 
-  std::vector<std::string> phases() const override { return clock_.names(); }
-  const std::vector<double>& phases_ns() const override { return clock_.ns(); }
+  const Phases& phases() const override { return phases_; }
   std::optional<Work> work() const override {
     Work work{.announced_bytes = sizeof(int)};
     std::vector<std::uint64_t> leaving(by_rank_ ? static_cast<std::size_t>(group_.size())
@@ -296,7 +297,7 @@ class Migrate final : public Case {
   }
 
   void run(std::uint64_t n) override {
-    clock_.clear();
+    phases_.clear();
     for (std::uint64_t i = 0; i < n; ++i) step();
   }
 
@@ -330,16 +331,16 @@ class Migrate final : public Case {
   }
 
   void step() {
-    clock_.start();
+    phases_.start();
     const auto leaving = particles_->find_leaving(motion_.shift(step_));
-    clock_.lap(kCount);
+    phases_.lap(kCount);
     particles_->pack(partners_->order());
-    clock_.lap(kPack);
+    phases_.lap(kPack);
     const std::uint64_t come = exchange(leaving);
-    clock_.lap(kCommunicate);
+    phases_.lap(kCommunicate);
     const std::uint64_t gone = std::accumulate(leaving.begin(), leaving.end(), std::uint64_t{0});
     particles_->unpack(std::min(come, gone));
-    clock_.lap(kUnpack);
+    phases_.lap(kUnpack);
     ++step_;
   }
 
@@ -386,7 +387,7 @@ class Migrate final : public Case {
   std::optional<SlotBuffer> staged_in_;
   bool by_rank_ = false;  // partners are ranks, not directions
   std::unique_ptr<Partners> partners_;
-  PhaseClock clock_{{"count", "pack", "communicate", "unpack"}};
+  Phases phases_{{"count", "pack", "communicate", "unpack"}};
   std::uint64_t first_step_ = 0;
   std::uint64_t step_ = 0;
 };

@@ -28,9 +28,9 @@ inline Program& kernels_of(Device& device, const std::string& source) {
 }
 
 // Threads that look for something, each of which says the first place where it is, or all ones.
-class Lookers {
+class SearchThreads {
  public:
-  explicit Lookers(Device& device)
+  explicit SearchThreads(Device& device)
       : found_(device.memory(BufferKind::kDevice), kThreads * sizeof(std::uint64_t), 1) {}
 
   static LaunchShape shape() { return threads_for(kThreads); }

@@ -85,14 +85,14 @@ void write_records(std::uint64_t* records, std::uint64_t first, std::uint64_t co
   }
 }
 
-void Looker::add(const std::uint64_t* records, std::uint64_t count) {
+void RecordChecker::add(const std::uint64_t* records, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i, ++place_) {
     look_.ids += records[i * words_ + kWordId];
     if (!look_.wrong) check(records + i * words_);
   }
 }
 
-void Looker::check(const std::uint64_t* record) {
+void RecordChecker::check(const std::uint64_t* record) {
   const std::uint64_t id = record[kWordId];
   const std::uint64_t index = id % motion_.count();
   check(record, kWordId, homes_[index] * motion_.count() + index);
@@ -108,7 +108,7 @@ void Looker::check(const std::uint64_t* record) {
   seen_[index] = true;
 }
 
-void Looker::check(const std::uint64_t* record, std::uint64_t word, std::uint64_t expected) {
+void RecordChecker::check(const std::uint64_t* record, std::uint64_t word, std::uint64_t expected) {
   if (!look_.wrong && record[word] != expected)
     look_.wrong = {place_, word, expected, record[word]};
 }

@@ -127,10 +127,10 @@ void write_records(std::uint64_t* records, std::uint64_t first, std::uint64_t co
                    const Motion& motion, std::uint64_t record_bytes, int rank, std::uint64_t round);
 
 // Looks at all records, piece by piece.
-class Looker {
+class RecordChecker {
  public:
-  Looker(const Motion& motion, std::uint64_t record_bytes, const std::vector<std::uint32_t>& homes,
-         std::uint64_t round)
+  RecordChecker(const Motion& motion, std::uint64_t record_bytes,
+                const std::vector<std::uint32_t>& homes, std::uint64_t round)
       : motion_(motion),
         words_(record_bytes / sizeof(std::uint64_t)),
         homes_(homes),

@@ -100,12 +100,12 @@ class OnDevice final : public Particles {
     });
   }
   Look look(const std::vector<std::uint32_t>& homes, std::uint64_t round) override {
-    Looker looker(motion_, record_bytes_, homes, round);
+    RecordChecker checker(motion_, record_bytes_, homes, round);
     for_pieces([&](std::uint64_t first, std::uint64_t count, std::uint64_t* piece) {
       records_.memory().to_host(piece, place(first), count * record_bytes_);
-      looker.add(piece, count);
+      checker.add(piece, count);
     });
-    return looker.look();
+    return checker.look();
   }
 
  private:

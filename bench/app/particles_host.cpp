@@ -55,9 +55,9 @@ class OnHost final : public Particles {
     write_records(record(0), 0, motion_.count(), motion_, kBytes, rank, round);
   }
   Look look(const std::vector<std::uint32_t>& homes, std::uint64_t round) override {
-    Looker looker(motion_, kBytes, homes, round);
-    looker.add(record(0), motion_.count());
-    return looker.look();
+    RecordChecker checker(motion_, kBytes, homes, round);
+    checker.add(record(0), motion_.count());
+    return checker.look();
   }
 
  private:

@@ -36,7 +36,7 @@ class OnDevice final : public Relaxation {
         find_wrong_(program_.kernel("find_wrong")),
         sums_(device_.memory(BufferKind::kDevice), sums_of_all() * sizeof(double), 1),
         totals_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
-        lookers_(device_) {
+        search_(device_) {
     if (!device_.kernels()->reach_pinned())
       totals_there_.emplace(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1);
   }
@@ -100,14 +100,14 @@ class OnDevice final : public Relaxation {
   }
 
   std::optional<Wrong> find_wrong(const Field& field) override {
-    void* const found = lookers_.found();
-    find_wrong_->launch(Lookers::shape(),
+    void* const found = search_.found();
+    find_wrong_->launch(SearchThreads::shape(),
                         {&from_, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns,
                          &tile_.row, &tile_.column, &field.rows, &field.columns, &field.round,
                          &field.down, &field.across, &found},
                         *stream_);
     stream_->synchronize();
-    const auto first = lookers_.first();
+    const auto first = search_.first();
     if (!first) return std::nullopt;
     const std::uint64_t wide = tile_.columns + 2;
     Wrong wrong{.row = static_cast<std::int64_t>(*first / wide) - 1,
@@ -214,7 +214,7 @@ class OnDevice final : public Relaxation {
   SlotBuffer sums_;    // of blocks
   SlotBuffer totals_;  // of the CPU
   std::optional<SlotBuffer> totals_there_;
-  const Lookers lookers_;
+  const SearchThreads search_;
   std::uint64_t used_sums_ = 0;
   bool summed_ = false;
 };

@@ -32,6 +32,11 @@ struct BlockGrid {
 // columns.
 BlockGrid near_cube(int ranks);
 
+// What a mismatch tells of a cell: the low byte of its value, in `parts` of one.
+inline unsigned cell_byte(double value, int parts) {
+  return static_cast<unsigned>(static_cast<std::int64_t>(parts * value) & 0xFF);
+}
+
 // The cells of one rank.
 struct Tile {
   std::int64_t row;     // of its first cell in the whole,
@@ -43,7 +48,7 @@ struct Tile {
   std::uint64_t cells() const { return rows * columns; }
   bool alone() const {
     return std::none_of(neighbours.begin(), neighbours.end(),
-                        [](const auto& one) { return !!one; });
+                        [](const auto& neighbour) { return !!neighbour; });
   }
   // Cells along a side.
   std::uint64_t length(Side side) const { return side == kUp || side == kDown ? columns : rows; }

@@ -80,18 +80,18 @@ struct VectorOf {
 
   // `to`: of two vectors that follow each other, as many places from the one at kFirst on.
   template <Index kFirst>
-  [[gnu::always_inline]] static void take(Type& to, const Type& one, const Type& next) {
-    take<kFirst>(to, one, next, std::make_integer_sequence<Index, kCells>());
+  [[gnu::always_inline]] static void take(Type& to, const Type& here, const Type& next) {
+    take<kFirst>(to, here, next, std::make_integer_sequence<Index, kCells>());
   }
 
  private:
   template <Index kFirst, Index... kPlace>
-  [[gnu::always_inline]] static void take(Type& to, const Type& one, const Type& next,
+  [[gnu::always_inline]] static void take(Type& to, const Type& here, const Type& next,
                                           std::integer_sequence<Index, kPlace...>) {
 #if defined(__clang__)
-    to = __builtin_shufflevector(one, next, (kFirst + kPlace)...);
+    to = __builtin_shufflevector(here, next, (kFirst + kPlace)...);
 #else
-    to = __builtin_shuffle(one, next, Places{(kFirst + kPlace)...});
+    to = __builtin_shuffle(here, next, Places{(kFirst + kPlace)...});
 #endif
   }
 };

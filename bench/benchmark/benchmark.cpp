@@ -74,20 +74,21 @@ const std::vector<Benchmark>& benchmarks() { return registry(); }
 
 const Benchmark* benchmark_named(const std::string& name) {
   const auto& all = benchmarks();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Benchmark& one) { return one.info.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Benchmark& benchmark) {
+    return benchmark.info.name == name;
+  });
   return found == all.end() ? nullptr : &*found;
 }
 
 const Benchmark& find_benchmark(const std::string& name) {
   if (const Benchmark* const found = benchmark_named(name)) return *found;
-  std::string known;
+  std::vector<std::string> known;
   for (const Benchmark& benchmark : benchmarks()) {
     if ("osu_" + benchmark.info.name == name)
       throw BadInput("OMB's " + name + " is called " + benchmark.info.name + " here");
-    known += (known.empty() ? "" : ", ") + benchmark.info.name;
+    known.push_back(benchmark.info.name);
   }
-  throw BadInput("unknown benchmark '" + name + "': give one of " + known);
+  throw BadInput("unknown benchmark '" + name + "': give one of " + comma_list(known));
 }
 
 }  // namespace nearpeak

@@ -85,7 +85,7 @@ struct BenchmarkInfo {
   bool budgeted = false;  // a case whose iterations take too long is given up (--budget-ms)
   bool usual = false;     // measured when nothing is asked for
   bool threads = false;   // calls MPI from several threads, which must be said when it begins
-  bool staged = false;    // its messages may be staged, as those over a transport (mpi/staging.hpp)
+  bool staged = false;    // its messages may be staged, as those over a transport (mpi/methods.hpp)
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
 
@@ -123,7 +123,7 @@ inline void write_lines(volatile char* data, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += kLine) data[i] = data[i];
 }
 
-// The times of one sample, in microseconds per iteration.
+// The times of one sample, in microseconds per iteration, or per operation of it.
 struct Times {
   double us;
   std::vector<double> phases_us;
@@ -139,6 +139,9 @@ class Case : public Sampled {
  public:
   // Of each of the benchmark's metrics, in its unit.
   virtual std::vector<double> values(const Times& times) const = 0;
+  // How many follow each other in an iteration, where that is a batch of them: all times are of one
+  // operation.
+  virtual std::uint64_t operations() const { return 1; }
   virtual std::uint64_t window() const { return 1; }
   // Iterations after which every buffer has been used.
   virtual std::uint64_t cycle() const { return 1; }
@@ -147,16 +150,17 @@ class Case : public Sampled {
   virtual std::size_t round_bytes() const = 0;
   // So many show as much as kRounds of one message each.
   virtual std::uint64_t fewest_rounds() const { return kFewestRounds; }
-  virtual std::vector<std::string> phases() const { return {}; }
   // Of this rank; none where nobody can say.
   virtual std::optional<Work> work() const { return std::nullopt; }
 
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers
-  // ready. Every later round is a run(1). Once it has run, wrong() says what did not arrive as
+  // ready. Every later round is a run_round(). Once it has run, wrong() says what did not arrive as
   // it should have; after round 0, of all that was timed. With Part::kAll what is received is
   // spoiled before, and looked at whole; with Part::kStamps the payload of the round before lies
   // there, and a look at what has changed is enough.
   virtual void begin_round(std::uint64_t round, Part part) = 0;
+  // An iteration, unless more must be run to show what is wrong, or less.
+  virtual void run_round(std::uint64_t) { run(1); }
   virtual std::optional<Mismatch> wrong(std::uint64_t round, Part part) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axis of the ways to call MPI. Persistent requests are a transport's affair (mpi/staging.cpp):
+// The axis of the ways to call MPI. Persistent requests are a transport's affair (mpi/methods.cpp):
 // the benchmark calls it as with nonblocking ones.
 #pragma once
 

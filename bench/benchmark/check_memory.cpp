@@ -25,33 +25,30 @@ MemoryNeed need_of_device(const CaseContext& context, std::uint64_t bytes) {
 }
 
 // The same on all ranks; empty: it fits.
-std::string why_not(const CaseContext& context, const std::string& what, const Taken& taken) {
-  if (const auto most = context.group.largest(taken.limited); most > context.most_bytes)
+std::string why_not(const CaseContext& context, const BufferBytes& bytes, const std::string& what) {
+  if (const auto most = context.group.largest(bytes.limited); most > context.most_bytes)
     return what + " of a rank take " + bytes_text_up(most) + ": more than --memory-limit " +
            bytes_text(context.most_bytes);
-  const std::string why = why_not_in_host(context, taken.all, taken.scratch);
+  const std::uint64_t of_host = on_device(context.kind) ? 0 : bytes.all;
+  const std::string why = why_too_much(context.group, of_host + bytes.scratch);
   if (!why.empty()) return why;
-  return why_too_much(context.group.gather(need_of_device(context, taken.all)), "device",
+  return why_too_much(context.group.gather(need_of_device(context, bytes.all)), "device",
                       kMostOfDevice);
 }
 
 }  // namespace
 
-std::string why_not_in_host(const CaseContext& context, std::uint64_t bytes,
-                            std::uint64_t scratch) {
-  return why_too_much(context.group, (on_device(context.kind) ? 0 : bytes) + scratch);
-}
-
-void check_memory(const CaseContext& context, const std::string& what, const Taken& taken) {
-  const std::string why = why_not(context, what, taken);
+void check_memory(const CaseContext& context, const BufferBytes& bytes, const std::string& what) {
+  const std::string why = why_not(context, bytes, what);
   if (!why.empty()) throw Unfit(why);
 }
 
-void check_memory(const CaseContext& context, const std::string& what, std::size_t smallest,
-                  const std::function<std::uint64_t(std::size_t size)>& bytes_at) {
+void check_memory(const CaseContext& context, std::size_t smallest,
+                  const std::function<std::uint64_t(std::size_t size)>& bytes_at,
+                  const std::string& what) {
   const auto why_not_at = [&](std::size_t size) {
     const std::uint64_t bytes = bytes_at(size);
-    return why_not(context, what, {bytes, bytes});
+    return why_not(context, {.all = bytes, .limited = bytes}, what);
   };
   const std::string why = why_not_at(context.bytes);
   if (why.empty()) return;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "benchmark/check_memory.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -19,10 +21,21 @@ constexpr std::size_t kMeasured = 2;  // nor are more methods than these
 constexpr std::size_t kCheapBytes = std::size_t{4} << 20;  // of a round: it takes no time
 
 // A mismatch as it is told to other ranks.
-struct Told {
+struct RankMismatch {
   int wrong;
   Mismatch where;
 };
+
+Measurement per_operation(Measurement measurement, std::uint64_t operations) {
+  const auto divide = [operations](std::vector<double>& series) {
+    for (double& us : series) us /= static_cast<double>(operations);
+  };
+  divide(measurement.samples_us);
+  for (auto* const all : {&measurement.phases_us, &measurement.shortest_phases_us,
+                          &measurement.mean_phases_us, &measurement.ranks_us})
+    for (auto& series : *all) divide(series);
+  return measurement;
+}
 
 // With the messages of the rank that sends most bytes, for which the others wait; of what each rank
 // moves in its memory the mean. Collective.
@@ -117,7 +130,7 @@ void Runner::skip(const CaseName& name, const std::string& reason) {
 }
 
 std::optional<WrongData> Runner::first_wrong(const std::optional<Mismatch>& mine) {
-  const auto all = group_.gather(Told{mine ? 1 : 0, mine.value_or(Mismatch{})});
+  const auto all = group_.gather(RankMismatch{mine ? 1 : 0, mine.value_or(Mismatch{})});
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].wrong != 0) return WrongData{static_cast<int>(rank), all[rank].where};
   return std::nullopt;
@@ -160,7 +173,7 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
     const Part part = round < rounds ? before : last;
     made.begin_round(round, part);
     group_.barrier();
-    made.run(1);
+    made.run_round(round);
     if (auto wrong = verify(made, round, part)) return wrong;
   }
   return std::nullopt;
@@ -207,7 +220,8 @@ void Runner::record(const std::vector<CaseResult>& results) {
 // One for each metric; on the leader. Collective.
 std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const CaseContext& context,
                                            const Case& made, const Method* method,
-                                           const Measurement& measurement) const {
+                                           const Measurement& of_iterations) const {
+  const Measurement measurement = per_operation(of_iterations, made.operations());
   std::vector<CaseResult> results;
   const auto work = work_of(made, group_);
   if (!group_.leads()) return results;
@@ -229,7 +243,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.samples = values_of(measurement.samples_us, metric);
     for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
     result.measurement = measurement;
-    result.phases = made.phases();
+    result.phases = made.phases().names();
     result.work = work;
     result.window = made.window();
     result.offset = context.offset;
@@ -276,6 +290,7 @@ std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark,
     return tried;
   }
   const Messages messages = benchmark.messages(context);
+  check_memory(context, {.all = Slots::bytes(messages)});
   on_every_rank(group_, [&] {
     tried->slots.emplace(messages, context.memory, context.memory, context.offset);
     tried->transport = context.methods(context, messages, tried->slots->both()).front().make();
@@ -297,6 +312,7 @@ std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds) {
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context, Memory& out,
                       Memory& in) {
   const Messages messages = benchmark.messages(context);
+  check_memory(context, {.all = Slots::bytes(messages)});
   std::optional<Slots> slots;
   on_every_rank(group_, [&] { slots.emplace(messages, out, in, context.offset); });
   {
@@ -437,11 +453,11 @@ void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
   }
   if (measured.empty() && !contest() && !why.empty()) throw Unfit(why);
   if (measured.empty() || !group_.leads()) return;
-  const auto best =
-      std::min_element(measured.begin(), measured.end(), [](const Trial& one, const Trial& other) {
-        return median(one.results.front().measurement.samples_us) <
-               median(other.results.front().measurement.samples_us);
-      });
+  const auto best = std::min_element(measured.begin(), measured.end(),
+                                     [](const Trial& trial, const Trial& other) {
+                                       return median(trial.results.front().measurement.samples_us) <
+                                              median(other.results.front().measurement.samples_us);
+                                     });
   record(best->results);
 }
 

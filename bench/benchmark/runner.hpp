@@ -32,8 +32,8 @@ class Runner {
 
   // One size of a benchmark: over the library's own operation, or over one of several transports.
   // Transports are all tried shortly; the best are measured, the others are left at that, which
-  // their records say. With no mode in the naming, the best alone is recorded. Where a rank cannot
-  // have the case it is skipped.
+  // their records say. Where the naming has no contest, the best alone is recorded. Where a rank
+  // cannot have the case it is skipped.
   // `out`, `in`: where the slots of transports are, if not in the context's memory.
   void run(const Benchmark& benchmark, const CaseContext& context, Memory* out = nullptr,
            Memory* in = nullptr);

@@ -4,18 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class Allgatherv final : public ToAll {
+class Allgatherv final : public Counted<ToAll> {
  public:
-  explicit Allgatherv(const CaseContext& context) : ToAll(context), counts_(bytes(), ranks()) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
     calls(MPI_Allgatherv, MPI_Iallgatherv, MPI_Allgatherv_init, out, count(), MPI_BYTE, in,
-          counts_.counts.data(), counts_.displacements.data(), MPI_BYTE);
+          counts(), displacements(), MPI_BYTE);
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register allgatherv_entry(collective<Allgatherv>(

@@ -4,19 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class Alltoallv final : public AllToAll {
+class Alltoallv final : public Counted<AllToAll> {
  public:
-  explicit Alltoallv(const CaseContext& context) : AllToAll(context), counts_(bytes(), ranks()) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
-    calls(MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallv_init, out, counts_.counts.data(),
-          counts_.displacements.data(), MPI_BYTE, in, counts_.counts.data(),
-          counts_.displacements.data(), MPI_BYTE);
+    calls(MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallv_init, out, counts(), displacements(),
+          MPI_BYTE, in, counts(), displacements(), MPI_BYTE);
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register alltoallv_entry(collective<Alltoallv>(

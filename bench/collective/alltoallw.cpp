@@ -4,19 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class Alltoallw final : public AllToAll {
+class Alltoallw final : public Counted<AllToAll> {
  public:
-  explicit Alltoallw(const CaseContext& context) : AllToAll(context), counts_(bytes(), ranks()) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
-    calls(MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init, out, counts_.counts.data(),
-          counts_.displacements.data(), counts_.types.data(), in, counts_.counts.data(),
-          counts_.displacements.data(), counts_.types.data());
+    calls(MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init, out, counts(), displacements(),
+          types(), in, counts(), displacements(), types());
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register alltoallw_entry(collective<Alltoallw>(

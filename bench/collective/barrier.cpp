@@ -4,10 +4,10 @@
 namespace nearpeak {
 namespace {
 
-class Barrier final : public Operation {
+class Barrier final : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const { return {}; }
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const { return {}; }
   std::unique_ptr<Contents> contents() const { return blocks(context(), 0, {}); }
 
   template <class Calls>

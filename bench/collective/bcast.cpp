@@ -4,16 +4,9 @@
 namespace nearpeak {
 namespace {
 
-class Bcast final : public Operation {
+class Bcast final : public ToOthers {
  public:
-  using Operation::Operation;
-  Places places() const {
-    return {.out_bytes = is_root() ? bytes() : 0, .in_bytes = is_root() ? 0 : bytes()};
-  }
-  std::unique_ptr<Contents> contents() const {
-    if (is_root()) return blocks(context(), bytes(), {});
-    return blocks(context(), 0, {block_of(kLeaderRank)});
-  }
+  using ToOthers::ToOthers;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

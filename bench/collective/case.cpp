@@ -12,64 +12,69 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
 
-std::size_t in_buffer(const Places& places) {
-  if (!places.in_place) return places.in_bytes;
-  return std::max(places.in_bytes, *places.in_place + places.out_bytes);
+std::size_t in_buffer(const CollectiveBuffers& buffers) {
+  if (!buffers.in_place) return buffers.in_bytes;
+  return std::max(buffers.in_bytes, *buffers.in_place + buffers.out_bytes);
 }
 
-std::size_t out_buffer(const Places& places) { return places.in_place ? 0 : places.out_bytes; }
+std::size_t out_buffer(const CollectiveBuffers& buffers) {
+  return buffers.in_place ? 0 : buffers.out_bytes;
+}
 
 // Of a slot of either buffer as much as is needed at once.
-std::size_t scratch_bytes(const Places& places) {
-  return std::min(kPieceBytes, SlotBuffer::stride(std::max(in_buffer(places), places.out_bytes)));
+std::size_t scratch_bytes(const CollectiveBuffers& buffers) {
+  return std::min(kPieceBytes, SlotBuffer::stride(std::max(in_buffer(buffers), buffers.out_bytes)));
 }
 
 // Of no rank.
-bool moves_nothing(Group& group, const Places& places) {
-  return group.everywhere(places.out_bytes == 0 && places.in_bytes == 0);
+bool moves_nothing(Group& group, const CollectiveBuffers& buffers) {
+  return group.everywhere(buffers.out_bytes == 0 && buffers.in_bytes == 0);
 }
 
-std::size_t slots_of(const CaseContext& context, const Places& places) {
-  const std::size_t bytes = std::max<std::size_t>(in_buffer(places), out_buffer(places));
+std::size_t slots_of(const CaseContext& context, const CollectiveBuffers& buffers) {
+  const std::size_t bytes = std::max<std::size_t>(in_buffer(buffers), out_buffer(buffers));
   // The same on every rank: a persistent operation is of one slot on all of them.
   const std::size_t slots = context.group.largest(slots_for_one(context, bytes));
   const std::size_t needed =
-      SlotBuffer::stride(in_buffer(places)) + SlotBuffer::stride(out_buffer(places));
-  check_memory(context, "the buffers", {needed, slots * needed, scratch_bytes(places)});
+      SlotBuffer::stride(in_buffer(buffers)) + SlotBuffer::stride(out_buffer(buffers));
+  check_memory(context,
+               {.all = slots * needed, .scratch = scratch_bytes(buffers), .limited = needed});
   return slots;
 }
 
 }  // namespace
 
-CollectiveCase::CollectiveCase(const CaseContext& context, const Places& places,
+CollectiveCase::CollectiveCase(const CaseContext& context, const CollectiveBuffers& buffers,
                                std::unique_ptr<Contents> contents)
     : group_(context.group),
-      places_(places),
+      buffers_(buffers),
       contents_(std::move(contents)),
-      slots_(slots_of(context, places)),
-      writes_(context.axis(kTouch) == "sender" && places.out_bytes > 0),
-      ordered_(moves_nothing(context.group, places)) {
+      slots_(slots_of(context, buffers)),
+      writes_(context.axis(kTouch) == "sender" && buffers.out_bytes > 0),
+      ordered_(moves_nothing(context.group, buffers)) {
   on_every_rank(group_, [&] {
-    out_.emplace(context.memory, out_buffer(places), slots_, context.offset);
-    in_.emplace(context.memory, in_buffer(places), slots_, context.offset);
-    scratch_.resize(scratch_bytes(places));
+    out_.emplace(context.memory, out_buffer(buffers), slots_, context.offset);
+    in_.emplace(context.memory, in_buffer(buffers), slots_, context.offset);
+    scratch_.resize(scratch_bytes(buffers));
   });
 }
 
 void* CollectiveCase::out(std::size_t slot) const {
-  return out_buffer(places_) == 0 ? nullptr : out_->slot(slot);
+  return out_buffer(buffers_) == 0 ? nullptr : out_->slot(slot);
 }
 
 void* CollectiveCase::in(std::size_t slot) const {
-  return in_buffer(places_) == 0 ? nullptr : in_->slot(slot);
+  return in_buffer(buffers_) == 0 ? nullptr : in_->slot(slot);
 }
 
-std::size_t CollectiveCase::round_bytes() const { return in_buffer(places_) + out_buffer(places_); }
+std::size_t CollectiveCase::round_bytes() const {
+  return in_buffer(buffers_) + out_buffer(buffers_);
+}
 
 void CollectiveCase::touch(std::size_t slot) const {
   if (!writes_) return;
-  char* const from = places_.in_place ? in_->slot(slot) + *places_.in_place : out_->slot(slot);
-  write_lines(from, places_.out_bytes);
+  char* const from = buffers_.in_place ? in_->slot(slot) + *buffers_.in_place : out_->slot(slot);
+  write_lines(from, buffers_.out_bytes);
 }
 
 void CollectiveCase::begin_round(std::uint64_t round, Part) {
@@ -78,9 +83,9 @@ void CollectiveCase::begin_round(std::uint64_t round, Part) {
   used_ = 0;
   const std::size_t count = round == 0 ? slots_ : 1;
   in_->spoil(kSeed, 0, count);
-  for (std::size_t slot = 0; slot < count && places_.out_bytes > 0; ++slot) {
-    SlotBuffer& from = places_.in_place ? *in_ : *out_;
-    contents_->write(from.memory(), from.slot(slot) + places_.in_place.value_or(0), round,
+  for (std::size_t slot = 0; slot < count && buffers_.out_bytes > 0; ++slot) {
+    SlotBuffer& from = buffers_.in_place ? *in_ : *out_;
+    contents_->write(from.memory(), from.slot(slot) + buffers_.in_place.value_or(0), round,
                      scratch_);
   }
 }
@@ -112,7 +117,7 @@ std::optional<Mismatch> CollectiveCase::left_too_soon() const {
 std::optional<Mismatch> CollectiveCase::wrong(std::uint64_t round, Part) const {
   if (ordered_) return round == 0 ? std::nullopt : left_too_soon();
   // What was timed has sent again and again what it had received.
-  if (round == 0 && places_.in_place && places_.overwritten) return std::nullopt;
+  if (round == 0 && buffers_.in_place && buffers_.overwritten) return std::nullopt;
   const std::size_t most = most_looked_at(in_->layout().stride);
   for (std::size_t slot = 0; slot < std::min(used_, most); ++slot)
     if (auto bad = wrong_in(slot, round)) {

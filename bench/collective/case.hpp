@@ -24,7 +24,7 @@ inline bool is_in_place(const CaseContext& context) {
 }
 
 // What buffers one rank needs.
-struct Places {
+struct CollectiveBuffers {
   std::size_t out_bytes = 0;                 // of what it sends
   std::size_t in_bytes = 0;                  // of what it receives
   std::optional<std::size_t> in_place = {};  // where in the receive buffer it is sent from
@@ -36,7 +36,7 @@ class CollectiveCase : public Case {
  public:
   // Collective. Throws Unfit on all ranks where the buffers would not fit into the memory of a
   // host, and as allocations do.
-  CollectiveCase(const CaseContext& context, const Places& places,
+  CollectiveCase(const CaseContext& context, const CollectiveBuffers& buffers,
                  std::unique_ptr<Contents> contents);
 
   std::vector<double> values(const Times& times) const override { return {times.us}; }
@@ -50,7 +50,7 @@ class CollectiveCase : public Case {
   // Null where there are no bytes, and where this rank sends from its receive buffer.
   void* out(std::size_t slot) const;
   void* in(std::size_t slot) const;
-  const std::optional<std::size_t>& in_place() const { return places_.in_place; }
+  const std::optional<std::size_t>& in_place() const { return buffers_.in_place; }
   // Around an operation that moves no data and is not timed: a rank comes late, and wrong() finds
   // whoever left before it came.
   void arrive() {
@@ -76,7 +76,7 @@ class CollectiveCase : public Case {
   std::optional<Mismatch> left_too_soon() const;
 
   Group& group_;
-  const Places places_;
+  const CollectiveBuffers buffers_;
   const std::unique_ptr<Contents> contents_;
   const std::size_t slots_;
   const bool writes_;

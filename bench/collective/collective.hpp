@@ -2,7 +2,7 @@
 // What all collective operations of MPI have in common: the ways to call them, their axes. An
 // operation is a class of a few lines (docs/adding-a-benchmark.md):
 //   Operation(const CaseContext&)        collective; may throw Unfit, on all ranks
-//   Places places() const                what this rank's buffers are
+//   CollectiveBuffers buffers() const    what this rank's buffers are
 //   std::unique_ptr<Contents> contents() const      and what they hold
 //   void call(Calls& calls, void* out, void* in) const   the MPI functions and their arguments:
 //     buffers are null where they have no bytes, `out` is MPI_IN_PLACE where the rank sends in
@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "benchmark/calls.hpp"
 #include "collective/calls.hpp"
 #include "collective/layout.hpp"
 #include "mpi/mpi_group.hpp"
@@ -28,31 +29,29 @@ inline void* sent_from(const std::optional<std::size_t>& in_place, void* out) {
   return in_place ? MPI_IN_PLACE : out;
 }
 
-inline MPI_Comm comm_of(const Operation& operation) { return comm_of(operation.group()); }
-
-enum class Way { kBlocking, kNonblocking, kPersistent };
-Way way_of(const CaseContext& context);
+inline MPI_Comm comm_of(const CollectiveOperation& operation) { return comm_of(operation.group()); }
 
 template <class Operation>
-class CaseOf final : public CollectiveCase {
+class MpiCollective final : public CollectiveCase {
  public:
   // As CollectiveCase; throws Unfit on all ranks where the library lacks the way to call it.
-  CaseOf(const CaseContext& context, Operation operation)
-      : CollectiveCase(context, operation.places(), operation.contents()),
+  MpiCollective(const CaseContext& context, Operation operation)
+      : CollectiveCase(context, operation.buffers(), operation.contents()),
         operation_(std::move(operation)),
-        way_(way_of(context)) {
+        blocking_(calls_are(context, kBlocking)),
+        persistent_(calls_are(context, kPersistent)) {
     AskPersistent ask;
     operation_.call(ask, nullptr, nullptr);
-    if (way_ == Way::kPersistent && !ask.there)
+    if (persistent_ && !ask.there)
       throw Unfit("the library has no persistent form of this operation");
   }
-  ~CaseOf() override {
+  ~MpiCollective() override {
     for (MPI_Request& request : requests_) MPI_Request_free(&request);
   }
 
   void begin_round(std::uint64_t round, Part part) override {
     CollectiveCase::begin_round(round, part);
-    if (way_ != Way::kPersistent || !requests_.empty()) return;
+    if (!persistent_ || !requests_.empty()) return;
     requests_.resize(slots(), MPI_REQUEST_NULL);
     for (std::size_t slot = 0; slot < slots(); ++slot) {
       Initialise calls{comm_of(operation_), requests_[slot]};
@@ -68,8 +67,8 @@ class CaseOf final : public CollectiveCase {
 
  private:
   void call(std::uint64_t n) {
-    if (way_ == Way::kBlocking) return call_with(Blocking{comm_of(operation_)}, n);
-    if (way_ == Way::kNonblocking) return call_with(Nonblocking{comm_of(operation_)}, n);
+    if (blocking_) return call_with(Blocking{comm_of(operation_)}, n);
+    if (!persistent_) return call_with(Nonblocking{comm_of(operation_)}, n);
     for (std::uint64_t i = 0; i < n; ++i) {
       MPI_Request& request = requests_[begin()];
       MPI_Start(&request);
@@ -91,7 +90,8 @@ class CaseOf final : public CollectiveCase {
   }
 
   const Operation operation_;
-  const Way way_;
+  const bool blocking_;
+  const bool persistent_;
   std::vector<MPI_Request> requests_;  // of a persistent operation, one for each slot
 };
 
@@ -100,8 +100,9 @@ template <class Operation>
 class BesideComputation final : public Overlapping<CollectiveCase> {
  public:
   // As CollectiveCase.
-  BesideComputation(std::unique_ptr<Beside> beside, const CaseContext& context, Operation operation)
-      : Overlapping(std::move(beside), context, operation.places(), operation.contents()),
+  BesideComputation(std::unique_ptr<OverlapTimer> timer, const CaseContext& context,
+                    Operation operation)
+      : Overlapping(std::move(timer), context, operation.buffers(), operation.contents()),
         operation_(std::move(operation)) {}
 
  private:
@@ -125,7 +126,12 @@ class BesideComputation final : public Overlapping<CollectiveCase> {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-Axis calls_of_collectives();
+inline Axis calls_of_collectives() {
+  return {kCalls,
+          {kBlocking, "nonblocking", kPersistent},
+          "blocking: the call; nonblocking: begun, then waited for; persistent: set up before "
+          "(MPI 4)"};
+}
 
 // The operation by itself; and begun, beside computation, as a benchmark of the family `overlap`.
 template <class Operation>
@@ -134,14 +140,15 @@ std::vector<Benchmark> collective(const BenchmarkInfo& info, const std::vector<A
   called.insert(called.begin(), calls_of_collectives());
   const Benchmark alone = collective_benchmark(
       info, std::move(called), [](const CaseContext& context) -> std::unique_ptr<Case> {
-        return std::make_unique<CaseOf<Operation>>(context, Operation(context));
+        return std::make_unique<MpiCollective<Operation>>(context, Operation(context));
       });
-  return {alone, overlap_benchmark("i" + info.name, alone.info, axes,
-                                   [](const CaseContext& context,
-                                      std::unique_ptr<Beside> beside) -> std::unique_ptr<Case> {
-                                     return std::make_unique<BesideComputation<Operation>>(
-                                         std::move(beside), context, Operation(context));
-                                   })};
+  return {alone,
+          overlap_benchmark("i" + info.name, alone.info, axes,
+                            [](const CaseContext& context,
+                               std::unique_ptr<OverlapTimer> timer) -> std::unique_ptr<Case> {
+                              return std::make_unique<BesideComputation<Operation>>(
+                                  std::move(timer), context, Operation(context));
+                            })};
 }
 
 }  // namespace nearpeak

@@ -4,18 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class Gatherv final : public ToRoot {
+class Gatherv final : public Counted<ToRoot> {
  public:
-  explicit Gatherv(const CaseContext& context) : ToRoot(context), counts_(bytes(), ranks()) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
-    calls(MPI_Gatherv, MPI_Igatherv, MPI_Gatherv_init, out, count(), MPI_BYTE, in,
-          counts_.counts.data(), counts_.displacements.data(), MPI_BYTE, kLeaderRank);
+    calls(MPI_Gatherv, MPI_Igatherv, MPI_Gatherv_init, out, count(), MPI_BYTE, in, counts(),
+          displacements(), MPI_BYTE, kLeaderRank);
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register gatherv_entry(

@@ -11,14 +11,15 @@
 
 namespace nearpeak {
 
-class Operation {
+class CollectiveOperation {
  public:
-  explicit Operation(const CaseContext& context) : context_(context) {}
+  explicit CollectiveOperation(const CaseContext& context) : context_(context) {}
   Group& group() const { return context_.group; }
 
  protected:
   int rank() const { return context_.group.rank(); }
   int ranks() const { return context_.group.size(); }
+  int partners() const { return ranks(); }
   bool is_root() const { return context_.group.leads(); }
   std::size_t bytes() const { return context_.bytes; }
   std::size_t all_bytes() const { return bytes() * static_cast<std::size_t>(ranks()); }
@@ -49,10 +50,10 @@ class Operation {
 };
 
 // The blocks of all ranks, to the root.
-class ToRoot : public Operation {
+class ToRoot : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = bytes(),
             .in_bytes = is_root() ? all_bytes() : 0,
             .in_place = is_root() ? in_place_at(place_of(rank())) : std::nullopt};
@@ -65,10 +66,10 @@ class ToRoot : public Operation {
 };
 
 // The root's blocks, one to each rank. In place the root's own stays where it is.
-class FromRoot : public Operation {
+class FromRoot : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = is_root() ? all_bytes() : 0, .in_bytes = receives() ? bytes() : 0};
   }
   std::unique_ptr<Contents> contents() const {
@@ -81,11 +82,24 @@ class FromRoot : public Operation {
   bool receives() const { return !(is_root() && is_in_place(context())); }
 };
 
-// The blocks of all ranks, to every rank.
-class ToAll : public Operation {
+// The root's block, to every other rank.
+class ToOthers : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
+    return {.out_bytes = is_root() ? bytes() : 0, .in_bytes = is_root() ? 0 : bytes()};
+  }
+  std::unique_ptr<Contents> contents() const {
+    if (is_root()) return blocks(context(), bytes(), {});
+    return blocks(context(), 0, {block_of(kLeaderRank)});
+  }
+};
+
+// The blocks of all ranks, to every rank.
+class ToAll : public CollectiveOperation {
+ public:
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {
         .out_bytes = bytes(), .in_bytes = all_bytes(), .in_place = in_place_at(place_of(rank()))};
   }
@@ -95,10 +109,10 @@ class ToAll : public Operation {
 };
 
 // A block of every rank for every rank.
-class AllToAll : public Operation {
+class AllToAll : public CollectiveOperation {
  public:
-  using Operation::Operation;
-  Places places() const {
+  using CollectiveOperation::CollectiveOperation;
+  CollectiveBuffers buffers() const {
     return {.out_bytes = all_bytes(),
             .in_bytes = all_bytes(),
             .in_place = in_place_at(0),
@@ -113,10 +127,10 @@ class AllToAll : public Operation {
 // Sums of numbers: of as many as each rank has, to every rank. `Elements`: Addends with what the
 // library calls their type.
 template <class Elements>
-class Summing : public Operation {
+class Summing : public CollectiveOperation {
  public:
-  explicit Summing(const CaseContext& context) : Operation(context), elements_(context) {}
-  Places places() const {
+  explicit Summing(const CaseContext& context) : CollectiveOperation(context), elements_(context) {}
+  CollectiveBuffers buffers() const {
     return {
         .out_bytes = bytes(), .in_bytes = bytes(), .in_place = in_place_at(0), .overwritten = true};
   }
@@ -135,6 +149,43 @@ class Summing : public Operation {
 
  private:
   Elements elements_;
+};
+
+// The same, to the root alone.
+template <class Elements>
+class SummingToRoot : public Summing<Elements> {
+ public:
+  using Summing<Elements>::Summing;
+  CollectiveBuffers buffers() const {
+    CollectiveBuffers all = Summing<Elements>::buffers();
+    if (this->is_root()) return all;
+    all.in_bytes = 0;
+    all.in_place.reset();
+    return all;
+  }
+  std::unique_ptr<Contents> contents() const {
+    return this->all_sums(this->is_root(), this->ranks());
+  }
+};
+
+// Of the numbers that each rank has for every rank, the sums of its own to each.
+template <class Elements>
+class SummingBlocks : public Summing<Elements> {
+ public:
+  using Summing<Elements>::Summing;
+  CollectiveBuffers buffers() const {
+    CollectiveBuffers all = Summing<Elements>::buffers();
+    all.out_bytes = this->all_bytes();
+    return all;
+  }
+  std::unique_ptr<Contents> contents() const {
+    const std::size_t count = this->elements().count;
+    return sums(this->context(), this->elements().type,
+                {.count = count * static_cast<std::size_t>(this->ranks()),
+                 .first = count * static_cast<std::size_t>(this->rank()),
+                 .received = count,
+                 .ranks = this->ranks()});
+  }
 };
 
 }  // namespace nearpeak

@@ -4,19 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class NeighborAllgatherv final : public ToNeighbours {
+class NeighborAllgatherv final : public Counted<ToNeighbours> {
  public:
-  explicit NeighborAllgatherv(const CaseContext& context)
-      : ToNeighbours(context), counts_(bytes(), kNeighbours) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
     calls(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, MPI_Neighbor_allgatherv_init, out,
-          count(), MPI_BYTE, in, counts_.counts.data(), counts_.displacements.data(), MPI_BYTE);
+          count(), MPI_BYTE, in, counts(), displacements(), MPI_BYTE);
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register neighbor_allgatherv_entry(collective<NeighborAllgatherv>(

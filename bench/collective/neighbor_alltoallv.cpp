@@ -4,20 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class NeighborAlltoallv final : public NeighbourToNeighbour {
+class NeighborAlltoallv final : public Counted<NeighbourToNeighbour> {
  public:
-  explicit NeighborAlltoallv(const CaseContext& context)
-      : NeighbourToNeighbour(context), counts_(bytes(), kNeighbours) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
     calls(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, MPI_Neighbor_alltoallv_init, out,
-          counts_.counts.data(), counts_.displacements.data(), MPI_BYTE, in, counts_.counts.data(),
-          counts_.displacements.data(), MPI_BYTE);
+          counts(), displacements(), MPI_BYTE, in, counts(), displacements(), MPI_BYTE);
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register neighbor_alltoallv_entry(collective<NeighborAlltoallv>(

@@ -4,20 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class NeighborAlltoallw final : public NeighbourToNeighbour {
+class NeighborAlltoallw final : public Counted<NeighbourToNeighbour> {
  public:
-  explicit NeighborAlltoallw(const CaseContext& context)
-      : NeighbourToNeighbour(context), counts_(bytes(), kNeighbours) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
     calls(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init, out,
-          counts_.counts.data(), counts_.addresses.data(), counts_.types.data(), in,
-          counts_.counts.data(), counts_.addresses.data(), counts_.types.data());
+          counts(), addresses(), types(), in, counts(), addresses(), types());
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register neighbor_alltoallw_entry(

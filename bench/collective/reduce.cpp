@@ -4,16 +4,9 @@
 namespace nearpeak {
 namespace {
 
-class Reduce final : public Reduction {
+class Reduce final : public SummingToRoot<Elements> {
  public:
-  using Reduction::Reduction;
-  Places places() const {
-    return {.out_bytes = bytes(),
-            .in_bytes = is_root() ? bytes() : 0,
-            .in_place = is_root() ? in_place_at(0) : std::nullopt,
-            .overwritten = true};
-  }
-  std::unique_ptr<Contents> contents() const { return all_sums(is_root(), ranks()); }
+  using SummingToRoot::SummingToRoot;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

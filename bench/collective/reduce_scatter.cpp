@@ -10,7 +10,7 @@ class ReduceScatter final : public Reduction {
     for (int each = 0; each < ranks(); ++each)
       counts_.push_back(static_cast<int>(begin_of(each + 1) - begin_of(each)));
   }
-  Places places() const {
+  CollectiveBuffers buffers() const {
     return {.out_bytes = bytes(),
             .in_bytes = count_of(rank()) * elements().type.bytes,
             .in_place = in_place_at(0),

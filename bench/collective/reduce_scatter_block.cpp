@@ -4,22 +4,9 @@
 namespace nearpeak {
 namespace {
 
-class ReduceScatterBlock final : public Reduction {
+class ReduceScatterBlock final : public SummingBlocks<Elements> {
  public:
-  using Reduction::Reduction;
-  Places places() const {
-    return {.out_bytes = all_bytes(),
-            .in_bytes = bytes(),
-            .in_place = in_place_at(0),
-            .overwritten = true};
-  }
-  std::unique_ptr<Contents> contents() const {
-    return sums(context(), elements().type,
-                {.count = elements().count * static_cast<std::size_t>(ranks()),
-                 .first = elements().count * static_cast<std::size_t>(rank()),
-                 .received = elements().count,
-                 .ranks = ranks()});
-  }
+  using SummingBlocks::SummingBlocks;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {

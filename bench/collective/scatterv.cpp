@@ -4,19 +4,15 @@
 namespace nearpeak {
 namespace {
 
-class Scatterv final : public FromRoot {
+class Scatterv final : public Counted<FromRoot> {
  public:
-  explicit Scatterv(const CaseContext& context) : FromRoot(context), counts_(bytes(), ranks()) {}
+  using Counted::Counted;
 
   template <class Calls>
   void call(Calls& calls, void* out, void* in) const {
-    calls(MPI_Scatterv, MPI_Iscatterv, MPI_Scatterv_init, out, counts_.counts.data(),
-          counts_.displacements.data(), MPI_BYTE, receives() ? in : MPI_IN_PLACE, count(), MPI_BYTE,
-          kLeaderRank);
+    calls(MPI_Scatterv, MPI_Iscatterv, MPI_Scatterv_init, out, counts(), displacements(), MPI_BYTE,
+          receives() ? in : MPI_IN_PLACE, count(), MPI_BYTE, kLeaderRank);
   }
-
- private:
-  const Counts counts_;
 };
 
 const Register scatterv_entry(

@@ -13,34 +13,43 @@ namespace nearpeak {
 
 using Reduction = Summing<Elements>;
 
-// The arguments of operations that take a count for each rank: equal ones, as in OMB and IMB.
-struct Counts {
+// A shape whose calls take a count for each rank, or neighbour: equal ones, as in OMB and IMB.
+template <class Shape>
+class Counted : public Shape {
+ public:
   // Throws Unfit where the displacements are no int.
-  Counts(std::size_t bytes, int ranks)
-      : counts(static_cast<std::size_t>(ranks), static_cast<int>(bytes)),
-        types(static_cast<std::size_t>(ranks), MPI_BYTE) {
-    if (bytes * static_cast<std::size_t>(ranks) >
-        static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw Unfit("the blocks of " + std::to_string(ranks) +
+  explicit Counted(const CaseContext& context)
+      : Shape(context),
+        counts_(static_cast<std::size_t>(this->partners()), this->count()),
+        types_(counts_.size(), MPI_BYTE) {
+    if (this->bytes() * counts_.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw Unfit("the blocks of " + std::to_string(counts_.size()) +
                   " ranks are more bytes than an int counts: choose smaller sizes");
-    for (int rank = 0; rank < ranks; ++rank) {
-      displacements.push_back(rank * static_cast<int>(bytes));
-      addresses.push_back(displacements.back());
+    for (int each = 0; each < this->partners(); ++each) {
+      displacements_.push_back(each * this->count());
+      addresses_.push_back(displacements_.back());
     }
   }
 
-  std::vector<int> counts;
-  std::vector<int> displacements = {};
-  std::vector<MPI_Aint> addresses = {};
-  std::vector<MPI_Datatype> types;
+ protected:
+  const int* counts() const { return counts_.data(); }
+  const int* displacements() const { return displacements_.data(); }
+  const MPI_Aint* addresses() const { return addresses_.data(); }
+  const MPI_Datatype* types() const { return types_.data(); }
+
+ private:
+  std::vector<int> counts_;
+  std::vector<int> displacements_;
+  std::vector<MPI_Aint> addresses_;
+  std::vector<MPI_Datatype> types_;
 };
 
 // Ranks in a ring that is closed, each with one neighbour on either side: the one before, then the
 // one behind, as MPI_Cart_create has them (MPI 4, section 8.6).
-class InRing : public Operation {
+class InRing : public CollectiveOperation {
  public:
   // Collective.
-  explicit InRing(const CaseContext& context) : Operation(context) {
+  explicit InRing(const CaseContext& context) : CollectiveOperation(context) {
     MPI_Comm made = MPI_COMM_NULL;
     const int size = ranks();
     const int closed = 1;
@@ -54,6 +63,7 @@ class InRing : public Operation {
 
  protected:
   static constexpr int kNeighbours = 2;
+  int partners() const { return kNeighbours; }
   int before() const { return (rank() + ranks() - 1) % ranks(); }
   int behind() const { return (rank() + 1) % ranks(); }
 
@@ -66,7 +76,9 @@ inline MPI_Comm comm_of(const InRing& ring) { return ring.comm(); }
 class ToNeighbours : public InRing {
  public:
   using InRing::InRing;
-  Places places() const { return {.out_bytes = bytes(), .in_bytes = kNeighbours * bytes()}; }
+  CollectiveBuffers buffers() const {
+    return {.out_bytes = bytes(), .in_bytes = kNeighbours * bytes()};
+  }
   std::unique_ptr<Contents> contents() const {
     return blocks(context(), bytes(), {block_of(before()), block_of(behind())});
   }
@@ -78,7 +90,7 @@ class ToNeighbours : public InRing {
 class NeighbourToNeighbour : public InRing {
  public:
   using InRing::InRing;
-  Places places() const {
+  CollectiveBuffers buffers() const {
     return {.out_bytes = kNeighbours * bytes(), .in_bytes = kNeighbours * bytes()};
   }
   std::unique_ptr<Contents> contents() const {

@@ -7,8 +7,8 @@
 
 #include "benchmark/check_memory.hpp"
 #include "benchmark/slots.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/staging.hpp"
 #include "sampling/clock.hpp"
 
 namespace nearpeak {
@@ -26,12 +26,12 @@ constexpr std::uint64_t kOutGaps = 1;
 constexpr std::uint64_t kInGaps = 2;
 
 // A datatype that is ready to be used.
-class Committed {
+class CommittedType {
  public:
-  explicit Committed(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
-  ~Committed() { MPI_Type_free(&type_); }
-  Committed(const Committed&) = delete;
-  Committed& operator=(const Committed&) = delete;
+  explicit CommittedType(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
+  ~CommittedType() { MPI_Type_free(&type_); }
+  CommittedType(const CommittedType&) = delete;
+  CommittedType& operator=(const CommittedType&) = delete;
   MPI_Datatype get() const { return type_; }
 
  private:
@@ -72,9 +72,9 @@ class Staged {
 };
 
 // How a message comes out of a buffer to the peer, and from there into one.
-class Road {
+class PackMethod {
  public:
-  virtual ~Road() = default;
+  virtual ~PackMethod() = default;
   virtual bool packs() const { return true; }
   virtual void pack(const char* data) = 0;
   virtual void send(const char* data) = 0;
@@ -82,7 +82,7 @@ class Road {
   virtual void unpack(char* data) = 0;
 };
 
-class Direct final : public Road {
+class Direct final : public PackMethod {
  public:
   Direct(const CaseContext& context, int peer, MPI_Datatype type, std::size_t extent)
       : comm_(comm_of(context.group)),
@@ -110,7 +110,7 @@ class Direct final : public Road {
   Staged to_;
 };
 
-class ByMpi final : public Road {
+class ByMpi final : public PackMethod {
  public:
   ByMpi(const CaseContext& context, int peer, MPI_Datatype type, std::size_t extent)
       : comm_(comm_of(context.group)),
@@ -157,7 +157,7 @@ class ByMpi final : public Road {
   SlotBuffer in_;
 };
 
-class ByKernel final : public Road {
+class ByKernel final : public PackMethod {
  public:
   ByKernel(const CaseContext& context, int peer, const std::vector<Piece>& pieces)
       : comm_(comm_of(context.group)),
@@ -218,8 +218,7 @@ std::size_t slots_of(const CaseContext& context, std::size_t extent) {
   constexpr std::size_t kImages = 2;  // while what has arrived is looked at
   const std::size_t staged = staging_device(context) != nullptr ? 2 : 0;
   const std::size_t stride = SlotBuffer::stride(extent);
-  const std::string why = why_not_in_host(context, 2 * slots * stride, (kImages + staged) * stride);
-  if (!why.empty()) throw Unfit(why);
+  check_memory(context, {.all = 2 * slots * stride, .scratch = (kImages + staged) * stride});
   return slots;
 }
 
@@ -250,17 +249,13 @@ class DatatypeCase final : public Case {
         writes_(context.axis(kTouch) == "sender"),
         out_(context.memory, extent_, slots_, context.offset),
         in_(context.memory, extent_, slots_, context.offset),
-        road_(road()),
-        phases_ns_(road_->packs() ? 3 : 0) {}
+        pack_(pack_method()),
+        phases_(pack_->packs() ? Phases({"pack", "communicate", "unpack"}) : Phases()) {}
 
   std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
   std::uint64_t cycle() const override { return slots_; }
   std::size_t round_bytes() const override { return extent_; }
-  std::vector<std::string> phases() const override {
-    if (!road_->packs()) return {};
-    return {"pack", "communicate", "unpack"};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  const Phases& phases() const override { return phases_; }
 
   void begin_round(std::uint64_t round, Part) override {
     next_ = 0;
@@ -284,14 +279,15 @@ class DatatypeCase final : public Case {
     for (std::uint64_t i = 0; i + 1 < n; ++i) round_trip([](int) {});
     std::array<std::int64_t, 4> moments{};
     round_trip([&](int which) { moments[which] = now_ns(); });
-    for (std::size_t i = 0; i < phases_ns_.size(); ++i)
-      phases_ns_[i] = static_cast<double>(n) * static_cast<double>(moments[i + 1] - moments[i]);
+    phases_.clear();
+    for (std::size_t i = 0; i < phases_.count(); ++i)
+      phases_.add(i, static_cast<double>(n) * static_cast<double>(moments[i + 1] - moments[i]));
   }
 
  private:
   template <class Tell>
   void round_trip(Tell tell) {
-    Road& by = *road_;
+    PackMethod& by = *pack_;
     char* const in = in_.slot(next_);
     if (context_.group.leads()) {
       const char* const out = outgoing();
@@ -338,7 +334,7 @@ class DatatypeCase final : public Case {
   }
   std::uint64_t seed_of(int sender) const { return payload_seed(sender, bytes_of(pieces_)); }
 
-  std::unique_ptr<Road> road() const {
+  std::unique_ptr<PackMethod> pack_method() const {
     const std::string& way = context_.axis(kPack);
     if (way == kByMpi) return std::make_unique<ByMpi>(context_, peer_, type_.get(), extent_);
     if (way == kByKernel) return std::make_unique<ByKernel>(context_, peer_, pieces_);
@@ -347,15 +343,15 @@ class DatatypeCase final : public Case {
 
   const CaseContext context_;
   const int peer_;
-  const Committed type_;
+  const CommittedType type_;
   const std::vector<Piece> pieces_;
   const std::size_t extent_;
   const std::size_t slots_;
   const bool writes_;
   SlotBuffer out_;
   SlotBuffer in_;
-  const std::unique_ptr<Road> road_;
-  std::vector<double> phases_ns_;
+  const std::unique_ptr<PackMethod> pack_;
+  Phases phases_;
   std::size_t next_ = 0;
   std::size_t used_ = 0;  // slots, since the round began
 };

@@ -35,11 +35,11 @@ std::uint64_t host_hash() {
 std::string why_too_much(const std::vector<MemoryNeed>& ranks, const std::string& owner,
                          double share) {
   std::map<std::uint64_t, MemoryNeed> memories;
-  for (const MemoryNeed& one : ranks) {
-    const auto [memory, first] = memories.emplace(one.shared, one);
+  for (const MemoryNeed& need : ranks) {
+    const auto [memory, first] = memories.emplace(need.shared, need);
     if (first) continue;
-    memory->second.bytes += one.bytes;
-    memory->second.available = std::min(memory->second.available, one.available);
+    memory->second.bytes += need.bytes;
+    memory->second.available = std::min(memory->second.available, need.available);
   }
   for (const auto& [_, all] : memories)
     if (static_cast<double>(all.bytes) > share * static_cast<double>(all.available))

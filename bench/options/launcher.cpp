@@ -97,11 +97,11 @@ std::string not_of_launcher(const std::filesystem::path& launcher,
                             const std::string& search_path) {
   const auto installed = libraries_of(launcher.parent_path().parent_path());
   if (installed.empty() || names_folder_of(search_path, library)) return "";
-  for (const fs::path& one : installed)
-    if (same(one, library)) return "";
+  for (const fs::path& file : installed)
+    if (same(file, library)) return "";
   // Versions lie side by side under the name that programs look for.
-  const auto namesake = std::find_if(installed.begin(), installed.end(), [&](const fs::path& one) {
-    return library.filename().string().starts_with(one.filename().string());
+  const auto namesake = std::find_if(installed.begin(), installed.end(), [&](const fs::path& file) {
+    return library.filename().string().starts_with(file.filename().string());
   });
   const bool has = namesake != installed.end();
   std::error_code none;

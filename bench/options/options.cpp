@@ -66,6 +66,19 @@ void add_examples(CLI::App& app, const std::string& examples) {
   app.get_formatter()->long_option_alignment_ratio(kShortNames);
 }
 
+std::string comma_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
+                 const std::string& kind) {
+  for (const std::string& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw BadInput("unknown " + kind + " '" + name + "': give some of " + comma_list(known));
+}
+
 const std::vector<std::string>& reuse_values() {
   static const std::vector<std::string> values{"fixed", "single", "rotating"};
   return values;

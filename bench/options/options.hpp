@@ -25,6 +25,12 @@ class BadInput : public std::runtime_error {
 
 enum ExitStatus { kGood = 0, kFailed = 1, kBadInput = 2, kWrongData = 3 };
 
+// "a, b", for people.
+std::string comma_list(const std::vector<std::string>& names);
+// Throws BadInput for one of `names` that is none of those known, saying what kind of name it is.
+void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
+                 const std::string& kind);
+
 // The axes that every benchmark and every ceiling has, and their values, the default first.
 inline constexpr const char* kReuse = "reuse";
 inline constexpr const char* kTouch = "touch";

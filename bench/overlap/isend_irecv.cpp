@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ranks that send to each other at once, beside computation.
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "overlap/overlap.hpp"
@@ -37,14 +38,15 @@ class BothWays {
   std::array<MPI_Request, 2> requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-class Beginning final : private End<BothWays>, public Overlapping<PairCase<BothWays>> {
+class IsendIrecv final : private End<BothWays>, public Overlapping<PairCase<BothWays>> {
  public:
-  Beginning(std::unique_ptr<Beside> beside, const CaseContext& context, const Messages& messages)
+  IsendIrecv(std::unique_ptr<OverlapTimer> timer, const CaseContext& context,
+             const Messages& messages)
       : End(context, messages,
             [&](const Buffers& buffers) {
               return std::make_unique<BothWays>(comm_of(context.group), messages, buffers);
             }),
-        Overlapping(std::move(beside), context, messages, slots.both(), *End::transport) {}
+        Overlapping(std::move(timer), context, messages, slots.both(), *End::transport) {}
 
  private:
   BothWays& exchange() { return PairCase<BothWays>::transport(); }
@@ -56,16 +58,10 @@ class Beginning final : private End<BothWays>, public Overlapping<PairCase<BothW
   void finish() override { exchange().finish(); }
 };
 
-std::unique_ptr<Case> make(const CaseContext& context, std::unique_ptr<Beside> beside) {
-  const int rank = context.group.rank();
-  const Messages messages{.bytes = context.bytes,
-                          .window = 1,
-                          .slots = slots_for(context, 1),
-                          .sends = true,
-                          .receives = true,
-                          .rank = rank,
-                          .peer = 1 - rank};
-  return std::make_unique<Beginning>(std::move(beside), context, messages);
+std::unique_ptr<Case> make(const CaseContext& context, std::unique_ptr<OverlapTimer> timer) {
+  const Messages messages = both_ways_messages(context, 1);
+  check_memory(context, {.all = Slots::bytes(messages)});
+  return std::make_unique<IsendIrecv>(std::move(timer), context, messages);
 }
 
 const BenchmarkInfo alone{.name = "exchange", .summary = "", .smallest = 1};

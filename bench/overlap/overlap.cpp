@@ -15,27 +15,22 @@ constexpr double kAlike = 1.25;  // times as long: near enough for both to hide 
 
 }  // namespace
 
-Beside::Beside(const CaseContext& context) : group_(context.group) {
+OverlapTimer::OverlapTimer(const CaseContext& context) : group_(context.group) {
   const std::string why =
       group_.first_reason(computes_on_device(context) ? why_no_device_work(context) : "");
   if (!why.empty()) throw Unfit(why);
   on_every_rank(group_, [&] { computation_ = std::make_unique<Computation>(context); });
-  phases_ns_.resize(phases().size());
-}
-
-std::vector<std::string> Beside::phases() const {
   std::vector<std::string> names{"communicate", "compute", "both"};
   if (computation_->on_device()) names.insert(names.end(), {"device alone", "device beside"});
-  return names;
+  phases_ = Phases(std::move(names));
 }
 
-std::vector<double> Beside::values(const Times& times) const {
+std::vector<double> OverlapTimer::values(const Times& times) const {
   const auto& typical = times.typical_phases_us;
   return {times.phases_us[kBoth] / std::max(typical[kCommunicate], typical[kCompute])};
 }
 
-void Beside::run(std::uint64_t n, Communication& communication) {
-  if (round_ > 0) return verify(communication);
+void OverlapTimer::run(std::uint64_t n, Communication& communication) {
   if (state_ == State::kUnused) {  // a first use is that of the communication alone
     communication.begin();
     communication.finish();
@@ -43,21 +38,20 @@ void Beside::run(std::uint64_t n, Communication& communication) {
     return;
   }
   if (state_ == State::kUsed) fit(communication);
-  const std::size_t width = phases_ns_.size();
+  const std::size_t width = phases_.count();
   all_ns_.resize(n * width);
   for (std::uint64_t i = 0; i < n; ++i) measure(communication, &all_ns_[i * width]);
   reduce(n);
 }
 
-// One communication for each payload: beside computation, or alone, in turn.
-void Beside::verify(Communication& communication) {
+void OverlapTimer::run_round(std::uint64_t round, Communication& communication) {
   communication.begin();
-  if (round_ % 2 == 1) computation_->run(&communication);
+  if (round % 2 == 1) computation_->run(&communication);
   communication.finish();
 }
 
 // What is communicated first may take much longer than later: so it is looked at again.
-void Beside::fit(Communication& communication) {
+void OverlapTimer::fit(Communication& communication) {
   const auto communicate = [&] {
     communication.begin();
     communication.finish();
@@ -72,7 +66,7 @@ void Beside::fit(Communication& communication) {
   state_ = State::kFitted;
 }
 
-void Beside::measure(Communication& communication, double* ns) {
+void OverlapTimer::measure(Communication& communication, double* ns) {
   const bool on_device = computation_->on_device();
   ns[kCommunicate] = timed_ns(group_, [&] {
     communication.begin();
@@ -88,21 +82,21 @@ void Beside::measure(Communication& communication, double* ns) {
   if (on_device) ns[kDeviceBeside] = 1e3 * computation_->device_us();
 }
 
-void Beside::reduce(std::uint64_t n) {
-  const std::size_t width = phases_ns_.size();
+void OverlapTimer::reduce(std::uint64_t n) {
+  const std::size_t width = phases_.count();
   const std::vector<double> all = group_.gather(all_ns_);
-  std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
+  phases_.clear();
   for (std::size_t place = 0; place < n * width; ++place) {
     double slowest = 0;
     for (std::size_t at = place; at < all.size(); at += n * width)
       slowest = std::max(slowest, all[at]);
-    phases_ns_[place % width] += slowest;
+    phases_.add(place % width, slowest);
   }
 }
 
 Benchmark overlap_benchmark(
     const std::string& name, const BenchmarkInfo& alone, std::vector<Axis> axes,
-    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<Beside>)> make) {
+    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<OverlapTimer>)> make) {
   axes.push_back(compute_axis());
   axes.push_back(tests_axis());
   return {.info = {.name = name,
@@ -118,7 +112,7 @@ Benchmark overlap_benchmark(
                    .moves = {.ways = 4},
                    .bound = 1},
           .make = [make = std::move(make)](const CaseContext& context) {
-            return make(context, std::make_unique<Beside>(context));
+            return make(context, std::make_unique<OverlapTimer>(context));
           }};
 }
 

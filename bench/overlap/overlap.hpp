@@ -12,21 +12,20 @@
 namespace nearpeak {
 
 // Times the three; phases and values are as Case has them. A time is that of the slowest rank.
-class Beside {
+class OverlapTimer {
  public:
   // Collective. Throws Unfit on all ranks where one cannot compute as it is to.
-  explicit Beside(const CaseContext& context);
+  explicit OverlapTimer(const CaseContext& context);
 
-  void begin_round(std::uint64_t round) { round_ = round; }
   void run(std::uint64_t n, Communication& communication);
+  // One communication for each payload: beside computation, or alone, in turn.
+  void run_round(std::uint64_t round, Communication& communication);
 
-  std::vector<std::string> phases() const;
-  const std::vector<double>& phases_ns() const { return phases_ns_; }
+  const Phases& phases() const { return phases_; }
   // Both at once over the longer of the two, which has its usual time.
   std::vector<double> values(const Times& times) const;
 
  private:
-  void verify(Communication& communication);
   void fit(Communication& communication);
   void measure(Communication& communication, double* ns);
   void reduce(std::uint64_t n);
@@ -34,9 +33,8 @@ class Beside {
   Group& group_;
   std::unique_ptr<Computation> computation_;
   enum class State { kUnused, kUsed, kFitted } state_ = State::kUnused;
-  std::uint64_t round_ = 0;
   std::vector<double> all_ns_;  // of each iteration, on this rank
-  std::vector<double> phases_ns_;
+  Phases phases_;
 };
 
 // A Base, made of what follows the first argument, that communicates beside computation. What it
@@ -45,26 +43,22 @@ template <class Base>
 class Overlapping : public Base, protected Communication {
  public:
   template <class... Arguments>
-  explicit Overlapping(std::unique_ptr<Beside> beside, Arguments&&... arguments)
-      : Base(std::forward<Arguments>(arguments)...), beside_(std::move(beside)) {}
+  explicit Overlapping(std::unique_ptr<OverlapTimer> timer, Arguments&&... arguments)
+      : Base(std::forward<Arguments>(arguments)...), timer_(std::move(timer)) {}
 
-  void begin_round(std::uint64_t round, Part part) override {
-    Base::begin_round(round, part);
-    beside_->begin_round(round);
-  }
-  void run(std::uint64_t n) final { beside_->run(n, *this); }
-  std::vector<double> values(const Times& times) const final { return beside_->values(times); }
-  std::vector<std::string> phases() const final { return beside_->phases(); }
-  const std::vector<double>& phases_ns() const final { return beside_->phases_ns(); }
+  void run(std::uint64_t n) final { timer_->run(n, *this); }
+  void run_round(std::uint64_t round) final { timer_->run_round(round, *this); }
+  std::vector<double> values(const Times& times) const final { return timer_->values(times); }
+  const Phases& phases() const final { return timer_->phases(); }
 
  private:
-  const std::unique_ptr<Beside> beside_;
+  const std::unique_ptr<OverlapTimer> timer_;
 };
 
 // The benchmark `name`, of the family `overlap`: on as many ranks and of the same sizes
 // as what `alone` says, with these axes besides.
 Benchmark overlap_benchmark(
     const std::string& name, const BenchmarkInfo& alone, std::vector<Axis> axes,
-    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<Beside>)> make);
+    std::function<std::unique_ptr<Case>(const CaseContext&, std::unique_ptr<OverlapTimer>)> make);
 
 }  // namespace nearpeak

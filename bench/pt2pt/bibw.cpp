@@ -18,14 +18,7 @@ class BidirectionalBandwidth final : public PairCase<T> {
       : Base(context, messages, buffers, over), blocking_(calls_are(context, kBlocking)) {}
 
   static Messages wanted(const CaseContext& context) {
-    const int rank = context.group.rank();
-    return {.bytes = context.bytes,
-            .window = context.window,
-            .slots = slots_for(context, context.window),
-            .sends = true,
-            .receives = true,
-            .rank = rank,
-            .peer = 1 - rank};
+    return both_ways_messages(context, context.window);
   }
 
   void run(std::uint64_t n) override {
@@ -52,7 +45,7 @@ class BidirectionalBandwidth final : public PairCase<T> {
   const bool blocking_;
 };
 
-const Register entry(Over<BidirectionalBandwidth>::benchmark({
+const Register entry(OverTransport<BidirectionalBandwidth>::benchmark({
     .name = "bibw",
     .summary = "bandwidth of both directions together: a window of messages each way at once",
     .metrics = {{"bibw", "GB/s", "higher"}},

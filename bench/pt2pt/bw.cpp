@@ -20,7 +20,7 @@ class Bandwidth final : public OneWay<T> {
   }
 };
 
-const Register entry(Over<Bandwidth>::benchmark({
+const Register entry(OverTransport<Bandwidth>::benchmark({
     .name = "bw",
     .summary = "bandwidth one way: a window of messages from rank 0 to rank 1, then an empty reply",
     .metrics = {{"bw", "GB/s", "higher"}},

@@ -4,11 +4,11 @@
 #pragma once
 
 #if defined(NEARPEAK_WITH_MPI)
-#include "mpi/direct.hpp"
-#include "mpi/persistent.hpp"
+#include "transport/mpi/direct.hpp"
+#include "transport/mpi/persistent.hpp"
 #else
-#include "native/host/flag.hpp"
-#include "native/host/pull.hpp"
+#include "transport/host/flag.hpp"
+#include "transport/host/pull.hpp"
 #endif
 
 namespace nearpeak {

@@ -12,7 +12,7 @@ class Latency final : public PingPong<T> {
   Latency(const CaseContext& context, const Messages& messages, const Buffers& buffers, T& over)
       : PingPong<T>(context, messages, buffers, over),
         one_way_(context.axis("direction") != "both"),
-        phases_ns_(one_way_ ? 2 : 0) {}
+        phases_(one_way_ ? Names{"payload", "empty"} : Names{}) {}
 
   static Messages wanted(const CaseContext& context) {
     const std::string& direction = context.axis("direction");
@@ -23,34 +23,33 @@ class Latency final : public PingPong<T> {
   void run(std::uint64_t n) override {
     if (!one_way_) return PingPong<T>::run(n);
     // The payload goes one way and the reply is empty; empty round trips tell what that costs.
-    const std::int64_t begin = now_ns();
+    phases_.clear();
+    phases_.start();
     PingPong<T>::run(n);
-    const std::int64_t middle = now_ns();
+    phases_.lap(kPayload);
     this->round_trips(n, 0, 0, false);
-    phases_ns_[0] = static_cast<double>(middle - begin);
-    phases_ns_[1] = static_cast<double>(now_ns() - middle);
+    phases_.lap(kEmpty);
   }
 
   std::vector<double> values(const Times& times) const override {
     if (!one_way_) return {times.us / 2};
     // The empty way's share of a typical round trip is taken off every one: half an empty round
     // trip.
-    const double payload = times.typical_phases_us[0];
-    const double share = (payload - times.typical_phases_us[1] / 2) / payload;
-    return {times.phases_us[0] * share};
+    const double payload = times.typical_phases_us[kPayload];
+    const double share = (payload - times.typical_phases_us[kEmpty] / 2) / payload;
+    return {times.phases_us[kPayload] * share};
   }
-  std::vector<std::string> phases() const override {
-    if (one_way_) return {"payload", "empty"};
-    return {};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  const Phases& phases() const override { return phases_; }
 
  private:
+  enum Phase : std::size_t { kPayload, kEmpty };
+  using Names = std::vector<std::string>;
+
   const bool one_way_;
-  std::vector<double> phases_ns_;
+  Phases phases_;
 };
 
-const Register entry(Over<Latency>::benchmark({
+const Register entry(OverTransport<Latency>::benchmark({
     .name = "latency",
     .summary = "time of one message one way: half the round trip of a ping-pong",
     .metrics = {{"latency", "us", "lower"}},

@@ -23,9 +23,10 @@ class MultiplePairs final : public OneWay<T> {
   }
 
   void run(std::uint64_t n) override { this->run_windows(n * windows_); }
+  std::uint64_t operations() const override { return windows_; }
   std::vector<double> values(const Times& times) const override {
     const std::uint64_t pairs = static_cast<std::uint64_t>(this->context().group.size()) / 2;
-    const std::uint64_t all = pairs * this->messages().window * windows_;
+    const std::uint64_t all = pairs * this->messages().window;
     return {this->rate(times.us, all), static_cast<double>(all) / times.us};
   }
 
@@ -33,7 +34,7 @@ class MultiplePairs final : public OneWay<T> {
   const std::uint64_t windows_;  // in an iteration
 };
 
-const Register entry(Over<MultiplePairs>::benchmark({
+const Register entry(OverTransport<MultiplePairs>::benchmark({
     .name = "mbw_mr",
     .summary = "bandwidth and message rate of all pairs of ranks together, each one way",
     .metrics = {{"mbw", "GB/s", "higher"}, {"mr", "M/s", "higher"}},

@@ -21,15 +21,14 @@ class MultipleLatencies final : public PingPong<T> {
   }
 
   void run(std::uint64_t n) override { PingPong<T>::run(n * trips_); }
-  std::vector<double> values(const Times& times) const override {
-    return {times.us / static_cast<double>(2 * trips_)};
-  }
+  std::uint64_t operations() const override { return trips_; }
+  std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
 
  private:
   const std::uint64_t trips_;  // in an iteration
 };
 
-const Register entry(Over<MultipleLatencies>::benchmark({
+const Register entry(OverTransport<MultipleLatencies>::benchmark({
     .name = "multi_lat",
     .summary = "time of one message one way while all pairs of ranks have a ping-pong each",
     .metrics = {{"multi_lat", "us", "lower"}},

@@ -10,7 +10,7 @@ namespace nearpeak {
 // Case<T> has a constructor as PairCase and a static Messages wanted(const CaseContext&). A
 // transport of the list Inlined is known when compiled; others are called through their base.
 template <template <class> class PairBenchmark>
-class Over {
+class OverTransport {
   template <class... Some>
   static std::unique_ptr<Case> make(Types<Some...>, const CaseContext& context,
                                     const Messages& messages, const Buffers& buffers,

@@ -21,6 +21,24 @@ inline std::uint64_t times_by_many(std::size_t bytes) {
   return std::clamp<std::uint64_t>(kBytes / std::max<std::size_t>(bytes, 1), 1, kMost);
 }
 
+// Windows between this rank and a peer, of which the first, with the lower number, sends messages
+// with bytes, or the second, or both.
+inline Messages pair_messages(const CaseContext& context, int peer, std::uint64_t window,
+                              bool first_sends, bool second_sends) {
+  const int rank = context.group.rank();
+  const bool first = rank < peer;
+  return {.bytes = context.bytes,
+          .window = window,
+          .slots = slots_for(context, window),
+          .sends = first ? first_sends : second_sends,
+          .receives = first ? second_sends : first_sends,
+          .rank = rank,
+          .peer = peer};
+}
+inline Messages both_ways_messages(const CaseContext& context, std::uint64_t window) {
+  return pair_messages(context, 1 - context.group.rank(), window, true, true);
+}
+
 // T is the transport: a final class where calls must cost nothing, else Transport itself.
 template <class T>
 class PairCase : public Case {

@@ -16,16 +16,8 @@ inline Axis ping_pong_calls() {
 // There and back the same, if `there` and `back` do not say otherwise.
 inline Messages ping_pong_messages(const CaseContext& context, int peer, bool there = true,
                                    bool back = true) {
-  const int rank = context.group.rank();
   const bool filled = context.bytes > 0;
-  const bool first = rank < peer;
-  return {.bytes = context.bytes,
-          .window = 1,
-          .slots = slots_for(context, 1),
-          .sends = filled && (first ? there : back),
-          .receives = filled && (first ? back : there),
-          .rank = rank,
-          .peer = peer};
+  return pair_messages(context, peer, 1, filled && there, filled && back);
 }
 
 template <class T>

@@ -16,13 +16,7 @@ inline Axis calls_axis(const std::string& one_by_one) {
 
 // The rank with the lower number sends.
 inline Messages one_way_messages(const CaseContext& context, int peer) {
-  const int rank = context.group.rank();
-  return {.bytes = context.bytes,
-          .window = context.window,
-          .slots = slots_for(context, context.window),
-          .sends = rank<peer, .receives = rank> peer,
-          .rank = rank,
-          .peer = peer};
+  return pair_messages(context, peer, context.window, true, false);
 }
 
 // Windows from the first of the two ranks to the second, which answers each with an empty message.

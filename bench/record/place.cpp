@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "accel/accelerator.hpp"
 #include "record/record.hpp"
 
 namespace nearpeak {
@@ -29,6 +30,8 @@ int numa_node(int cpu) {
 }
 
 }  // namespace
+
+RankDevice rank_device(const DeviceInfo& info) { return {info.uuid, info.name, info.pci}; }
 
 RankPlace this_place(int rank) {
   RankPlace place;

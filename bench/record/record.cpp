@@ -126,8 +126,8 @@ void RecordWriter::samples(const CaseResult& result) {
   out["needs"] = result.needs;
   out["trial"] = result.trial;
   out["cache_line_ns"] = Json::array();
-  for (const auto& one : result.cache_line_ns)
-    out["cache_line_ns"].push_back(one ? Json(std::round(*one)) : Json(nullptr));
+  for (const auto& ns : result.cache_line_ns)
+    out["cache_line_ns"].push_back(ns ? Json(std::round(*ns)) : Json(nullptr));
   out["phases"] = by_phase(result.phases, measured.phases_us);
   if (!measured.shortest_phases_us.empty()) {
     out["shortest_phases"] = by_phase(result.phases, measured.shortest_phases_us);
@@ -140,7 +140,7 @@ void RecordWriter::samples(const CaseResult& result) {
                    {"announced_bytes", result.work->announced_bytes}};
   if (!result.ranks.empty()) {
     out["ranks"] = Json::array();
-    for (const auto& one : result.ranks) out["ranks"].push_back(rounded(one));
+    for (const auto& rank : result.ranks) out["ranks"].push_back(rounded(rank));
   }
   out["samples"] = rounded(result.samples);
   line(text_of(out));

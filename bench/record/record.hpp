@@ -22,6 +22,9 @@ struct RankDevice {
   std::string pci;
 };
 
+struct DeviceInfo;
+RankDevice rank_device(const DeviceInfo& info);
+
 // What a participant is bound to; host is its own word for itself.
 struct RankPlace {
   int rank = 0;

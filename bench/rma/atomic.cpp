@@ -104,10 +104,10 @@ void AtomicCase::begin_round(std::uint64_t round, Part) {
     std::vector<unsigned char> rows;
     rows.reserve(atoms_.operands * bytes());
     for (std::size_t row = 0; row < atoms_.operands; ++row) {
-      const auto one = numbers(*atoms_.type, atoms_.count, [&](std::size_t index) {
+      const auto operands = numbers(*atoms_.type, atoms_.count, [&](std::size_t index) {
         return atoms_.operand(row, index, round);
       });
-      rows.insert(rows.end(), one.begin(), one.end());
+      rows.insert(rows.end(), operands.begin(), operands.end());
     }
     write(*operands_, used, rows);
     results_->spoil(kSeed, 0, used);

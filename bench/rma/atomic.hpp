@@ -72,7 +72,7 @@ class AtomicCase : public Case {
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override;
 
  protected:
-  Window& window() { return window_; }
+  RmaWindow& window() { return window_; }
   std::uint64_t turn() const { return turn_; }  // operations on this slot, until now
   AtomicEnds next_ends() {
     if (writes_) write_lines(operands_->slot(slot_), operands_->layout().bytes);
@@ -96,7 +96,7 @@ class AtomicCase : public Case {
   const bool fetches_;
   const bool writes_;
   const std::size_t slots_;
-  Window window_;
+  RmaWindow window_;
   std::unique_ptr<SlotBuffer> operands_;
   std::unique_ptr<SlotBuffer> results_;
   std::size_t slot_ = 0;

@@ -14,16 +14,10 @@ Role role_of(const CaseContext& context, Flow flow) {
 Messages transfer_messages(const CaseContext& context, bool fetches, Flow flow) {
   if (fetches && context.axis(kTouch) == "sender")
     throw Unfit("the rank whose memory is read takes no part: leave out --touch sender");
-  const Role role = role_of(context, flow);
-  const std::uint64_t window = flow == Flow::kLatency ? 1 : context.window;
-  const int rank = context.group.rank();
-  return {.bytes = context.bytes,
-          .window = window,
-          .slots = slots_for(context, window),
-          .sends = fetches ? role.target : role.origin,
-          .receives = fetches ? role.origin : role.target,
-          .rank = rank,
-          .peer = 1 - rank};
+  const bool both = flow == Flow::kBothWays;
+  return pair_messages(context, 1 - context.group.rank(),
+                       flow == Flow::kLatency ? 1 : context.window, both || !fetches,
+                       both || fetches);
 }
 
 TransferBuffers::TransferBuffers(const CaseContext& context, const Messages& messages, bool fetches,

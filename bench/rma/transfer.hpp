@@ -40,13 +40,13 @@ struct TransferBuffers {
     if (fetches) return {window.buffer(), *local};
     return {*local, window.buffer()};
   }
-  Window window;
+  RmaWindow window;
   std::unique_ptr<SlotBuffer> local;
 };
 
 template <class Operation, Flow kFlow>
-class Transfer final : private TransferBuffers, public PairCase<Window> {
-  using Base = PairCase<Window>;
+class Transfer final : private TransferBuffers, public PairCase<RmaWindow> {
+  using Base = PairCase<RmaWindow>;
 
  public:
   Transfer(const CaseContext& context, const Messages& messages)
@@ -63,7 +63,7 @@ class Transfer final : private TransferBuffers, public PairCase<Window> {
   }
 
   void run(std::uint64_t n) override {
-    Window& by = transport();
+    RmaWindow& by = transport();
     const bool keeps_step = kFlow == Flow::kBothWays && by.is_passive();
     for (std::uint64_t i = 0; i < n; ++i) {
       by.begin();
@@ -82,7 +82,7 @@ class Transfer final : private TransferBuffers, public PairCase<Window> {
 
  private:
   void operate(std::uint64_t message) {
-    Window& by = transport();
+    RmaWindow& by = transport();
     const std::size_t here = Operation::kFetches ? slot(message) : outgoing(message, bytes());
     Operation::call(local->slot(here), static_cast<int>(bytes()), by.peer(), by.place(here),
                     by.handle());

@@ -27,9 +27,9 @@ SyncWay sync_of(const CaseContext& context) {
 }
 
 // Memory that the library has allocated, and frees with its window.
-class Lent final : public HostReachable {
+class LibraryMemory final : public HostReachable {
  public:
-  explicit Lent(void* memory) : memory_(memory) {}
+  explicit LibraryMemory(void* memory) : memory_(memory) {}
   void* allocate(std::size_t) override { return memory_; }
   void release(void*) override {}
 
@@ -55,17 +55,18 @@ bool share_a_host(MPI_Comm comm) {
 
 bool is_librarys(const std::string& how) { return how == kAllocated || how == kShared; }
 
-std::string why_not(const CaseContext& context, std::size_t bytes, std::size_t scratch_bytes) {
+// Throws Unfit on all ranks.
+void check_window(const CaseContext& context) {
   const std::string& how = context.axis(kWin);
   const bool other = is_librarys(how) && context.kind != BufferKind::kHost;
-  const std::string why = context.group.first_reason(
+  std::string why = context.group.first_reason(
       other ? "the memory of a window that is " + how +
                   " is the library's own, on the host: give --buffers H, or --win created"
             : "");
-  if (!why.empty()) return why;
-  if (how == kShared && !context.group.everywhere(share_a_host(comm_of(context.group))))
-    return "ranks on several hosts share no memory: choose another --win";
-  return why_not_in_host(context, bytes, scratch_bytes);
+  if (why.empty() && how == kShared &&
+      !context.group.everywhere(share_a_host(comm_of(context.group))))
+    why = "ranks on several hosts share no memory: choose another --win";
+  if (!why.empty()) throw Unfit(why);
 }
 
 }  // namespace
@@ -86,16 +87,16 @@ std::vector<Axis> window_axes() {
            "MPI_Win_fence; pscw: post, start, complete and wait"}};
 }
 
-Window::Window(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,
-               std::size_t also_bytes, std::size_t scratch_bytes)
+RmaWindow::RmaWindow(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,
+                     std::size_t also_bytes, std::size_t scratch_bytes)
     : role_(role),
       sync_(sync_of(context)),
       how_(context.axis(kWin)),
       group_(context.group),
       peer_(1 - context.group.rank()) {
-  const std::string why = why_not(
-      context, SlotBuffer::stride(bytes) * slots + context.offset + also_bytes, scratch_bytes);
-  if (!why.empty()) throw Unfit(why);
+  check_window(context);
+  check_memory(context, {.all = SlotBuffer::stride(bytes) * slots + context.offset + also_bytes,
+                         .scratch = scratch_bytes});
   make(context, bytes, slots);
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Win_get_group(window_, &all);
@@ -103,7 +104,7 @@ Window::Window(const CaseContext& context, std::size_t bytes, std::size_t slots,
   MPI_Group_free(&all);
 }
 
-void Window::make(const CaseContext& context, std::size_t bytes, std::size_t slots) {
+void RmaWindow::make(const CaseContext& context, std::size_t bytes, std::size_t slots) {
   const MPI_Comm comm = comm_of(group_);
   const std::size_t whole = SlotBuffer::stride(bytes) * slots;
   void* begin = nullptr;  // where displacements count from
@@ -113,7 +114,7 @@ void Window::make(const CaseContext& context, std::size_t bytes, std::size_t slo
       MPI_Win_allocate_shared(wanted, 1, MPI_INFO_NULL, comm, &begin, &window_);
     else
       MPI_Win_allocate(wanted, 1, MPI_INFO_NULL, comm, &begin, &window_);
-    librarys_memory_ = std::make_unique<Lent>(next_page(begin));
+    librarys_memory_ = std::make_unique<LibraryMemory>(next_page(begin));
   }
   Memory& memory = librarys_memory_ ? *librarys_memory_ : context.memory;
   on_every_rank(group_, [&] {
@@ -134,7 +135,7 @@ void Window::make(const CaseContext& context, std::size_t bytes, std::size_t slo
   peers_first_ = group_.gather(mine)[static_cast<std::size_t>(peer_)];
 }
 
-Window::~Window() {
+RmaWindow::~RmaWindow() {
   if (locked_) MPI_Win_unlock_all(window_);
   if (how_ == kDynamic) {
     group_.barrier();  // nobody reaches it any more
@@ -144,17 +145,17 @@ Window::~Window() {
   MPI_Win_free(&window_);
 }
 
-void Window::post_and_start() {
+void RmaWindow::post_and_start() {
   if (role_.target) MPI_Win_post(peers_group_, 0, window_);
   if (role_.origin) MPI_Win_start(peers_group_, 0, window_);
 }
 
-void Window::complete_and_wait() {
+void RmaWindow::complete_and_wait() {
   if (role_.origin) MPI_Win_complete(window_);
   if (role_.target) MPI_Win_wait(window_);
 }
 
-void Window::synchronise_memory() const {
+void RmaWindow::synchronise_memory() const {
   if (locked_) {
     MPI_Win_sync(window_);
     return;
@@ -163,7 +164,7 @@ void Window::synchronise_memory() const {
   MPI_Win_unlock(group_.rank(), window_);
 }
 
-void Window::open() {
+void RmaWindow::open() {
   if (sync_ == SyncWay::kFence) MPI_Win_fence(0, window_);
   if (!is_passive()) return;
   if (!locked_ && (sync_ == SyncWay::kFlush || sync_ == SyncWay::kFlushLocal)) {
@@ -173,7 +174,7 @@ void Window::open() {
   synchronise_memory();
 }
 
-void Window::settle() const {
+void RmaWindow::settle() const {
   if (!is_passive()) return;
   if (sync_ == SyncWay::kFlushLocal) {
     MPI_Win_flush_all(window_);

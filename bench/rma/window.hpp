@@ -24,16 +24,16 @@ struct Role {
 
 enum class SyncWay { kFlush, kFlushLocal, kLock, kLockAll, kFence, kPscw };
 
-class Window {
+class RmaWindow {
  public:
   // Every rank opens slots of as many bytes. Collective, as is the destructor. Throws Unfit on all
   // ranks, among others where the buffers, `also_bytes` more of their kind and `scratch_bytes` of
   // the CPU's do not fit into the memory of a host.
-  Window(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,
-         std::size_t also_bytes, std::size_t scratch_bytes = 0);
-  ~Window();
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  RmaWindow(const CaseContext& context, std::size_t bytes, std::size_t slots, Role role,
+            std::size_t also_bytes, std::size_t scratch_bytes = 0);
+  ~RmaWindow();
+  RmaWindow(const RmaWindow&) = delete;
+  RmaWindow& operator=(const RmaWindow&) = delete;
 
   SlotBuffer& buffer() { return *buffer_; }
   const SlotBuffer& buffer() const { return *buffer_; }

@@ -36,7 +36,7 @@ class Sampler::Run {
       : group_(group),
         policy_(policy),
         sampled_(sampled),
-        phases_ns_(sampled.phases_ns().size()),
+        phases_ns_(sampled.phases().count()),
         width_(1 + phases_ns_.size()),
         // Of what is timed: each phase is.
         shortest_ns_(
@@ -121,7 +121,7 @@ class Sampler::Run {
     result_.too_slow = true;
     result_.iterations = 1;
     keep_only(static_cast<std::int64_t>(std::min(again_ns, 1e3 * result_.first_use_us)),
-              sampled_.phases_ns());
+              sampled_.phases().ns());
     return true;
   }
 
@@ -132,7 +132,7 @@ class Sampler::Run {
   void give_up(std::int64_t spent_ns) {
     result_.hopeless = true;
     result_.iterations = 1;
-    keep_only(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
+    keep_only(spent_ns, apart_ ? phases_ns_ : sampled_.phases().ns());
   }
 
   // How many iterations a sample takes, and which samples are kept, by the time per iteration that
@@ -190,7 +190,7 @@ class Sampler::Run {
       begin_sample();
       const std::int64_t one_ns = run_timed(1);
       spent_ns += one_ns;
-      const std::vector<double>& phases = sampled_.phases_ns();
+      const std::vector<double>& phases = sampled_.phases().ns();
       for (std::size_t p = 0; p < phases.size(); ++p) phases_ns_[p] += phases[p];
       if (rows) add_row(one_ns, phases);
     }
@@ -213,7 +213,7 @@ class Sampler::Run {
         spent_ns = spent(after - before);
         before = after;
       }
-      if (keeps) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases_ns());
+      if (keeps) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases().ns());
       if (apart_ && rows_ns_.size() * ranks() >= kMostGathered) {
         reduce_rows();
         fall_in_step();

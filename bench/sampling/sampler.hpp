@@ -12,6 +12,7 @@
 #include "group/group.hpp"
 #include "options/options.hpp"
 #include "sampling/clock.hpp"
+#include "sampling/phases.hpp"
 
 namespace nearpeak {
 
@@ -77,9 +78,9 @@ class Sampled {
   virtual double least_sample_ns() const { return 0; }
   // Nanoseconds of the last run, where what it took to begin and to end is no part of it.
   virtual std::optional<double> own_ns() const { return std::nullopt; }
-  // Nanoseconds of each phase of the last run; always as many.
-  virtual const std::vector<double>& phases_ns() const {
-    static const std::vector<double> none;
+  // Of the last run; always the same ones.
+  virtual const Phases& phases() const {
+    static const Phases none;
     return none;
   }
 };

@@ -3,6 +3,7 @@
 // stream before they send; or enqueued, as in programs that give messages to the stream too: then
 // an iteration is a batch of round trips, one behind the other in the stream, and both ranks wait
 // for their stream once, behind the last. Beside it the same without the work, in the same launch.
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "overlap/computation.hpp"
 #include "pt2pt/pair_case.hpp"
@@ -73,42 +74,37 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
   StreamPingPong(const CaseContext& context, const Messages& messages)
       : Ends(context, messages),
         PairCase(context, messages, slots.both(), channel),
-        phases_ns_(phases().size()) {}
-
-  void begin_round(std::uint64_t round, Part part) override {
-    PairCase::begin_round(round, part);
-    verifies_ = round > 0;
-  }
+        phases_(channel.enqueues() ? Names{"with work", "alone"}
+                                   : Names{"with work", "alone", "synchronise"}) {}
 
   void run(std::uint64_t n) override {
-    std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
-    const std::int64_t begin = now_ns();
+    phases_.clear();
+    phases_.start();
     if (!channel.enqueues())
       synchronised(n);
-    else  // what is verified is one message each way
-      for (std::uint64_t i = 0; i < n; ++i) enqueued(verifies_ ? 1 : kEnqueued);
-    const std::int64_t middle = now_ns();
-    phases_ns_[kWithWork] = static_cast<double>(middle - begin);
-    if (verifies_) return;  // what arrived is that of the work
-    alone(n * trips());
-    phases_ns_[kAlone] = static_cast<double>(now_ns() - middle);
+    else
+      for (std::uint64_t i = 0; i < n; ++i) enqueued(kEnqueued);
+    phases_.lap(kWithWork);
+    alone(n * operations());
+    phases_.lap(kAlone);
+  }
+  // One message each way, after work: alone would bring the same once more.
+  void run_round(std::uint64_t) override {
+    if (channel.enqueues())
+      enqueued(1);
+    else
+      synchronised(1);
   }
 
+  std::uint64_t operations() const override { return channel.enqueues() ? kEnqueued : 1; }
   std::vector<double> values(const Times& times) const override {
-    const double messages = 2 * static_cast<double>(trips());
-    return {times.phases_us[kWithWork] / messages, times.phases_us[kAlone] / messages};
+    return {times.phases_us[kWithWork] / 2, times.phases_us[kAlone] / 2};
   }
-  std::vector<std::string> phases() const override {
-    if (channel.enqueues()) return {"with work", "alone"};
-    return {"with work", "alone", "synchronise"};
-  }
-  const std::vector<double>& phases_ns() const override { return phases_ns_; }
+  const Phases& phases() const override { return phases_; }
 
  private:
   enum Phase : std::size_t { kWithWork, kAlone, kSynchronise };
-
-  // Of an iteration that is timed.
-  std::uint64_t trips() const { return channel.enqueues() ? kEnqueued : 1; }
+  using Names = std::vector<std::string>;
 
   void synchronised(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -116,13 +112,12 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
       const std::int64_t begin = now_ns();
       channel.work();
       channel.wait();
-      phases_ns_[kSynchronise] += static_cast<double>(now_ns() - begin);
+      phases_.add(kSynchronise, static_cast<double>(now_ns() - begin));
       channel.send(slots.out, slot(0));
       if (is_first()) channel.receive(slots.in, slot(0));
       next_window();
     }
   }
-  // A batch.
   void enqueued(std::uint64_t trips) {
     for (std::uint64_t i = 0; i < trips; ++i) {
       if (!is_first()) channel.enqueue_receive(slots.in, slot(0));
@@ -142,19 +137,12 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
     }
   }
 
-  bool verifies_ = false;
-  std::vector<double> phases_ns_;
+  Phases phases_;
 };
 
 std::unique_ptr<Case> make(const CaseContext& context) {
-  const int rank = context.group.rank();
-  const Messages messages{.bytes = context.bytes,
-                          .window = 1,
-                          .slots = slots_for(context, 1),
-                          .sends = true,
-                          .receives = true,
-                          .rank = rank,
-                          .peer = 1 - rank};
+  const Messages messages = both_ways_messages(context, 1);
+  check_memory(context, {.all = Slots::bytes(messages)});
   return std::make_unique<StreamPingPong>(context, messages);
 }
 

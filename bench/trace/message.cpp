@@ -42,8 +42,8 @@ Members members_of(MPI_Group group) {
   for (std::size_t i = 0; i < size; ++i) ranks[i] = static_cast<int>(i);
   NEARPEAK_REAL(MPI_Group_translate_ranks)(group, found.size, ranks.data(), all, there.data());
   if (there == ranks) return found;
-  for (int& one : there)
-    if (one == MPI_UNDEFINED) one = kUnknown;
+  for (int& rank : there)
+    if (rank == MPI_UNDEFINED) rank = kUnknown;
   found.peers = std::move(there);
   return found;
 }

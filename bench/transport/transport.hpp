@@ -86,6 +86,11 @@ struct Slots {
     if (messages.receives) in.spoil(payload_seed(messages.peer, messages.bytes));
   }
   Buffers both() { return {out, in}; }
+  // That they take.
+  static std::uint64_t bytes(const Messages& messages) {
+    const std::uint64_t ways = (messages.sends ? 1 : 0) + (messages.receives ? 1 : 0);
+    return ways * messages.slots * SlotBuffer::stride(messages.bytes);
+  }
 };
 
 // One of the transports that a case may go by, seen from this rank. Every rank has the same, in the

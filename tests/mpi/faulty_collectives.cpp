@@ -17,22 +17,16 @@
 #include <utility>
 #include <vector>
 
-namespace {
+#include "faulty.hpp"
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+namespace {
 
 // A receive buffer of so many blocks, before the operation and after it.
 class Received {
  public:
   Received(void* data, int blocks, std::size_t block, MPI_Comm comm)
       : data_(static_cast<char*>(data)), block_(block), bytes_(blocks * block) {
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    const bool mine = std::to_string(rank) == variable("NEARPEAK_FAULTY_RANK") &&
-                      std::to_string(block) == variable("NEARPEAK_FAULTY_BYTES");
+    const bool mine = is_faulty_rank(comm) && is_faulty_size(block);
     if (mine && data != nullptr) fault_ = variable("NEARPEAK_FAULT");
     if (!fault_.empty()) before_.assign(data_, data_ + bytes_);
   }
@@ -66,17 +60,7 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-bool is_root(int root, MPI_Comm comm) {
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  return rank == root;
-}
-
-std::size_t bytes_of(int count, MPI_Datatype type) {
-  int size = 0;
-  PMPI_Type_size(type, &size);
-  return static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
-}
+bool is_root(int root, MPI_Comm comm) { return rank_in(comm) == root; }
 
 }  // namespace
 

@@ -19,12 +19,9 @@
 #include <thread>
 #include <vector>
 
-namespace {
+#include "faulty.hpp"
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+namespace {
 
 using Bytes = std::vector<char>;
 
@@ -32,9 +29,8 @@ using Bytes = std::vector<char>;
 class Target {
  public:
   Target(void* data, int count, MPI_Datatype type, MPI_Comm comm) {
-    int size = 0;
-    PMPI_Type_size(type, &size);
-    faulty_ = std::to_string(count * size) == variable("NEARPEAK_FAULTY_BYTES");
+    const auto size = static_cast<int>(bytes_of(1, type));
+    faulty_ = is_faulty_size(bytes_of(count, type));
     if (!faulty_ || type == MPI_PACKED) return;
     MPI_Aint low = 0;
     MPI_Aint extent = 0;

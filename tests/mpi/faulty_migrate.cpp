@@ -12,21 +12,16 @@
 #include <string>
 #include <vector>
 
-namespace {
+#include "faulty.hpp"
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+namespace {
 
 // What a rank receives, before it does and after.
 class Received {
  public:
   Received(void* data, const int* counts, int partners, MPI_Comm comm)
       : data_(static_cast<char*>(data)) {
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    if (std::to_string(rank) != variable("NEARPEAK_FAULTY_RANK")) return;
+    if (!is_faulty_rank(comm)) return;
     fault_ = variable("NEARPEAK_FAULT");
     std::size_t bytes = 0;
     for (int i = 0; i < partners; ++i) bytes += static_cast<std::size_t>(counts[i]);
@@ -47,10 +42,7 @@ class Received {
 };
 
 void miscount(void* counts, MPI_Comm comm) {
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  if (variable("NEARPEAK_FAULT") == "counted" &&
-      std::to_string(rank) == variable("NEARPEAK_FAULTY_RANK"))
+  if (variable("NEARPEAK_FAULT") == "counted" && is_faulty_rank(comm))
     static_cast<int*>(counts)[0] = -1;
 }
 

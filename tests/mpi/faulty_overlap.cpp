@@ -14,12 +14,9 @@
 #include <string>
 #include <vector>
 
-namespace {
+#include "faulty.hpp"
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+namespace {
 
 // The one receive buffer that is open, where it is to go wrong.
 char* open_data = nullptr;
@@ -27,12 +24,8 @@ std::vector<char> before;
 bool tested = false;
 
 void opened(void* data, int count, MPI_Datatype type, MPI_Comm comm) {
-  int rank = 0;
-  int size = 0;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Type_size(type, &size);
-  const std::size_t bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
-  if (rank != 1 || std::to_string(bytes) != variable("NEARPEAK_FAULTY_BYTES")) return;
+  const std::size_t bytes = bytes_of(count, type);
+  if (rank_in(comm) != 1 || !is_faulty_size(bytes)) return;
   open_data = static_cast<char*>(data);
   before.assign(open_data, open_data + bytes);
   tested = false;

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "faulty.hpp"
+
 namespace {
 
 constexpr int kLeast = 1000;
@@ -43,9 +45,9 @@ const void* with_fault(const void* data, int bytes, const std::string& fault) {
 
 template <class Send>
 int send(const void* data, int count, MPI_Comm comm, Send really) {
-  const char* const fault = std::getenv("NEARPEAK_FAULT");
-  if (fault == nullptr || count < kLeast) return really(data);
-  if (std::string(fault) == "refused") {
+  const std::string fault = variable("NEARPEAK_FAULT");
+  if (fault.empty() || count < kLeast) return really(data);
+  if (fault == "refused") {
     PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
   }
@@ -69,8 +71,7 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
 }
 
 int MPI_Finalize() {
-  const char* const fault = std::getenv("NEARPEAK_FAULT");
-  if (fault != nullptr && std::string(fault) == "end") std::raise(SIGSEGV);
+  if (variable("NEARPEAK_FAULT") == "end") std::raise(SIGSEGV);
   return PMPI_Finalize();
 }
 

@@ -21,18 +21,9 @@
 #include <thread>
 #include <vector>
 
+#include "faulty.hpp"
+
 namespace {
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::size_t bytes_of(MPI_Count count, MPI_Datatype type) {
-  int size = 0;
-  PMPI_Type_size(type, &size);
-  return static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
-}
 
 // A message that is being received.
 struct Message {
@@ -54,10 +45,7 @@ struct Message {
 
 // Every communicator has the ranks of MPI_COMM_WORLD, which programs that are no ranks do not have.
 bool is_faulty(const Message& message, MPI_Comm comm) {
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  return message.data != nullptr && std::to_string(rank) == variable("NEARPEAK_FAULTY_RANK") &&
-         std::to_string(message.bytes) == variable("NEARPEAK_FAULTY_BYTES");
+  return message.data != nullptr && is_faulty_rank(comm) && is_faulty_size(message.bytes);
 }
 
 std::mutex guard;

@@ -26,23 +26,16 @@
 #pragma weak ompi_mpi_op_replace
 #endif
 
+#include "faulty.hpp"
+
 namespace {
 
 // What is late.
 std::function<int()> held;
 std::function<void()> arrive;
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::string fault_of(int count, MPI_Datatype type) {
-  int size = 0;
-  PMPI_Type_size(type, &size);
-  return std::to_string(count * size) == variable("NEARPEAK_FAULTY_BYTES")
-             ? variable("NEARPEAK_FAULT")
-             : "";
+  return is_faulty_size(bytes_of(count, type)) ? variable("NEARPEAK_FAULT") : "";
 }
 
 // Does it as often, and when, the fault says.

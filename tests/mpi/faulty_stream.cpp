@@ -9,15 +9,15 @@
 #include <fstream>
 #include <vector>
 
+#include "faulty.hpp"
+
 static long given = 0;
 
 extern "C" {
 
 int MPI_Finalize() {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const char* const file = std::getenv("NEARPEAK_GIVEN");
-  if (rank == 0 && file != nullptr) std::ofstream(file) << given;
+  const std::string file = variable("NEARPEAK_GIVEN");
+  if (rank_in(MPI_COMM_WORLD) == 0 && !file.empty()) std::ofstream(file) << given;
   return PMPI_Finalize();
 }
 
@@ -54,14 +54,9 @@ int MPIX_Send_enqueue(const void* data, int count, MPI_Datatype type, int to, in
 
 int MPIX_Recv_enqueue(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                       MPI_Status* status) {
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  const char* const fault = std::getenv("NEARPEAK_FAULT");
-  if (rank != 1 || fault == nullptr || std::strcmp(fault, "dropped") != 0)
+  if (rank_in(comm) != 1 || variable("NEARPEAK_FAULT") != "dropped")
     return PMPI_Recv(data, count, type, from, tag, comm, status);
-  int size = 0;
-  PMPI_Type_size(type, &size);
-  std::vector<char> nowhere(static_cast<std::size_t>(count) * static_cast<std::size_t>(size));
+  std::vector<char> nowhere(bytes_of(count, type));
   return PMPI_Recv(nowhere.data(), count, type, from, tag, comm, status);
 }
 

@@ -218,7 +218,7 @@ def test_an_unknown_operation_is_bad_input(launcher: Any) -> None:
     done = launcher.run("probe", "--buffers", "D,D", "--operations", "latency,scam")
     assert done.code == 2
     known = ", ".join((*benchmarks(launcher.library), *OPERATIONS))
-    said = f"unknown operation 'scam' in --operations: give some of {known}"
+    said = f"unknown operation 'scam': give some of {known}"
     assert done.lines() == [f"nearpeak-mpi: {said}"]
 
 

@@ -606,11 +606,7 @@ class GpuAccelerator final : public Accelerator {
 
 void Context::fail(int result, const char* call, std::initializer_list<std::string> what) const {
   std::string text = call;
-  if (what.size() != 0) {
-    std::string list;
-    for (const std::string& each : what) list += (list.empty() ? "" : ", ") + each;
-    text += "(" + list + ")";
-  }
+  if (what.size() != 0) text += "(" + comma_list(what) + ")";
   text += " on GPU " + std::to_string(index_) + ": " + driver_.error_text(result);
   if (result == kOutOfMemory) throw AcceleratorOutOfMemory(std::move(text));
   throw AcceleratorError(text);

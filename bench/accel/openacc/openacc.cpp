@@ -60,10 +60,10 @@ class NvidiaDevice final : public Device {
   Kernels* kernels() override { return cuda_.kernels(); }
 
  private:
-  class AccMemory final : public Memory {
+  class AccMemory final : public ForwardingMemory {
    public:
     explicit AccMemory(NvidiaDevice& device)
-        : device_(device), cuda_(device.cuda_.memory(BufferKind::kDevice)) {}
+        : ForwardingMemory(device.cuda_.memory(BufferKind::kDevice)), device_(device) {}
 
     void* allocate(std::size_t bytes) override {
       device_.use_in_this_thread();
@@ -74,26 +74,9 @@ class NvidiaDevice final : public Device {
       device_.use_in_this_thread();
       device_.runtime_.acc_free(memory);
     }
-    void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
-      cuda_.fill(base, layout, payload, part);
-    }
-    void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
-      cuda_.spoil(base, layout, seed);
-    }
-    std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
-                                          const Payload& payload, Part part) override {
-      return cuda_.find_mismatch(base, layout, payload, part);
-    }
-    void to_host(void* host, const void* from, std::size_t bytes) override {
-      cuda_.to_host(host, from, bytes);
-    }
-    void from_host(void* to, const void* host, std::size_t bytes) override {
-      cuda_.from_host(to, host, bytes);
-    }
 
    private:
     NvidiaDevice& device_;
-    Memory& cuda_;
   };
 
   const Runtime& runtime_;

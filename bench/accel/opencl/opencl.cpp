@@ -283,9 +283,9 @@ class PatternKernels {
     if (first == kNone) return std::nullopt;
     // The byte is found by the host.
     const std::size_t slot = first;
-    const SlotLayout one{.bytes = layout.bytes, .stride = layout.stride, .count = 1};
+    const SlotLayout slot_layout{.bytes = layout.bytes, .stride = layout.stride, .count = 1};
     auto wrong = find_mismatch_through_host(
-        device_, static_cast<const char*>(base) + slot * layout.stride, one,
+        device_, static_cast<const char*>(base) + slot * layout.stride, slot_layout,
         {.seed = payload.seed + (std::uint64_t{slot} << 32), .round = payload.round}, part);
     if (!wrong)
       throw AcceleratorError(device_.info().name + " sees a wrong byte, and a copy of it does not");

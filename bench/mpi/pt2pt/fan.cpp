@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/pt2pt/fan.hpp"
-
+// Windows of messages between rank 0 and every other rank at once, all in one direction. An
+// iteration is a window of each of them, and an empty message back.
 #include "benchmark/check_memory.hpp"
-#include "mpi/persistent.hpp"
+#include "mpi/methods.hpp"
 #include "mpi/pt2pt/lanes.hpp"
-#include "mpi/staging.hpp"
 #include "pt2pt/windows.hpp"
+#include "transport/mpi/persistent.hpp"
 
 namespace nearpeak {
 namespace {
 
 constexpr int kRoot = 0;
+
+enum class Fan { kIn, kOut };  // to rank 0, or from it
 
 // One rank and the root, seen from either.
 class FanLane : public PairCase<Transport> {
@@ -44,15 +46,7 @@ class FanLane : public PairCase<Transport> {
 };
 
 Messages lane_messages(const CaseContext& context, Fan fan, int peer) {
-  const int rank = context.group.rank();
-  const bool sends = (fan == Fan::kOut) == (rank == kRoot);
-  return {.bytes = context.bytes,
-          .window = context.window,
-          .slots = slots_for(context, context.window),
-          .sends = sends,
-          .receives = !sends,
-          .rank = rank,
-          .peer = peer};
+  return pair_messages(context, peer, context.window, fan == Fan::kOut, fan == Fan::kIn);
 }
 
 class FanCase final : public Lanes<FanLane> {
@@ -104,23 +98,19 @@ std::unique_ptr<Case> make(const CaseContext& context, Fan fan) {
   const Messages messages = lane_messages(context, fan, kRoot);
   const int size = context.group.size();
   const std::size_t lanes = context.group.rank() == kRoot ? size - 1 : 1;
-  std::string why =
-      why_not_in_host(context, lanes * messages.slots * SlotBuffer::stride(context.bytes));
-  if (why.empty() && calls_are(context, kPersistent)) {
+  check_memory(context, {.all = lanes * Slots::bytes(messages)});
+  if (calls_are(context, kPersistent)) {
     Messages all = messages;
     all.slots *= static_cast<std::uint64_t>(size) - 1;
-    why = why_no_requests(all);
+    if (const std::string why = why_no_requests(all); !why.empty()) throw Unfit(why);
   }
-  if (!why.empty()) throw Unfit(why);
   return std::make_unique<FanCase>(context, fan);
 }
 
-}  // namespace
-
 Benchmark fan_benchmark(Fan fan, const std::string& name, const std::string& rate,
-                        const std::string& summary) {
+                        const std::string& ways) {
   return {.info = {.name = name,
-                   .summary = summary,
+                   .summary = "bandwidth and message rate " + ways + " every other rank at once",
                    .metrics = {{name, "GB/s", "higher"}, {rate, "M/s", "higher"}},
                    .ranks = {.kind = RankRule::Kind::kAtLeast, .count = 2},
                    .smallest = 1,
@@ -130,4 +120,10 @@ Benchmark fan_benchmark(Fan fan, const std::string& name, const std::string& rat
           .make = [fan](const CaseContext& context) { return make(context, fan); }};
 }
 
+const Register entry({fan_benchmark(Fan::kIn, "bw_fan_in", "mr_fan_in",
+                                    "into rank 0: a window of messages from"),
+                      fan_benchmark(Fan::kOut, "bw_fan_out", "mr_fan_out",
+                                    "out of rank 0: a window of messages to")});
+
+}  // namespace
 }  // namespace nearpeak

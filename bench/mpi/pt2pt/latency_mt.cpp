@@ -6,11 +6,12 @@
 // awake another one, which falls in step with the other rank: waking is no part of the time.
 #include <numeric>
 
-#include "mpi/direct.hpp"
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/crew.hpp"
 #include "pt2pt/ping_pong.hpp"
+#include "transport/mpi/direct.hpp"
 
 namespace nearpeak {
 namespace {
@@ -27,10 +28,10 @@ class ThreadLane : public PingPong<DirectTransport> {
 class Comms {
  public:
   Comms(MPI_Comm comm, int count) : comms_(static_cast<std::size_t>(count), MPI_COMM_NULL) {
-    for (MPI_Comm& one : comms_) MPI_Comm_dup(comm, &one);
+    for (MPI_Comm& copy : comms_) MPI_Comm_dup(comm, &copy);
   }
   ~Comms() {
-    for (MPI_Comm& one : comms_) MPI_Comm_free(&one);
+    for (MPI_Comm& comm : comms_) MPI_Comm_free(&comm);
   }
   Comms(const Comms&) = delete;
   Comms& operator=(const Comms&) = delete;
@@ -62,15 +63,14 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
 
   double least_sample_ns() const override { return kSampleNs; }
 
-  void begin_round(std::uint64_t round, Part part) override {
-    Lanes::begin_round(round, part);
-    verifies_ = round > 0;
-    only_asked_ = true;
-  }
-
   void run(std::uint64_t n) override {
     crew_->run(n);
-    only_asked_ = verifies_;
+    only_asked_ = false;
+  }
+  // What is verified are single messages.
+  void run_round(std::uint64_t) override {
+    only_asked_ = true;
+    crew_->run(1);
   }
   std::optional<double> own_ns() const override {
     return std::accumulate(times_ns_.begin(), times_ns_.end(), 0.0) /
@@ -93,15 +93,12 @@ class ThreadsCase final : private Comms, public Lanes<ThreadLane> {
     times_ns_[thread] = static_cast<double>(now_ns() - begin);
   }
 
-  // What is verified are single messages: none but those that were asked for. The first use is the
-  // first one.
   void untimed_trip(std::size_t thread) {
     if (!only_asked_) lanes()[thread]->run(1);
   }
 
   Device* const device_;
-  bool verifies_ = false;
-  bool only_asked_ = true;
+  bool only_asked_ = true;  // no untimed trips: a first use is the first one
   std::vector<double> times_ns_;
   std::unique_ptr<Crew> crew_;
 };
@@ -122,8 +119,9 @@ std::unique_ptr<Case> make(const CaseContext& context) {
                                         : std::string("the library grants ") + text_of(level) +
                                               ", and several threads need MPI_THREAD_MULTIPLE");
   if (!why.empty()) throw Unfit(why);
-  return std::make_unique<ThreadsCase>(
-      context, ping_pong_messages(context, 1 - context.group.rank()), threads);
+  const Messages messages = ping_pong_messages(context, 1 - context.group.rank());
+  check_memory(context, {.all = static_cast<std::uint64_t>(threads) * Slots::bytes(messages)});
+  return std::make_unique<ThreadsCase>(context, messages, threads);
 }
 
 const Register entry(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ping-pong between two ranks with messages in parts. An iteration is one round trip.
+#include "benchmark/check_memory.hpp"
 #include "mpi/mpi_group.hpp"
-#include "mpi/partitioned.hpp"
 #include "mpi/pt2pt/lanes.hpp"
 #include "pt2pt/ping_pong.hpp"
+#include "transport/mpi/partitioned.hpp"
 
 namespace nearpeak {
 namespace {
@@ -24,6 +25,7 @@ std::unique_ptr<Case> make(const CaseContext& context) {
     throw Unfit("partitions are of equal size: sizes are multiples of " + std::to_string(parts));
   const Messages messages = ping_pong_messages(context, 1 - context.group.rank());
   if (const std::string why = why_no_requests(messages); !why.empty()) throw Unfit(why);
+  check_memory(context, {.all = Slots::bytes(messages)});
   return std::make_unique<Owning<PartitionedPingPong, Partitioned>>(
       context, messages, [&](const Buffers& buffers) {
         return std::make_unique<Partitioned>(comm_of(context.group), messages, buffers, parts);

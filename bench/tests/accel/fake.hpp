@@ -38,6 +38,15 @@ inline std::unique_ptr<nearpeak::Accelerator> load_backend(const std::string& na
   throw std::runtime_error("there is no backend " + name);
 }
 
+// What a function of a fake counts.
+inline int count_of(const char* library, const char* function) {
+  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(handle != nullptr);
+  const int count = reinterpret_cast<int (*)()>(dlsym(handle, function))();
+  dlclose(handle);
+  return count;
+}
+
 inline constexpr const char* kNoNvrtc = "/nowhere/libnvrtc.so";
 
 // The fake driver with these settings, without kernels unless it is given an NVRTC, and no other
@@ -57,13 +66,7 @@ class FakeCuda {
   static std::unique_ptr<nearpeak::Accelerator> load() { return load_backend("cuda"); }
 
   // Contexts, memory, streams, events and modules that have not ended.
-  static int live() {
-    void* handle = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    REQUIRE(handle != nullptr);
-    const int count = reinterpret_cast<int (*)()>(dlsym(handle, "fake_cuda_live"))();
-    dlclose(handle);
-    return count;
-  }
+  static int live() { return count_of(FAKE_CUDA, "fake_cuda_live"); }
 
  private:
   Variable library_;
@@ -85,13 +88,7 @@ class FakeHip {
 
   static std::unique_ptr<nearpeak::Accelerator> load() { return load_backend("hip"); }
 
-  static int live() {
-    void* handle = dlopen(FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
-    REQUIRE(handle != nullptr);
-    const int count = reinterpret_cast<int (*)()>(dlsym(handle, "fake_hip_live"))();
-    dlclose(handle);
-    return count;
-  }
+  static int live() { return count_of(FAKE_HIP, "fake_hip_live"); }
 
  private:
   Variable library_;

@@ -488,8 +488,8 @@ EXPORT int cuDeviceGetName(char* name, int length, int device) {
 
 EXPORT int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
   BEGIN_CALL();
-  const int one = state().reversed ? kMostDevices - 1 - device : device;
-  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + one);
+  const int number = state().reversed ? kMostDevices - 1 - device : device;
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + number);
   return kGood;
 }
 

@@ -105,6 +105,17 @@ class Rig {
   std::optional<ResidentKernel> kernel_;
 };
 
+void move_both_ways(Rig& rig, std::initializer_list<std::size_t> slots, std::size_t bytes) {
+  for (const std::size_t slot : slots)
+    for (const int sender : {0, 1}) {
+      rig.ring(sender, slot, bytes);
+      rig.receive(sender, slot, bytes);
+      CHECK(rig.all_there(sender));
+    }
+  CHECK_FALSE(rig.wrong(0));
+  CHECK_FALSE(rig.wrong(1));
+}
+
 }  // namespace
 
 TEST_CASE("the work is divided as the device is large") {
@@ -127,14 +138,7 @@ TEST_CASE("a resident kernel moves messages of every size both ways, and nothing
   for (const unsigned blocks : {1u, 2u, 4u})
     for (const std::size_t bytes : {1u, 7u, 8u, 9u, 64u, 4097u, 32769u, 200001u}) {
       Rig rig(device, bytes, 3, BufferKind::kDevice, blocks);
-      for (const std::size_t slot : {2u, 0u, 1u})
-        for (const int sender : {0, 1}) {
-          rig.ring(sender, slot, bytes);
-          rig.receive(sender, slot, bytes);
-          CHECK(rig.all_there(sender));
-        }
-      CHECK_FALSE(rig.wrong(0));
-      CHECK_FALSE(rig.wrong(1));
+      move_both_ways(rig, {2, 0, 1}, bytes);
     }
 }
 
@@ -143,14 +147,7 @@ TEST_CASE("short messages of host memory go in the bell, or come with the arriva
   const auto cuda = FakeCuda::load();
   for (const std::size_t bytes : {1u, 5u, 8u, 16u}) {
     Rig rig(cuda->device(0), bytes, 2, BufferKind::kPinned);
-    for (const std::size_t slot : {0u, 1u})
-      for (const int sender : {0, 1}) {
-        rig.ring(sender, slot, bytes);
-        rig.receive(sender, slot, bytes);
-        CHECK(rig.all_there(sender));
-      }
-    CHECK_FALSE(rig.wrong(0));
-    CHECK_FALSE(rig.wrong(1));
+    move_both_ways(rig, {0, 1}, bytes);
   }
 }
 

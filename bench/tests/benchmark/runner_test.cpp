@@ -7,7 +7,8 @@
 
 #include <cstring>
 
-#include "tests/native/host/spoiled.hpp"
+#include "tests/benchmark/context.hpp"
+#include "tests/transport/host/spoiled.hpp"
 
 using namespace nearpeak;
 
@@ -36,6 +37,20 @@ void is_caught(const Spoil& spoil, const std::string& where = "", bool alone = t
       CHECK(problem["message"].get<std::string>().find(where) != std::string::npos);
     }
   }
+}
+
+}  // namespace
+
+namespace {
+
+// Every message comes to rank 0 so many nanoseconds late.
+Spoil late_by(std::int64_t ns) {
+  return [ns](const HostEnd& end, char*, std::size_t, std::uint64_t) {
+    const std::int64_t until = now_ns() + ns;
+    while (end.messages.rank == 0 && now_ns() < until) {
+    }
+    return true;
+  };
 }
 
 }  // namespace
@@ -154,13 +169,7 @@ TEST_CASE("a hopeless method ends after one iteration that is timed") {
   const RecordFile file;
   ModeOptions options = short_pair("8", file);
   options.metrics = {"latency"};
-  const auto late = [](const HostEnd& end, char*, std::size_t, std::uint64_t) {
-    const std::int64_t until = now_ns() + 20'000'000;
-    while (end.messages.rank == 0 && now_ns() < until) {
-    }
-    return true;
-  };
-  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late)};
+  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late_by(20'000'000))};
   CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
   const auto records = file.records("samples");
   REQUIRE(records.size() == 2);
@@ -178,13 +187,7 @@ TEST_CASE("a method that is slower is left at a short trial, which its record sa
   const RecordFile file;
   ModeOptions options = short_pair("8", file);
   options.metrics = {"latency"};
-  const auto late = [](const HostEnd& end, char*, std::size_t, std::uint64_t) {
-    const std::int64_t until = now_ns() + 100'000;
-    while (end.messages.rank == 0 && now_ns() < until) {
-    }
-    return true;
-  };
-  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late)};
+  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late_by(100'000))};
   CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
   const auto records = file.records("samples");
   REQUIRE(records.size() == 2);
@@ -218,17 +221,7 @@ std::uint64_t rounds_of(std::size_t side, std::size_t bytes) {
         .info = {.name = "problem", .summary = "", .metrics = {{"problem", "us", "lower"}}},
         .make = [&](const CaseContext&) { return std::make_unique<Problem>(bytes, rounds); }};
     Runner runner(alone, common, {.program = "test", .buffers = "H"});
-    runner.run(benchmark, {.group = alone,
-                           .kind = BufferKind::kHost,
-                           .memory = host_memory(),
-                           .device = nullptr,
-                           .bytes = side,
-                           .window = 1,
-                           .offset = 0,
-                           .cache_bytes = 0,
-                           .most_bytes = 0,
-                           .axes = {},
-                           .methods = nullptr});
+    runner.run(benchmark, context_of(alone, side));
     return static_cast<int>(rounds);
   });
   return static_cast<std::uint64_t>(status);
@@ -240,6 +233,47 @@ TEST_CASE("how often a case is verified follows from its bytes, whatever its siz
   CHECK(rounds_of(16384, std::size_t{2} << 30) == kFewestRounds);
   CHECK(rounds_of(16384, 1024) == kRounds);
   CHECK(rounds_of(std::size_t{1} << 30, 1024) == kRounds);
+}
+
+namespace {
+
+// Four operations in an iteration, of which each has one part.
+class Batch final : public Problem {
+ public:
+  using Problem::Problem;
+  std::uint64_t operations() const override { return 4; }
+  void run(std::uint64_t n) override {
+    phases_.clear();
+    phases_.add(0, 4e3 * static_cast<double>(n));
+  }
+  void run_round(std::uint64_t round) override { CHECK(round > 0); }
+  std::optional<double> own_ns() const override { return phases_.ns()[0]; }
+  const Phases& phases() const override { return phases_; }
+
+ private:
+  Phases phases_{{"part"}};
+};
+
+}  // namespace
+
+TEST_CASE("times of a batch are those of one operation, and so are its phases") {
+  const RecordFile file;
+  const CommonOptions common = short_run("8", file.path());
+  const int status = in_own_process([&] {
+    Alone alone;
+    std::uint64_t rounds = 0;
+    const Benchmark benchmark{
+        .info = {.name = "batch", .summary = "", .metrics = {{"batch", "us", "lower"}}},
+        .make = [&](const CaseContext&) { return std::make_unique<Batch>(8, rounds); }};
+    Runner runner(alone, common, {.program = "test", .buffers = "H"});
+    runner.run(benchmark, context_of(alone, 8));
+    return runner.status();
+  });
+  CHECK(status == kGood);
+  REQUIRE(file.records("samples").size() == 1);
+  const auto record = file.records("samples")[0];
+  for (const auto& us : record["samples"]) CHECK(us == 1);
+  for (const auto& us : record["phases"]["part"]) CHECK(us == 1);
 }
 
 namespace {
@@ -274,23 +308,14 @@ TEST_CASE("what a case over a transport must do is asked of all ranks") {
         .make_over = [&](const CaseContext&, const Messages&, const Buffers&,
                          Transport&) { return std::make_unique<Working>(8, rounds); }};
     Runner runner(group, common, {.program = "test", .contest = true, .buffers = "H,H"});
-    runner.run(benchmark,
-               {.group = group,
-                .kind = BufferKind::kHost,
-                .memory = host_memory(),
-                .device = nullptr,
-                .bytes = 8,
-                .window = 1,
-                .offset = 0,
-                .cache_bytes = 0,
-                .most_bytes = 0,
-                .axes = {{kReuse, "fixed"}, {kTouch, "none"}},
-                .methods = [](const CaseContext&, const Messages&,
-                              const Buffers& buffers) -> std::vector<Method> {
-                  return {{.name = "nowhere", .buffers = buffers, .unavailable = "", .make = [] {
-                             return std::make_unique<Nowhere>();
-                           }}};
-                }});
+    CaseContext context = context_of(group, 8);
+    context.methods = [](const CaseContext&, const Messages&,
+                         const Buffers& buffers) -> std::vector<Method> {
+      return {{.name = "nowhere", .buffers = buffers, .unavailable = "", .make = [] {
+                 return std::make_unique<Nowhere>();
+               }}};
+    };
+    runner.run(benchmark, context);
     return runner.status();
   };
   CHECK(in_group(2, measured, 5) == kGood);

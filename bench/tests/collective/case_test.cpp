@@ -6,37 +6,27 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/benchmark/context.hpp"
+
 using namespace nearpeak;
 
 namespace {
 
 // Host memory that knows the most that was copied at once.
-class Counting final : public Memory {
+class Counting final : public ForwardingMemory {
  public:
-  void* allocate(std::size_t bytes) override { return own_.allocate(bytes); }
-  void release(void* memory) override { own_.release(memory); }
-  void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
-    own_.fill(base, layout, payload, part);
-  }
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
-    own_.spoil(base, layout, seed);
-  }
-  std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
-                                        const Payload& payload, Part part) override {
-    return own_.find_mismatch(base, layout, payload, part);
-  }
+  Counting() : ForwardingMemory(host_memory()) {}
+  void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
+  void release(void* memory) override { memory_.release(memory); }
   void to_host(void* host, const void* from, std::size_t bytes) override {
     most = std::max(most, bytes);
-    own_.to_host(host, from, bytes);
+    memory_.to_host(host, from, bytes);
   }
   void from_host(void* to, const void* host, std::size_t bytes) override {
     most = std::max(most, bytes);
-    own_.from_host(to, host, bytes);
+    memory_.from_host(to, host, bytes);
   }
   std::size_t most = 0;
-
- private:
-  Memory& own_ = host_memory();
 };
 
 // One rank, which receives what it has sent.
@@ -60,19 +50,8 @@ class Copied final : public CollectiveCase {
   const std::size_t bytes_;
 };
 
-struct One {
-  explicit One(std::size_t bytes)
-      : context{.group = alone,
-                .kind = BufferKind::kHost,
-                .memory = memory,
-                .device = nullptr,
-                .bytes = bytes,
-                .window = 1,
-                .offset = 0,
-                .cache_bytes = 0,
-                .most_bytes = std::size_t{1} << 30,
-                .axes = {{kReuse, "fixed"}, {kTouch, "none"}},
-                .methods = nullptr} {}
+struct Rank {
+  explicit Rank(std::size_t bytes) : context(context_of(alone, bytes, memory)) {}
   Alone alone;
   Counting memory;
   CaseContext context;
@@ -80,7 +59,7 @@ struct One {
 
 constexpr std::size_t kLarge = 3 * kPieceBytes + 4;  // with a gap behind it
 
-void check_every_byte_counts(const One& one, Copied& made) {
+void check_every_byte_counts(const Rank& rank, Copied& made) {
   for (const std::uint64_t round : {0, 1}) {
     made.begin_round(round, Part::kAll);
     made.run(1);
@@ -96,29 +75,29 @@ void check_every_byte_counts(const One& one, Copied& made) {
       CHECK(bad->whole == kLarge);
     }
   }
-  CHECK(one.memory.most <= kPieceBytes);
+  CHECK(rank.memory.most <= kPieceBytes);
 }
 
 }  // namespace
 
 TEST_CASE("large blocks are looked at piece by piece") {
-  const One one(kLarge);
+  const Rank rank(kLarge);
   const Block whole{.rank = 0, .whole = kLarge, .from = 0, .bytes = kLarge};
-  Copied made(one.context, blocks(one.context, kLarge, {whole}));
+  Copied made(rank.context, blocks(rank.context, kLarge, {whole}));
   CHECK(made.round_bytes() == 2 * kLarge);
-  check_every_byte_counts(one, made);
+  check_every_byte_counts(rank, made);
 }
 
 TEST_CASE("large sums are written and looked at piece by piece") {
-  const One one(kLarge);
+  const Rank rank(kLarge);
   constexpr std::size_t kCount = kLarge / sizeof(float);
-  Copied made(one.context, sums(one.context, number_type("float"),
-                                {.count = kCount, .first = 0, .received = kCount, .ranks = 1}));
-  check_every_byte_counts(one, made);
+  Copied made(rank.context, sums(rank.context, number_type("float"),
+                                 {.count = kCount, .first = 0, .received = kCount, .ranks = 1}));
+  check_every_byte_counts(rank, made);
 }
 
 TEST_CASE("what may be received in two ways is one of them from its first piece to its last") {
-  const One one(kLarge);
+  const Rank rank(kLarge);
   const Block whole{.rank = 0, .whole = kLarge, .from = 0, .bytes = kLarge};
   // The first half of one and the second half of the other.
   const Block first{.rank = 0, .whole = kLarge, .from = 0, .bytes = 2 * kPieceBytes};
@@ -127,7 +106,8 @@ TEST_CASE("what may be received in two ways is one of them from its first piece 
       .rank = 0, .whole = kLarge, .from = 2 * kPieceBytes, .bytes = kLarge - 2 * kPieceBytes};
   const Block wrong{.rank = 1, .whole = kLarge, .from = 0, .bytes = 2 * kPieceBytes};
   const auto is_right = [&](std::vector<Block> received, std::vector<Block> or_else) {
-    Copied made(one.context, blocks(one.context, kLarge, std::move(received), std::move(or_else)));
+    Copied made(rank.context,
+                blocks(rank.context, kLarge, std::move(received), std::move(or_else)));
     made.begin_round(1, Part::kAll);
     made.run(1);
     return !made.wrong(1, Part::kAll);

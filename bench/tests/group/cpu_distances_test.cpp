@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 
 using namespace nearpeak;
 
@@ -35,9 +35,9 @@ TEST_CASE("any number of processes have a distance or none for each pair, all th
             for (int round = 0; round < 3; ++round) {
               const auto found = distances.measure();
               if (found.size() != static_cast<std::size_t>(size - 1)) return kFailed;
-              for (const auto& one : found) {
-                if (one && (*one < 1 || *one > 2e7)) return kFailed;
-                if (group.broadcast(one.value_or(0)) != one.value_or(0)) return kFailed;
+              for (const auto& ns : found) {
+                if (ns && (*ns < 1 || *ns > 2e7)) return kFailed;
+                if (group.broadcast(ns.value_or(0)) != ns.value_or(0)) return kFailed;
               }
             }
             return kGood;

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "accel/accelerator.hpp"
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 #include "tests/records.hpp"
 
 using namespace nearpeak;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/group/groups.hpp"
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 
 using namespace nearpeak;
 

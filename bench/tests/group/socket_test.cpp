@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "tests/group/groups.hpp"
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 #include "tests/records.hpp"
 
 using namespace nearpeak;

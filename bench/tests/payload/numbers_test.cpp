@@ -87,13 +87,13 @@ TEST_CASE("sums of any order are exact, and a wrong one is found") {
 TEST_CASE("the numbers of another round, or of another rank, differ") {
   for (const NumberType& type : number_types()) {
     const Numbers numbers(type, 4);
-    std::vector<unsigned char> one(64 * type.bytes);
-    std::vector<unsigned char> other(one.size());
-    numbers.fill(one.data(), 0, 64, 1, 3);
+    std::vector<unsigned char> first(64 * type.bytes);
+    std::vector<unsigned char> other(first.size());
+    numbers.fill(first.data(), 0, 64, 1, 3);
     numbers.fill(other.data(), 0, 64, 1, 4);
-    CHECK(one != other);
+    CHECK(first != other);
     numbers.fill(other.data(), 0, 64, 2, 3);
-    CHECK(one != other);
+    CHECK(first != other);
   }
 }
 

@@ -212,12 +212,14 @@ class Phased final : public Sampled {
  public:
   void run(std::uint64_t n) override {
     spend(30 * static_cast<double>(n));
-    phases_ = {10e3 * static_cast<double>(n), 20e3 * static_cast<double>(n)};
+    phases_.clear();
+    phases_.add(0, 10e3 * static_cast<double>(n));
+    phases_.add(1, 20e3 * static_cast<double>(n));
   }
-  const std::vector<double>& phases_ns() const override { return phases_; }
+  const Phases& phases() const override { return phases_; }
 
  private:
-  std::vector<double> phases_{0, 0};
+  Phases phases_{{"first", "second"}};
 };
 
 }  // namespace
@@ -324,22 +326,22 @@ class Threads {
 // Of two ranks now one takes long, and now the other.
 class InTurns final : public Sampled {
  public:
-  InTurns(int rank, double us) : rank_(rank), us_(us), phases_(1) {}
+  InTurns(int rank, double us) : rank_(rank), us_(us) {}
   void run(std::uint64_t n) override {
-    phases_[0] = 0;
+    phases_.clear();
     for (std::uint64_t i = 0; i < n; ++i) {
       const bool slow = turn_++ % 2 == rank_;
       if (slow) spend(us_);
-      phases_[0] += slow ? 1e3 * us_ : 0;
+      phases_.add(0, slow ? 1e3 * us_ : 0);
     }
   }
-  const std::vector<double>& phases_ns() const override { return phases_; }
+  const Phases& phases() const override { return phases_; }
 
  private:
   const int rank_;
   const double us_;
   int turn_ = 0;
-  std::vector<double> phases_;
+  Phases phases_{{"slow"}};
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "native/process.hpp"
+#include "programs/native/process.hpp"
 #include "record/record.hpp"
 
 namespace nearpeak::trace {

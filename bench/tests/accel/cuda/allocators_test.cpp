@@ -27,12 +27,12 @@ TEST_CASE("every allocator gives memory that is filled and verified") {
     Memory& memory = memory_from(info.name, info.kind, &device);
     CHECK(&memory_from(info.name, info.kind, &device) == &memory);
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, kChunk + 8}) {
-      SlotBuffer one(memory, bytes, 2, 1);
+      SlotBuffer buffer(memory, bytes, 2, 1);
       SlotBuffer other(memory, bytes, 2, 1);
-      one.fill({3});
+      buffer.fill({3});
       other.spoil(3);
       CHECK(other.find_mismatch({3}));
-      for (const std::size_t slot : {0, 1}) device.copy(other.slot(slot), one.slot(slot), bytes);
+      for (const std::size_t slot : {0, 1}) device.copy(other.slot(slot), buffer.slot(slot), bytes);
       CHECK_FALSE(other.find_mismatch({3}));
     }
   }

@@ -12,7 +12,7 @@
 #include "options/options.hpp"
 #include "tests/accel/fake.hpp"
 #include "tests/accel/readable.hpp"
-#include "tests/native/quiet.hpp"
+#include "tests/programs/native/quiet.hpp"
 
 using namespace nearpeak;
 
@@ -348,15 +348,15 @@ TEST_CASE("kernels find the first wrong byte of all slots, and tell what it is a
     // In the gap, at the end of a payload, within one, and in a slot before.
     for (const auto& [slot, byte] :
          {std::pair<std::size_t, std::size_t>{2, 5050}, {2, 5001}, {2, 5000}, {1, 42}, {0, 4999}}) {
-      char one = 0;
-      device.copy(&one, memory.slot(slot) + byte, 1);
-      one = static_cast<char>(one ^ 0x40);
-      device.copy(memory.slot(slot) + byte, &one, 1);
+      char value = 0;
+      device.copy(&value, memory.slot(slot) + byte, 1);
+      value = static_cast<char>(value ^ 0x40);
+      device.copy(memory.slot(slot) + byte, &value, 1);
       const auto wrong = memory.find_mismatch({1, 2});
       REQUIRE(wrong);
       CHECK(wrong->slot == slot);
       CHECK(wrong->byte == byte);
-      CHECK(wrong->got == static_cast<unsigned char>(one));
+      CHECK(wrong->got == static_cast<unsigned char>(value));
       CHECK((wrong->got ^ wrong->expected) == 0x40);
     }
   }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line of nearpeak-mpi asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmark/selected.hpp"
+#include "programs/mpi/device_choice.hpp"
+
+namespace nearpeak {
+
+// One operation to be tried on one kind of buffers: a benchmark's, or one that has no benchmark.
+struct ProbeTrial {
+  Kinds kinds;
+  std::string operation;
+  std::string allocator = kPlain;  // of the ranks with a kind that it gives
+  std::size_t offset = 0;
+  std::string check;               // one of probe_checks()
+  std::vector<std::size_t> sizes;  // of a check of data
+};
+
+// A part of a command line: what is measured with the same buffers and options.
+struct Command {
+  std::vector<Selected> selected;  // one after the other, or
+  std::vector<ProbeTrial> trials;  // in this order
+  std::vector<Kinds> kinds;        // of all ranks' buffers: of `selected`, one
+  std::vector<DeviceSpec> devices;
+  bool reversed = false;   // the last rank is rank 0
+  std::size_t offset = 0;  // bytes of the buffers after a page boundary
+  CommonOptions common;
+  std::optional<Solve> solve;  // in place of measuring
+
+  // The buffers as the launcher numbers the ranks.
+  std::vector<Kinds> launched_kinds() const;
+  // Throws BadInput where a benchmark does not run on so many ranks, or the buffers or devices are
+  // not for them.
+  void check_ranks(int ranks) const;
+  // Whether what is measured calls MPI from several threads.
+  bool calls_from_threads() const;
+  // Whether the rank that the launcher calls so would give MPI an address of device memory.
+  bool sends_from_device(int rank, int ranks) const;
+};
+
+// Returns what is to be run, part after part, as a + parts them: all of the same devices, and with
+// the same file for their records. Exits the program for --help, --version and --describe. Throws
+// BadInput.
+std::vector<Command> parse(int argc, char** argv);
+
+// The benchmarks and operations as JSON (docs/describe.md).
+std::string describe();
+
+// The axes of a benchmark, its own and those that all have.
+std::vector<Axis> axes_of(const Benchmark& benchmark);
+
+}  // namespace nearpeak

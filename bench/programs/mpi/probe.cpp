@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/mpi/probe.hpp"
+
+#include <malloc.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+
+#include "benchmark/calls.hpp"
+#include "benchmark/check_memory.hpp"
+#include "benchmark/runner.hpp"
+#include "mpi/errors.hpp"
+#include "mpi/methods.hpp"
+#include "programs/mpi/measure.hpp"
+#include "programs/mpi/places.hpp"
+
+namespace nearpeak {
+namespace {
+
+const std::vector<std::pair<std::string, std::string>>& checks() {
+  static const std::vector<std::pair<std::string, std::string>> all{
+      {kDataCheck, "the data of messages of each size"},
+      {kChurnCheck, "that of 64 allocations of 1M in turn, of which some are freed"},
+      {kLeakCheck, "whether memory grows where such buffers come and go"}};
+  return all;
+}
+
+// What the kernel has given this process of the host's memory, but for what has been freed: a leak
+// would be taken from that for a long time.
+double resident_bytes() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  std::ifstream file("/proc/self/smaps_rollup");
+  for (std::string line; std::getline(file, line);) {
+    double kilobytes = 0;
+    if (std::sscanf(line.c_str(), "Rss: %lf kB", &kilobytes) == 1) return 1024 * kilobytes;
+  }
+  return 0;
+}
+
+// What an operation works on: afterwards `in` has what the peer had in `out`.
+struct Ends {
+  MPI_Comm comm;
+  int rank;
+  int peer;
+  char* out;
+  char* in;
+  int bytes;
+};
+
+// Between two fences, each rank opening `data` to the other.
+template <class Access>
+void in_window(const Ends& ends, char* data, Access access) {
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_create(data, ends.bytes, 1, MPI_INFO_NULL, ends.comm, &window);
+  watch_errors(window);
+  MPI_Win_fence(0, window);
+  access(window);
+  MPI_Win_fence(0, window);
+  MPI_Win_free(&window);
+}
+
+void put(const Ends& ends) {
+  in_window(ends, ends.in, [&](MPI_Win window) {
+    MPI_Put(ends.out, ends.bytes, MPI_BYTE, ends.peer, 0, ends.bytes, MPI_BYTE, window);
+  });
+}
+
+void get(const Ends& ends) {
+  in_window(ends, ends.out, [&](MPI_Win window) {
+    MPI_Get(ends.in, ends.bytes, MPI_BYTE, ends.peer, 0, ends.bytes, MPI_BYTE, window);
+  });
+}
+
+struct ProbeOperation {
+  ProbeOperationInfo info;
+  void (*run)(const Ends&);
+};
+
+const std::vector<ProbeOperation>& operations() {
+  static const std::vector<ProbeOperation> all{{{"put", "MPI_Put between two fences"}, put},
+                                               {{"get", "MPI_Get between two fences"}, get}};
+  return all;
+}
+
+// An operation as a case, so that it is verified as a benchmark is.
+class OperationCase final : public Case {
+ public:
+  OperationCase(const CaseContext& context, const ProbeOperation& operation)
+      : operation_(operation),
+        context_(context),
+        out_(context.memory, context.bytes, 1, context.offset),
+        in_(context.memory, context.bytes, 1, context.offset) {
+    out_.fill({payload_seed(context.group.rank(), context.bytes)});
+  }
+
+  void run(std::uint64_t) override {
+    operation_.run({.comm = comm_of(context_.group),
+                    .rank = context_.group.rank(),
+                    .peer = peer(),
+                    .out = out_.slot(0),
+                    .in = in_.slot(0),
+                    .bytes = static_cast<int>(context_.bytes)});
+  }
+  std::vector<double> values(const Times& times) const override { return {times.us}; }
+  std::size_t round_bytes() const override { return context_.bytes; }
+  void begin_round(std::uint64_t round, Part part) override {
+    out_.fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
+    if (part == Part::kAll) in_.spoil(payload_seed(peer(), context_.bytes));
+  }
+  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
+    return in_.find_mismatch({payload_seed(peer(), context_.bytes), round}, part);
+  }
+
+ private:
+  int peer() const { return 1 - context_.group.rank(); }
+
+  const ProbeOperation& operation_;
+  const CaseContext context_;
+  SlotBuffer out_;
+  SlotBuffer in_;
+};
+
+// What is tried under a name: a benchmark between two ranks in each way to call the library, one of
+// more ranks in the usual way, or an operation.
+struct Subject {
+  Benchmark benchmark;
+  std::vector<Axes> axes;
+};
+
+Subject subject_of(const Benchmark& benchmark, bool host) {
+  Axes axes;
+  std::vector<std::string> calls{""};
+  for (const Axis& axis : axes_of(benchmark)) {
+    axes[axis.name] = axis.default_of(host);
+    // Of a collective operation the usual way alone: others are other algorithms, that fail alone.
+    // So do persistent requests.
+    if (axis.name == kCalls && benchmark.over_transport()) calls = axis.values;
+  }
+  std::erase(calls, kPersistent);
+  Subject out{benchmark, {}};
+  for (const std::string& way : calls) {
+    if (!way.empty()) axes[kCalls] = way;
+    out.axes.push_back(axes);
+  }
+  return out;
+}
+
+// `name` is of those that parse_operations() lets through.
+Subject find(const std::string& name, bool host) {
+  if (const Benchmark* const benchmark = benchmark_named(name)) return subject_of(*benchmark, host);
+  const auto& all = operations();
+  const ProbeOperation& operation = *std::find_if(
+      all.begin(), all.end(), [&](const ProbeOperation& known) { return known.info.name == name; });
+  return {{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
+           .make =
+               [&operation](const CaseContext& context) {
+                 check_memory(context, {.all = 2 * SlotBuffer::stride(context.bytes)});
+                 return std::make_unique<OperationCase>(context, operation);
+               }},
+          {{}}};
+}
+
+std::vector<std::string> known_operations() {
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : benchmarks())
+    if (benchmark.info.over_bytes()) names.push_back(benchmark.info.name);
+  for (const ProbeOperationInfo& info : probe_operations()) names.push_back(info.name);
+  return names;
+}
+
+std::string text_of(const ProbeTrial& trial) {
+  std::string text = trial.kinds.text() + "  " + trial.operation;
+  if (trial.allocator != kPlain) text += "  " + trial.allocator;
+  if (trial.offset != 0) text += "  offset " + std::to_string(trial.offset);
+  if (trial.check != kDataCheck) text += "  " + trial.check;
+  return text;
+}
+
+// One trial on this rank.
+class TrialRun {
+ public:
+  TrialRun(Runner& runner, const Command& command, const ProbeTrial& trial,
+           const DeviceChoice& devices, MpiGroup& group)
+      : runner_(runner),
+        trial_(trial),
+        devices_(devices),
+        group_(group),
+        subject_(find(trial.operation, !need_device(trial.kinds))) {
+    command_.common = command.common;
+    command_.offset = trial.offset;
+  }
+
+  // How it ended. Collective, with an error that this rank's library returns as its end.
+  ProbeOutcome run() {
+    const RankRule& rule = subject_.benchmark.info.ranks;
+    if (!rule.fits(group_.size()))
+      return {.status = kNotTried,
+              .message = trial_.operation + " runs on " + rule.text() + ", not on " +
+                         std::to_string(group_.size())};
+    try {
+      on_every_rank(group_, [&] {
+        devices_.memory(trial_.kinds.of(group_.rank(), group_.size()), trial_.allocator);
+      });
+    } catch (const Unfit& error) {
+      return {.status = kNotTried, .message = error.what()};
+    }
+    ProbeOutcome good{.status = kOk};
+    for (const Axes& axes : subject_.axes) {
+      ProbeOutcome outcome = looked_at(axes);
+      if (outcome.status != kOk) return outcome;
+      if (good.message.empty()) good.message = outcome.message;
+    }
+    return good;
+  }
+
+  // Of whichever rank: the leader writes alone, but for its end.
+  void tell(RecordWriter& writer, const ProbeOutcome& outcome) const {
+    writer.probe({.buffers = trial_.kinds.text(),
+                  .allocator = trial_.allocator,
+                  .operation = trial_.operation,
+                  .offset = trial_.offset,
+                  .check = trial_.check},
+                 outcome);
+  }
+  std::optional<std::size_t> size() const { return size_; }
+
+ private:
+  ProbeOutcome looked_at(const Axes& axes) {
+    const std::size_t bytes = subject_.benchmark.info.sized ? kBufferBytes : 0;
+    if (trial_.check == kChurnCheck) return at_size(bytes, axes, &TrialRun::churn);
+    if (trial_.check == kLeakCheck) return at_size(bytes, axes, &TrialRun::leak);
+    return data(axes);
+  }
+
+  ProbeOutcome data(const Axes& axes) {
+    ProbeOutcome last{.status = kNotTried};
+    bool good = false;
+    std::vector<std::size_t> sizes = trial_.sizes;
+    if (!subject_.benchmark.info.sized) sizes = {0};
+    std::erase_if(sizes, [&](std::size_t size) { return !subject_.benchmark.info.has_size(size); });
+    if (sizes.empty()) last.message = "of no size that was asked for";
+    for (const std::size_t bytes : sizes) {
+      ProbeOutcome outcome = at_size(bytes, axes, &TrialRun::once);
+      if (outcome.status != kOk && outcome.status != kNotTried) return outcome;
+      good = good || outcome.status == kOk;
+      if (outcome.status == kNotTried) {
+        outcome.message = "not with " + bytes_text(bytes) + " bytes: " + outcome.message;
+        if (last.message.empty()) last = outcome;
+      }
+    }
+    if (good) last.status = kOk;
+    return last;
+  }
+
+  // What is begun is written before, so that whoever finds that line as the last knows what
+  // crashed.
+  ProbeOutcome at_size(std::size_t bytes, const Axes& axes, ProbeOutcome (TrialRun::*action)()) {
+    size_ = bytes;
+    axes_ = axes;
+    begin();
+    group_.barrier();
+    try {
+      return (this->*action)();
+    } catch (const Unfit& error) {
+      return {.status = kNotTried, .message = error.what(), .size_bytes = bytes};
+    }
+  }
+
+  // Also where it takes long, so that it is not taken for hanging.
+  void begin() const {
+    if (group_.leads()) tell(runner_.writer(), {.status = "begun", .size_bytes = size_});
+  }
+
+  std::unique_ptr<Runner::Tried> make() {
+    if (++made_ % kToldEvery == 0) begin();
+    return runner_.make(subject_.benchmark, context_of(command_, devices_, trial_.kinds, group_,
+                                                       *size_, axes_, trial_.allocator));
+  }
+
+  ProbeOutcome judged(const std::optional<WrongData>& wrong, const std::string& when = "") const {
+    if (!wrong) return {.status = kOk};
+    return {.status = kWrongData,
+            .message = to_text(*wrong, *size_) + when,
+            .size_bytes = size_,
+            .wrong = wrong};
+  }
+
+  ProbeOutcome once() {
+    const auto tried = make();
+    return judged(runner_.try_out(*tried));
+  }
+
+  // The first half is kept, so that every address is new; then one goes for each that comes.
+  ProbeOutcome churn() {
+    command_.common.window = 2;
+    std::deque<std::unique_ptr<Runner::Tried>> kept;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      if (turn >= kTurns / 2) kept.pop_front();
+      auto tried = make();
+      if (const auto wrong = runner_.try_out(*tried, 1))
+        return judged(
+            wrong, ", in allocation " + std::to_string(turn + 1) + " of " + std::to_string(kTurns));
+      if (turn < kTurns / 2 || turn % 2 == 0) kept.push_back(std::move(tried));
+    }
+    return {.status = kOk};
+  }
+
+  ProbeOutcome leak() {
+    command_.common.window = 1;
+    ProbeOutcome outcome = repeat(kWarmUp);
+    Growth growth;
+    // Caches may fill for a while: what grows must go on to grow, for twice as long and as fast.
+    if (outcome.status == kOk) outcome = grow(kInterval, growth);
+    if (outcome.status != kOk || !growth.any()) return outcome;
+    const Growth before = growth;
+    outcome = grow(2 * kInterval, growth);
+    growth = {went_on(before.host, growth.host), went_on(before.device, growth.device)};
+    if (outcome.status != kOk || !growth.any()) return outcome;
+    return {.status = "leaks",
+            .message = growth.text(),
+            .size_bytes = size_,
+            .leaked_host_bytes = growth.host,
+            .leaked_device_bytes = growth.device};
+  }
+
+  // Bytes each time, of the rank with most.
+  struct Growth {
+    double host = 0;
+    double device = 0;
+    bool any() const { return host > 0 || device > 0; }
+    std::string text() const {
+      const auto told = [](double bytes, const char* what) {
+        return bytes > 0 ? std::to_string(std::llround(bytes)) + " bytes of " + what : "";
+      };
+      const std::string of_host = told(host, "host memory");
+      const std::string of_device = told(device, "device memory");
+      return of_host + (of_host.empty() || of_device.empty() ? "" : " and ") + of_device +
+             " more each time that buffers are allocated, used and freed";
+    }
+  };
+
+  ProbeOutcome repeat(int times) {
+    for (int i = 0; i < times; ++i) {
+      const auto tried = make();
+      if (const auto wrong = runner_.try_out(*tried, 1)) return judged(wrong);
+    }
+    return {.status = kOk};
+  }
+
+  ProbeOutcome grow(int times, Growth& growth) {
+    constexpr int kIntervals = 4;
+    std::vector<double> host{resident_bytes()};
+    std::vector<double> device{device_bytes()};
+    for (int interval = 0; interval < kIntervals; ++interval) {
+      if (const ProbeOutcome outcome = repeat(times); outcome.status != kOk) return outcome;
+      host.push_back(resident_bytes());
+      device.push_back(device_bytes());
+    }
+    const auto most = [&](const std::vector<double>& used) {
+      const double largest = group_.largest(steady_growth(used) / (kIntervals * times));
+      return largest >= kLeastLeak ? largest : 0;
+    };
+    growth = {most(host), most(device)};
+    return {.status = kOk};
+  }
+
+  static double went_on(double before, double now) { return kAlike * now < before ? 0 : now; }
+
+  // In all, where it grew in most intervals and shrank in none.
+  static double steady_growth(const std::vector<double>& used) {
+    std::size_t grew = 0;
+    for (std::size_t i = 1; i < used.size(); ++i) {
+      if (used[i] < used[i - 1]) return 0;
+      if (used[i] > used[i - 1]) ++grew;
+    }
+    return 2 * grew > used.size() - 1 ? used.back() - used.front() : 0;
+  }
+
+  double device_bytes() const {
+    Device* const device = devices_.device();
+    return device == nullptr ? 0 : static_cast<double>(device->used_bytes());
+  }
+
+  static constexpr const char* kOk = "ok";
+  static constexpr const char* kWrongData = "wrong data";
+  static constexpr const char* kNotTried = "not tried";
+  // Of churn and leak: beyond every library's threshold for handles of other processes' memory.
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+  static constexpr int kTurns = 64;
+  static constexpr int kToldEvery = 8;  // of those that are made
+  static constexpr int kWarmUp = 32;
+  static constexpr int kInterval = 16;
+  // Bytes each time: what is less are pages that are touched by chance.
+  static constexpr double kLeastLeak = 256;
+  static constexpr double kAlike = 2;  // what grows with the number of times does so evenly
+
+  Runner& runner_;
+  Command command_;  // of this trial alone
+  const ProbeTrial& trial_;
+  const DeviceChoice& devices_;
+  MpiGroup& group_;
+  const Subject subject_;
+  std::optional<std::size_t> size_;
+  Axes axes_;
+  int made_ = 0;
+};
+
+}  // namespace
+
+std::vector<ProbeOperationInfo> probe_operations() {
+  std::vector<ProbeOperationInfo> infos;
+  for (const ProbeOperation& operation : operations())
+    if (benchmark_named(operation.info.name) == nullptr) infos.push_back(operation.info);
+  return infos;
+}
+
+std::vector<std::string> parse_operations(const std::string& text) {
+  const auto known = known_operations();
+  if (text.empty()) return known;
+  const auto names = split(text);
+  check_names(names, known, "operation");
+  return names;
+}
+
+std::vector<std::string> parse_checks(const std::string& text) {
+  const auto names = split(text);
+  check_names(names, {kDataCheck, kChurnCheck, kLeakCheck}, "check");
+  return names;
+}
+
+std::string probe_checks_text() {
+  std::string text = "what is looked at";
+  for (const auto& [name, what] : checks())
+    text += (name == kDataCheck ? ": " : "; ") + name + ", " + what;
+  return text;
+}
+
+int probe(const Command& command, const DeviceChoice& devices, MpiGroup& group) {
+  Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = ""});
+  runner.open(library_version(), gather_places(devices, group));
+  const TrialRun* running = nullptr;
+  on_error(group.comm(), [&](const std::string& words) {
+    if (running == nullptr || command.common.jsonl.empty()) return;
+    RecordWriter own(command.common.jsonl);  // not the leader's, perhaps
+    running->tell(own, {.status = "refused", .message = words, .size_bytes = running->size()});
+  });
+  int status = kGood;
+  for (const ProbeTrial& trial : command.trials) {
+    TrialRun attempt(runner, command, trial, devices, group);
+    running = &attempt;
+    const ProbeOutcome outcome = attempt.run();
+    running = nullptr;
+    if (group.leads()) attempt.tell(runner.writer(), outcome);
+    if (group.leads())
+      runner.table().line(text_of(trial) + "  " + outcome.status +
+                          (outcome.message.empty() ? "" : ": " + outcome.message));
+    if (outcome.status == "wrong data") status = kWrongData;
+    if (outcome.status != "ok" && status == kGood) status = kFailed;
+  }
+  return status;
+}
+
+}  // namespace nearpeak
