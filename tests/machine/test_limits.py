@@ -3,6 +3,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,6 +81,10 @@ def test_shared_memory(tree: Tree) -> None:
     assert shm_bytes(tree) == 64 << 20
 
 
-def test_shared_memory_of_this_machine() -> None:
+def test_shared_memory_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     room = shm_bytes(Tree(Path("/")))
     assert (room is not None) == os.path.ismount("/dev/shm")
+    if room is not None:
+        space = SimpleNamespace(f_bavail=3, f_frsize=4096)
+        monkeypatch.setattr(os, "statvfs", lambda path: space if path == "/dev/shm" else None)
+        assert shm_bytes(Tree(Path("/"))) == 3 * 4096

@@ -384,3 +384,14 @@ def test_errors_are_one_line(make_study: MakeStudy) -> None:
     with pytest.raises(UserError) as error:
         load(study.write())
     assert "\n" not in str(error.value)
+
+
+def test_a_launch_that_crashed_stays_crashed_though_its_data_was_wrong_before(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    for block, status in enumerate(("ok", "crashed")):
+        launch = study.launch(block, "alpha", status=None)
+        study.problem(launch, "bw", 8, "wrong data")
+        study.end(launch, status, "" if status == "ok" else "ended by SIGSEGV")
+    assert [one.status for one in load(study.write()).launches] == ["wrong data", "crashed"]
