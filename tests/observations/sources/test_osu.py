@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output of OMB 7.4 with MPICH 5.0.2, two ranks of one machine that had other work.
 
+wrong.txt is of mpiexec -l, osu_latency -c -z, and a library that changed a byte of what it got.
 cuda_wrong.txt and full.txt are written by hand, as OMB's source prints.
 """
 
@@ -72,6 +73,13 @@ def test_a_payload_that_failed_the_validation_has_no_figure(
     said = "latency 4 bytes: OMB's validation failed"
     assert said in " ".join(capsys.readouterr().out.split())
     assert "wrong data" in page(results, tmp_path)
+
+
+def test_tags_within_rows_are_passed_over() -> None:
+    found = cells(FILES / "wrong.txt")
+    assert list(found) == [1 << power for power in range(7)]
+    assert [x for x, cell in found.items() if cell.status == "wrong data"] == [64]
+    assert all(cell.median for x, cell in found.items() if x != 64)
 
 
 def test_an_error_of_the_validation_is_believed_without_its_column(written: Path) -> None:

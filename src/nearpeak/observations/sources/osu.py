@@ -34,8 +34,8 @@ from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import SHOWN, parse_bytes
 
 WHO = Who("osu")
-# What launchers put before each line: srun -l, mpiexec -l, mpirun --tag-output.
-TAG = re.compile(r"^(\d+:|\[\d+\]|\[\d+,\d+\]<\w+>:) ?")
+# What launchers put before each line (srun -l) and within (mpiexec -l, mpirun --tag-output).
+TAG = re.compile(r"^\d+: ?|(\[\d+\]|\[\d+,\d+\]<\w+>:) ?")
 TITLE = re.compile(r"# OSU MPI(?P<accelerator>\S*) (?P<test>.+) Test( v(?P<version>\S+))?\s*$")
 BUFFERS = re.compile(
     r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
@@ -193,9 +193,9 @@ def load(file: Path) -> Observations:
 
 
 def _lines(content: bytes) -> list[str]:
-    """Without what a launcher put before each of them."""
+    """Without what a launcher put into them."""
     text = content.decode("utf-8-sig", errors="replace")
-    return [TAG.sub("", line) for line in text.splitlines()]
+    return [TAG.sub(lambda tag: " " * (tag.start() > 0), line) for line in text.splitlines()]
 
 
 def _parse(file: Path) -> Output:
