@@ -84,8 +84,10 @@ def test_tags_within_rows_are_passed_over() -> None:
 
 def test_an_error_of_the_validation_is_believed_without_its_column(written: Path) -> None:
     end = "DATA VALIDATION ERROR: osu_latency exited with status 1 on message size 2.\n"
-    written.write_text(f"{HEAD}1   1.00\n2   1.10\n{end}")
-    assert cells(written)[2].status == "wrong data"
+    for row in ("2   1.10\n", ""):
+        written.write_text(f"{HEAD}1   1.00\n{row}{end}")
+        assert {x: cell.median for x, cell in cells(written).items()} == {1: 1.0, 2: None}
+        assert cells(written)[2].status == "wrong data"
 
 
 def test_nothing_is_left_where_every_payload_was_wrong(written: Path) -> None:

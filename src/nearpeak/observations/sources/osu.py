@@ -15,7 +15,6 @@ from typing import NamedTuple
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
-from nearpeak.numbers import printable
 from nearpeak.observations.observed import (
     Block,
     Gap,
@@ -70,7 +69,7 @@ class Row(NamedTuple):
     """A line of the table, in its units."""
 
     size_bytes: int
-    value: float
+    value: float  # of no meaning where the payload was wrong
     minimum: float | None  # None: it has no such column
     iterations: int | None
     wrong: bool  # its payload failed the validation
@@ -211,15 +210,18 @@ def _parse(file: Path) -> Output:
         raise UserError(f"{file} holds no figures: give the whole output of the program")
     if len({row.size_bytes for row in rows}) < len(rows):
         raise UserError(f"{file} holds several tables: give a file with one of them")
-    wrong = {int(told["size"]) for line in lines if (told := WRONG.match(line))}
+    told_wrong = {int(told["size"]) for line in lines if (told := WRONG.match(line))}
+    if told_wrong and not any(row.wrong for row in rows):  # the column, or the row, is lost
+        rows = [row for row in rows if row.size_bytes not in told_wrong]
+        rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(told_wrong)]
     window = next((int(told["window"]) for line in lines if (told := WINDOW.match(line))), None)
     return Output(
         printed=printed,
         version=titles[0]["version"] or "",
         buffers=_buffers(file, lines, titles[0]["accelerator"]),
         window=printed.window or window,
-        validated=VALIDATION in columns,
-        rows=[row._replace(wrong=row.wrong or row.size_bytes in wrong) for row in rows],
+        validated=VALIDATION in columns or bool(told_wrong),
+        rows=rows,
     )
 
 
@@ -288,7 +290,7 @@ def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
 
 
 def _quoted(text: str) -> str:
-    return repr(printable(text if len(text) <= SHOWN else f"{text[:SHOWN]}..."))
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 def _library(output: Output) -> Library:
